@@ -1,0 +1,1 @@
+//! Panza, a General Game Playing player server.

@@ -1,0 +1,2 @@
+//! The `panza` program.
+fn main() {}
