@@ -1,1 +1,3 @@
 //! Panza, a General Game Playing player server.
+pub mod gdl;
+pub mod ids;

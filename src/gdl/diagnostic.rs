@@ -1,0 +1,106 @@
+//! What there is to say about a rulesheet: code, place, message and help, shown the way rustc shows its own.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use super::span::{Span, line_and_column};
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// The rules cannot be played as they stand.
+    Error,
+    /// The rules offend the standard, and are played all the same.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// A stable name in kebab case, such as `unsafe-variable`.
+    pub code: &'static str,
+    /// Where.
+    pub span: Span,
+    /// One sentence without a full stop: what was found, and what was expected.
+    pub message: String,
+    /// How to mend it; may be empty.
+    pub help: String,
+}
+
+impl Diagnostic {
+    /// An error without help text.
+    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            span,
+            message: message.into(),
+            help: String::new(),
+        }
+    }
+
+    /// A warning without help text.
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
+    }
+
+    /// The same with help text.
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    /// `origin:line:column: severity[code]: message`, on one line.
+    pub fn one_line(&self, origin: &str, text: &str) -> String {
+        let (line, column) = line_and_column(text, self.span.start);
+        format!(
+            "{origin}:{line}:{column}: {}[{}]: {}",
+            self.severity.as_str(),
+            self.code,
+            self.message
+        )
+    }
+
+    /// Several lines with the source text and a marker under the place, as rustc prints them.
+    pub fn render(&self, origin: &str, text: &str, colour: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let start = (self.span.start as usize).min(text.len());
+        let end = (self.span.end as usize).clamp(start, text.len());
+        let snippet = Snippet::source(text)
+            .path(origin)
+            .annotation(AnnotationKind::Primary.span(start..end));
+        let mut report: Vec<Group<'_>> = vec![
+            level
+                .primary_title(&self.message)
+                .id(self.code)
+                .element(snippet),
+        ];
+        if !self.help.is_empty() {
+            let group = report.remove(0).element(Level::HELP.message(&self.help));
+            report.push(group);
+        }
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        renderer.render(&report)
+    }
+}

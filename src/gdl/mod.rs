@@ -1,0 +1,47 @@
+//! Game Description Language: from text to checked rules.
+//!
+//! Text becomes tokens ([`token`]), tokens become s-expressions ([`sexpr`]), and those become [`Rules`] ([`read`]):
+//! negation pushed inwards and `or` expanded, so that a body is a plain list of literals. Reading never stops at
+//! the first fault; every fault becomes a [`Diagnostic`].
+//!
+//! Invariants: a span always lies inside the text it was read from; in [`Rules`] every variable index is below its
+//! rule's variable count and keywords are lower case.
+//!
+//! Never knows: propositions, gates, time, files, HTTP.
+
+pub mod check;
+pub mod diagnostic;
+pub mod format;
+pub mod read;
+pub mod rules;
+pub mod sexpr;
+pub mod span;
+pub mod symbols;
+pub mod term;
+pub mod token;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use rules::{Atom, Literal, Rule, Rules, Term};
+pub use sexpr::Sexpr;
+pub use span::Span;
+pub use symbols::{Symbols, keyword};
+pub use term::TermTable;
+
+/// Reads and checks a whole rulesheet: the rules, and everything there is to say about them.
+///
+/// The rules are usable when no diagnostic has [`Severity::Error`]; [`is_playable`] says so.
+pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
+    let (statements, mut diagnostics) = sexpr::parse(text);
+    let (rules, more) = read::read_rules(&statements);
+    diagnostics.extend(more);
+    diagnostics.extend(check::check(&rules));
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
+    (rules, diagnostics)
+}
+
+/// Whether rules with these diagnostics can be played.
+pub fn is_playable(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
+        .iter()
+        .all(|diagnostic| diagnostic.severity != Severity::Error)
+}

@@ -1,0 +1,237 @@
+//! Ground terms, each stored once and known by a number.
+//!
+//! Equal terms have equal numbers, so comparing and hashing a term is comparing and hashing a `u32`. An atom is
+//! stored the same way, as the relation's name applied to its arguments. A function with no arguments is its
+//! constant. The table only grows.
+
+use std::fmt;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+use super::rules::Term;
+use super::sexpr::Sexpr;
+use super::symbols::Symbols;
+use crate::ids::{Id, Symbol, TermId};
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    name: Symbol,
+    /// Nesting: 0 for a constant.
+    depth: u32,
+    start: u32,
+    end: u32,
+}
+
+/// The table of ground terms.
+#[derive(Clone, Debug, Default)]
+pub struct TermTable {
+    nodes: Vec<Node>,
+    arguments: Vec<TermId>,
+    numbers: HashTable<TermId>,
+}
+
+fn hash_of(name: Symbol, arguments: &[TermId]) -> u64 {
+    FxBuildHasher.hash_one((name, arguments))
+}
+
+impl TermTable {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many terms there are; ids run from 0 to this.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Bytes held by the table, about.
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.arguments.capacity() * size_of::<TermId>()
+            + self.numbers.capacity() * size_of::<TermId>()
+    }
+
+    /// The number of `name` applied to `arguments`, added when new.
+    pub fn intern(&mut self, name: Symbol, arguments: &[TermId]) -> TermId {
+        let hash = hash_of(name, arguments);
+        let (nodes, stored) = (&self.nodes, &self.arguments);
+        let is_same = |id: &TermId| {
+            let node = &nodes[id.index()];
+            node.name == name && stored[node.start as usize..node.end as usize] == *arguments
+        };
+        if let Some(id) = self.numbers.find(hash, is_same) {
+            return *id;
+        }
+        let id = TermId::from_index(self.nodes.len());
+        let start = self.arguments.len() as u32;
+        self.arguments.extend_from_slice(arguments);
+        let depth = arguments
+            .iter()
+            .map(|argument| self.nodes[argument.index()].depth + 1)
+            .max()
+            .unwrap_or(0);
+        self.nodes.push(Node {
+            name,
+            depth,
+            start,
+            end: self.arguments.len() as u32,
+        });
+        let (nodes, stored) = (&self.nodes, &self.arguments);
+        self.numbers.insert_unique(hash, id, |id| {
+            let node = &nodes[id.index()];
+            hash_of(node.name, &stored[node.start as usize..node.end as usize])
+        });
+        id
+    }
+
+    /// The number of `name` applied to `arguments`, if it is there.
+    pub fn find(&self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
+        self.numbers
+            .find(hash_of(name, arguments), |id| {
+                self.name(*id) == name && self.arguments(*id) == arguments
+            })
+            .copied()
+    }
+
+    /// The outermost name: constant, function or relation.
+    pub fn name(&self, term: TermId) -> Symbol {
+        self.nodes[term.index()].name
+    }
+
+    /// The arguments; none for a constant.
+    pub fn arguments(&self, term: TermId) -> &[TermId] {
+        let node = &self.nodes[term.index()];
+        &self.arguments[node.start as usize..node.end as usize]
+    }
+
+    /// How deep functions nest: 0 for a constant.
+    pub fn depth(&self, term: TermId) -> usize {
+        self.nodes[term.index()].depth as usize
+    }
+
+    /// The number of a ground [`Term`]; nothing when it has a variable.
+    pub fn intern_term(&mut self, term: &Term) -> Option<TermId> {
+        match term {
+            Term::Variable(_) => None,
+            Term::Constant(name) => Some(self.intern(*name, &[])),
+            Term::Function(name, arguments) => {
+                let arguments: Option<Vec<TermId>> = arguments
+                    .iter()
+                    .map(|argument| self.intern_term(argument))
+                    .collect();
+                Some(self.intern(*name, &arguments?))
+            }
+        }
+    }
+
+    /// The number of the term that an s-expression writes, if names and term are known. Empty lists are no terms.
+    pub fn find_sexpr(&self, symbols: &Symbols, expression: &Sexpr) -> Option<TermId> {
+        match expression {
+            Sexpr::Symbol(text, _) => self.find(symbols.find(text)?, &[]),
+            Sexpr::List(items, _) => {
+                let (name, arguments) = items.split_first()?;
+                let name = symbols.find(name.symbol()?)?;
+                let arguments: Option<Vec<TermId>> = arguments
+                    .iter()
+                    .map(|argument| self.find_sexpr(symbols, argument))
+                    .collect();
+                self.find(name, &arguments?)
+            }
+        }
+    }
+
+    /// The number of the term that an s-expression writes, added when new. Nothing for what is no term: an empty
+    /// list, a list that starts with a list, a variable.
+    pub fn intern_sexpr(&mut self, symbols: &mut Symbols, expression: &Sexpr) -> Option<TermId> {
+        match expression {
+            Sexpr::Symbol(text, _) if text.starts_with('?') => None,
+            Sexpr::Symbol(text, _) => Some(self.intern(symbols.intern(text), &[])),
+            Sexpr::List(items, _) => {
+                let (name, arguments) = items.split_first()?;
+                let name = symbols.intern(name.symbol()?);
+                let arguments: Option<Vec<TermId>> = arguments
+                    .iter()
+                    .map(|argument| self.intern_sexpr(symbols, argument))
+                    .collect();
+                Some(self.intern(name, &arguments?))
+            }
+        }
+    }
+
+    /// The term as GDL text, one space between elements.
+    pub fn show<'a>(&'a self, symbols: &'a Symbols, term: TermId) -> impl fmt::Display + 'a {
+        ShownTerm {
+            table: self,
+            symbols,
+            term,
+        }
+    }
+}
+
+struct ShownTerm<'a> {
+    table: &'a TermTable,
+    symbols: &'a Symbols,
+    term: TermId,
+}
+
+impl fmt::Display for ShownTerm<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments = self.table.arguments(self.term);
+        let name = self.symbols.name(self.table.name(self.term));
+        if arguments.is_empty() {
+            return out.write_str(name);
+        }
+        write!(out, "({name}")?;
+        for &term in arguments {
+            write!(out, " {}", ShownTerm { term, ..*self })?;
+        }
+        out.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sexpr;
+    use super::*;
+
+    #[test]
+    fn equal_terms_have_equal_numbers() {
+        let mut symbols = Symbols::new();
+        let mut terms = TermTable::new();
+        let mut read = |text: &str| {
+            terms
+                .intern_sexpr(&mut symbols, &sexpr::parse(text).0[0])
+                .unwrap()
+        };
+        let cell = read("(cell 1 (pos 2 b))");
+        assert_eq!(cell, read("( cell 1 (pos 2 b) )"));
+        assert_ne!(cell, read("(cell 1 (pos b 2))"));
+        assert_eq!(read("(go)"), read("go"));
+        assert_eq!(terms.show(&symbols, cell).to_string(), "(cell 1 (pos 2 b))");
+        assert_eq!(terms.depth(cell), 2);
+        assert_eq!(
+            terms.find_sexpr(&symbols, &sexpr::parse("(cell 9)").0[0]),
+            None
+        );
+    }
+
+    #[test]
+    fn what_is_no_term_is_refused() {
+        let (mut symbols, mut terms) = (Symbols::new(), TermTable::new());
+        for text in ["()", "((a) b)", "(a ?x)", "?x", "(a ())"] {
+            assert_eq!(
+                terms.intern_sexpr(&mut symbols, &sexpr::parse(text).0[0]),
+                None,
+                "{text}"
+            );
+        }
+    }
+}

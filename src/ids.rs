@@ -1,0 +1,164 @@
+//! Typed indices and the vectors they index.
+//!
+//! Every table of the program is addressed by a `u32` of its own type, so that a role can never index a table of gates.
+//! [`IdVec`] is a plain vector whose index type is fixed. Nothing here knows what a role or a gate means.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A typed index: a `u32` in a coat.
+pub trait Id: Copy + Eq + std::hash::Hash + std::fmt::Debug {
+    /// Wraps a position. Positions beyond `u32::MAX` are a defect of the caller, who bounds its tables.
+    fn from_index(index: usize) -> Self;
+    /// The position in the table.
+    fn index(self) -> usize;
+}
+
+/// Declares one index type.
+macro_rules! define_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub u32);
+
+        impl $crate::ids::Id for $name {
+            fn from_index(index: usize) -> Self {
+                debug_assert!(index <= u32::MAX as usize);
+                Self(index as u32)
+            }
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+define_id! {
+    /// A role, in the order of the rulesheet's `role` facts.
+    RoleId
+}
+define_id! {
+    /// A name of the rulesheet: relation, function or constant.
+    Symbol
+}
+define_id! {
+    /// A ground term in a term table.
+    TermId
+}
+define_id! {
+    /// A ground atom of the ground program.
+    AtomId
+}
+define_id! {
+    /// A base proposition: one bit of a state.
+    BaseId
+}
+define_id! {
+    /// A role's move as the machine numbers it: the network's input, unique over all roles.
+    MoveId
+}
+define_id! {
+    /// A gate of the network.
+    GateId
+}
+define_id! {
+    /// A node of the game tree.
+    NodeId
+}
+
+/// A vector indexed by one id type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdVec<I, T> {
+    items: Vec<T>,
+    marker: PhantomData<fn(I)>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An empty vector.
+    pub fn new() -> Self {
+        Self::from_vec(Vec::new())
+    }
+
+    /// Takes over a plain vector.
+    pub fn from_vec(items: Vec<T>) -> Self {
+        Self {
+            items,
+            marker: PhantomData,
+        }
+    }
+
+    /// Appends an item and returns its id.
+    pub fn push(&mut self, item: T) -> I {
+        let id = I::from_index(self.items.len());
+        self.items.push(item);
+        id
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The item, or nothing when the id is beyond the end.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// All ids in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// All items in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// All items in order, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// Ids and items in order.
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| (I::from_index(index), item))
+    }
+
+    /// The items as a plain slice.
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<I: Id, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
+        Self::from_vec(items.into_iter().collect())
+    }
+}
