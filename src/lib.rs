@@ -1,3 +1,4 @@
 //! Panza, a General Game Playing player server.
 pub mod gdl;
 pub mod ids;
+pub mod machine;

@@ -1,0 +1,87 @@
+//! Machines: what runs a game.
+//!
+//! A [`Machine`] is a game compiled once and shared by all threads; a [`Reasoner`] is one thread's hands on it,
+//! holding the one state it stands on. Search and measurement speak to games through these two traits alone, so
+//! that every engine can take the place of any other.
+//!
+//! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and mean something to
+//! their own machine only. A [`MoveId`] belongs to one role. After a reasoner is made, asking it allocates nothing
+//! but what the caller hands in.
+//!
+//! Never knows: trees, clocks, GDL text (names are handed through as strings).
+
+pub mod random;
+
+use std::sync::Arc;
+
+use crate::ids::{MoveId, RoleId};
+use random::Random;
+
+/// How a playout ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlayoutEnd {
+    /// In a terminal state, or one in which some role has no legal move.
+    Finished {
+        /// Joint moves made.
+        steps: u32,
+    },
+    /// At the step limit.
+    CutOff,
+}
+
+/// A game, ready to run.
+pub trait Machine: Send + Sync {
+    /// What kind of machine it is, for logs: `counter`, `lanes`, `prover`.
+    fn kind(&self) -> &'static str;
+
+    /// How many roles there are; at least one.
+    fn n_roles(&self) -> usize;
+
+    /// The role's name.
+    fn role_name(&self, role: RoleId) -> String;
+
+    /// The state that the game starts in.
+    fn initial_state(&self) -> Vec<u64>;
+
+    /// The move as canonical GDL text: one space between elements, none inside the parentheses.
+    fn move_text(&self, mv: MoveId) -> String;
+
+    /// The role's move with this canonical text, if it can ever be legal.
+    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId>;
+
+    /// The facts that hold in a state, as canonical GDL text without `true`, sorted.
+    fn state_facts(&self, state: &[u64]) -> Vec<String>;
+
+    /// The state in which just these facts hold.
+    ///
+    /// # Errors
+    /// Names the first fact that no reachable state can hold.
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String>;
+
+    /// A new thread's hands on the game, standing on the initial state.
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
+}
+
+/// One thread's view of a game, standing on one state.
+pub trait Reasoner: Send {
+    /// Stands on this state of the same machine.
+    fn set_state(&mut self, state: &[u64]);
+
+    /// Whether the game is over here.
+    fn is_terminal(&mut self) -> bool;
+
+    /// Each role's goal here, 0 to 100, in role order. A role whose goal is undefined gets `None`.
+    /// Of several goal values the highest counts.
+    fn goals(&mut self, out: &mut [Option<u8>]);
+
+    /// The role's legal moves here, in no particular order, each once. May be empty in a broken game.
+    fn legal_moves(&mut self, role: RoleId) -> &[MoveId];
+
+    /// The state after a joint move (one move per role, in role order), written over `out`. This reasoner
+    /// keeps standing where it stood.
+    fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>);
+
+    /// Plays uniformly random legal moves from here until the game ends or `max_steps` joint moves were made, and
+    /// writes the final goals (undefined counts as 0). The reasoner stands on the last state afterwards.
+    fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd;
+}
