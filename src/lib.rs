@@ -3,3 +3,4 @@ pub mod gdl;
 pub mod ground;
 pub mod ids;
 pub mod machine;
+pub mod propnet;

@@ -58,7 +58,7 @@ pub fn components(program: &GroundProgram) -> Result<Vec<Component>, AtomId> {
 }
 
 /// Tarjan's strongly connected components of the graph `0..n` with these targets per node.
-pub(super) fn strongly_connected<It: Iterator<Item = usize>>(
+pub fn strongly_connected<It: Iterator<Item = usize>>(
     n: usize,
     targets: impl Fn(usize) -> It,
 ) -> Vec<Vec<u32>> {

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 use crate::gdl::Rules;
 
-pub use components::{Component, components};
+pub use components::{Component, components, strongly_connected};
 pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
 
 /// What grounding may cost.
