@@ -1,1 +1,4 @@
 //! Panza, a General Game Playing player server.
+
+pub mod config;
+pub mod sync;
