@@ -24,6 +24,14 @@ pub enum ProverError {
         /// The relation that was being evaluated, as name/arity.
         relation: String,
     },
+    /// A join that is too large.
+    #[error("evaluation was stopped: relation `{relation}` took more than {limit} steps in one state")]
+    TooMuchWork {
+        /// The limit.
+        limit: u64,
+        /// The relation that was being evaluated, as name/arity.
+        relation: String,
+    },
     /// The term table is full.
     #[error("evaluation was stopped: the game has more than {limit} different terms")]
     TooManyTerms {
@@ -51,20 +59,23 @@ pub enum ProverError {
 /// What bounds an evaluation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Facts that hold in one state, over all relations.
+    /// Facts derived while one question is answered.
     pub facts: usize,
     /// Nesting of functions in a derived fact.
     pub depth: usize,
-    /// Terms ever seen.
+    /// Terms ever seen. They are never forgotten, since states hold on to them.
     pub terms: usize,
+    /// Matches looked at while one question is answered.
+    pub work: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             facts: 4_000_000,
-            depth: 64,
+            depth: 200,
             terms: 16_000_000,
+            work: 4_000_000_000,
         }
     }
 }
