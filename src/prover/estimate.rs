@@ -32,6 +32,11 @@ impl Estimates {
         self.samples.entry(signature).or_default().push(arguments);
     }
 
+    /// Whether there are samples of a relation.
+    pub fn is_known(&self, signature: (Symbol, usize)) -> bool {
+        self.samples.contains_key(&signature)
+    }
+
     /// Forgets the answers, not the samples.
     pub fn restart(&mut self) {
         self.answers.clear();

@@ -9,17 +9,21 @@
 //!
 //! Never knows: ground programs, networks, machines, time.
 
+mod demand;
 mod dependency;
 mod engine;
 mod error;
 mod estimate;
+mod evaluate;
 mod index;
 mod join;
+mod names;
 mod plan;
 mod prepare;
 mod relation;
 mod state;
 mod store;
+mod tune;
 
 pub use error::{Limits, ProverError};
 pub use state::State;
@@ -59,6 +63,8 @@ impl Prover {
             return Err(ProverError::NoRoles);
         }
         let initial = State::of(&mut engine.initial_facts()?);
+        // Plans that do not fit are slow, not wrong: a sample that fails leaves the game as it was.
+        let _ = tune::tune(&mut engine, &roles, &initial);
         Ok(Self {
             engine,
             roles,
@@ -169,7 +175,7 @@ impl Prover {
         self.engine
             .store
             .terms
-            .show(&self.engine.symbols, term)
+            .show(&self.engine.names.symbols, term)
             .to_string()
     }
 
@@ -187,7 +193,7 @@ impl Prover {
         self.engine
             .store
             .terms
-            .intern_sexpr(&mut self.engine.symbols, expression)
+            .intern_sexpr(&mut self.engine.names.symbols, expression)
     }
 
     /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of arguments.
