@@ -330,6 +330,11 @@ impl Engine {
         by_relation.into_iter().collect()
     }
 
+    /// A term as canonical text.
+    pub fn show(&self, term: TermId) -> String {
+        self.store.terms.show(&self.names.symbols, term).to_string()
+    }
+
     /// The facts of the initial state.
     pub fn initial_facts(&mut self) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Init, &State::of(&mut Vec::new()), None)?;
