@@ -39,6 +39,14 @@ impl CounterMachine {
         Self { layout, start }
     }
 
+    /// A new thread's counters on the game.
+    pub fn counter_reasoner(self: Arc<Self>) -> CounterReasoner {
+        CounterReasoner {
+            counters: self.start.clone(),
+            machine: self,
+        }
+    }
+
     /// The compiled network.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -97,10 +105,7 @@ impl Machine for CounterMachine {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        Box::new(CounterReasoner {
-            counters: self.start.clone(),
-            machine: self,
-        })
+        Box::new(self.counter_reasoner())
     }
 }
 
