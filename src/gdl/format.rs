@@ -167,9 +167,7 @@ impl Layout {
         let on_first_line = if is_rule { 2 } else { 1 };
         for (index, item) in items.iter().enumerate() {
             match item.content {
-                Content::Comment(comment, true) if self.out.len() > 1 => {
-                    self.trailing_comment(comment)
-                }
+                Content::Comment(comment, true) => self.trailing_comment(comment),
                 _ => {
                     if index >= on_first_line || self.must_break {
                         self.line_break(indent + 2);
