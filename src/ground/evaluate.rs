@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::index::{Indexes, hash_of_keys};
 use super::pattern::unbound;
 use super::plan::{Context, Plan, Step, plans_of};
+use super::prepare::PreparedRules;
 use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRule, Move};
 use super::relations::{Relations, Signature};
 use super::{Budget, GroundError};
@@ -24,6 +25,21 @@ use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
 const MAX_DEPTH: usize = 200;
 /// How many new instances and atoms pass between two looks at the clock.
 const CHECK_EVERY: usize = 1 << 12;
+
+/// A rule that looked at so many candidates is split.
+const SPLIT_ABOVE: u32 = 60_000;
+/// A helper that looked at so many and cannot be split was a mistake.
+const TAKE_BACK_ABOVE: u32 = 64 * SPLIT_ABOVE;
+
+/// Why an evaluation ended before its end.
+pub(super) enum Stop {
+    /// There is no going on.
+    Error(GroundError),
+    /// This rule should be split first.
+    Split(usize),
+    /// The split that this rule came from should be taken back first.
+    TakeBack(usize),
+}
 
 /// An atom never derived.
 const UNKNOWN: u32 = u32::MAX;
@@ -39,7 +55,8 @@ struct Instances {
     literals: Vec<u32>,
 }
 
-pub(super) struct Evaluation {
+pub(super) struct Evaluation<'a> {
+    prepared: &'a PreparedRules,
     symbols: Symbols,
     relations: Relations,
     budget: Budget,
@@ -53,25 +70,23 @@ pub(super) struct Evaluation {
     /// Whether instances are written down.
     is_recording: bool,
     work: usize,
+    /// Per rule, the candidates looked at.
+    work_of: Vec<u32>,
     bindings: Vec<TermId>,
     matched: Vec<TermId>,
     trigger_order: u32,
 }
 
-impl Evaluation {
-    pub(super) fn new(
-        source: &Rules,
-        relations: Relations,
-        budget: Budget,
-    ) -> Result<Self, GroundError> {
-        if source.roles().is_empty() {
-            return Err(GroundError::NoRoles);
-        }
+impl<'a> Evaluation<'a> {
+    pub(super) fn new(source: &Rules, prepared: &'a PreparedRules, budget: Budget) -> Self {
+        let relations = Relations::new(prepared);
         let mut symbols = source.symbols.clone();
-        for name in &relations.helper_names {
+        for name in prepared.names() {
             symbols.intern(name);
         }
-        Ok(Self {
+        Self {
+            prepared,
+            work_of: vec![0; prepared.rules().len()],
             symbols,
             relations,
             budget,
@@ -86,14 +101,14 @@ impl Evaluation {
             bindings: Vec::new(),
             matched: Vec::new(),
             trigger_order: 0,
-        })
+        }
     }
 
-    pub(super) fn run(mut self) -> Result<GroundProgram, GroundError> {
+    pub(super) fn run(mut self) -> Result<GroundProgram, Stop> {
         for group in std::mem::take(&mut self.relations.static_groups) {
             let heads: Vec<Signature> = group
                 .iter()
-                .map(|&rule| self.relations.rules[rule].head.signature())
+                .map(|&rule| self.prepared.rules()[rule].head.signature())
                 .collect();
             self.fixpoint(&group, &|signature| heads.contains(&signature), &[])?;
         }
@@ -120,7 +135,7 @@ impl Evaluation {
         group: &[usize],
         is_growing: &dyn Fn(Signature) -> bool,
         seeds: &[TermId],
-    ) -> Result<(), GroundError> {
+    ) -> Result<(), Stop> {
         let mut at_start: Vec<Rc<Plan>> = Vec::new();
         let mut by_trigger: FxHashMap<Signature, Vec<Rc<Plan>>> = FxHashMap::default();
         let context = Context {
@@ -128,8 +143,9 @@ impl Evaluation {
             is_dynamic: &self.relations.is_dynamic,
         };
         for &rule in group {
-            let rule = &self.relations.rules[rule];
-            for plan in plans_of(rule, &context, &mut self.indexes, &mut self.terms) {
+            let number = rule;
+            let rule = &self.prepared.rules()[number];
+            for plan in plans_of(number, rule, &context, &mut self.indexes, &mut self.terms) {
                 match rule
                     .body
                     .get(plan.trigger_place)
@@ -204,7 +220,7 @@ impl Evaluation {
         }
     }
 
-    fn charge(&mut self) -> Result<(), GroundError> {
+    fn charge(&mut self) -> Result<(), Stop> {
         self.work += 1;
         if !self.work.is_multiple_of(CHECK_EVERY) {
             return Ok(());
@@ -215,7 +231,7 @@ impl Evaluation {
             .until
             .is_some_and(|until| Instant::now() >= until)
         {
-            return Err(GroundError::OutOfTime { atoms, rules });
+            return Err(Stop::Error(GroundError::OutOfTime { atoms, rules }));
         }
         let bytes = self.terms.bytes()
             + self.indexes.bytes()
@@ -227,16 +243,31 @@ impl Evaluation {
                 * 4;
         if bytes > self.budget.max_bytes || self.instances.literals.len() > (u32::MAX / 4) as usize
         {
-            return Err(GroundError::OutOfMemory {
-                max_bytes: self.budget.max_bytes,
+            let max_bytes = self.budget.max_bytes;
+            return Err(Stop::Error(GroundError::OutOfMemory {
+                max_bytes,
                 atoms,
                 rules,
-            });
+            }));
         }
         Ok(())
     }
 
-    fn start(&mut self, plan: &Plan, trigger: Option<TermId>) -> Result<(), GroundError> {
+    /// Counts a candidate against its rule; a rule that costs too much stops the evaluation, to be split.
+    fn charge_rule(&mut self, rule: usize) -> Result<(), Stop> {
+        self.work_of[rule] = self.work_of[rule].saturating_add(1);
+        if self.work_of[rule] >= SPLIT_ABOVE {
+            if self.prepared.may_split(rule) {
+                return Err(Stop::Split(rule));
+            }
+            if self.work_of[rule] == TAKE_BACK_ABOVE && self.prepared.may_take_back(rule) {
+                return Err(Stop::TakeBack(rule));
+            }
+        }
+        self.charge()
+    }
+
+    fn start(&mut self, plan: &Plan, trigger: Option<TermId>) -> Result<(), Stop> {
         self.bindings.clear();
         self.bindings.resize(plan.n_variables, unbound());
         self.matched.clear();
@@ -251,7 +282,7 @@ impl Evaluation {
     }
 
     /// Takes the plan on from a step, with everything before it settled.
-    fn extend(&mut self, plan: &Plan, at: usize) -> Result<(), GroundError> {
+    fn extend(&mut self, plan: &Plan, at: usize) -> Result<(), Stop> {
         let Some(step) = plan.steps.get(at) else {
             return self.emit(plan);
         };
@@ -278,7 +309,7 @@ impl Evaluation {
                 let hash = hash_of_keys(hasher_keys[..inline].iter().copied().chain(many_keys));
                 let len = self.indexes.bucket_len(*index, hash);
                 for n in 0..len {
-                    self.charge()?;
+                    self.charge_rule(plan.rule)?;
                     let Some(atom) = self.indexes.in_bucket(*index, hash, n) else {
                         break;
                     };
@@ -328,15 +359,15 @@ impl Evaluation {
         }
     }
 
-    fn emit(&mut self, plan: &Plan) -> Result<(), GroundError> {
-        self.charge()?;
+    fn emit(&mut self, plan: &Plan) -> Result<(), Stop> {
+        self.charge_rule(plan.rule)?;
         let head = plan.head.build(&mut self.terms, &self.bindings);
         if self.terms.depth(head) > MAX_DEPTH {
             let example = self.symbols.name(self.terms.name(head)).to_string();
-            return Err(GroundError::TermsTooDeep {
+            return Err(Stop::Error(GroundError::TermsTooDeep {
                 max_depth: MAX_DEPTH,
                 example,
-            });
+            }));
         }
         self.enqueue(head);
         if !self.is_recording {

@@ -15,14 +15,18 @@ mod evaluate;
 mod index;
 mod pattern;
 mod plan;
+mod prepare;
 mod program;
 mod relations;
+mod split;
 
 use std::time::Instant;
 
 use thiserror::Error;
 
 use crate::gdl::Rules;
+use evaluate::{Evaluation, Stop};
+use prepare::PreparedRules;
 
 pub use components::{Component, components, strongly_connected};
 pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
@@ -93,6 +97,21 @@ pub enum GroundError {
 /// # Errors
 /// When the budget ends it, or the rules have no finite ground form; see [`GroundError`].
 pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundError> {
-    let relations = relations::Relations::new(rules);
-    evaluate::Evaluation::new(rules, relations, budget)?.run()
+    if rules.roles().is_empty() {
+        return Err(GroundError::NoRoles);
+    }
+    let mut prepared = PreparedRules::new(rules);
+    // Each round splits a rule, takes a split back for good, or settles that a rule stays whole, so this ends.
+    loop {
+        match Evaluation::new(rules, &prepared, budget).run() {
+            Ok(program) => return Ok(program),
+            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::Split(rule)) => {
+                prepared.split(rule);
+            }
+            Err(Stop::TakeBack(rule)) => {
+                prepared.take_back(rule);
+            }
+        }
+    }
 }

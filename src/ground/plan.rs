@@ -46,6 +46,8 @@ pub enum Step {
 /// How to find the instances of one rule that a new atom completes.
 #[derive(Debug)]
 pub struct Plan {
+    /// Which rule it is for.
+    pub rule: usize,
     /// What the new atom must look like; nothing for a plan that runs once at the start.
     pub trigger: Option<Pattern>,
     /// The trigger's place in the body.
@@ -77,6 +79,7 @@ const GROWING_FAN_OUT: f64 = 12.0;
 
 /// The plans of a rule: one per positive literal of a growing relation, or one that runs once.
 pub fn plans_of(
+    number: usize,
     rule: &Rule,
     context: &Context<'_>,
     indexes: &mut Indexes,
@@ -89,15 +92,26 @@ pub fn plans_of(
         })
         .collect();
     if triggers.is_empty() {
-        return vec![plan(rule, None, &triggers, context, indexes, terms)];
+        return vec![plan(number, rule, None, &triggers, context, indexes, terms)];
     }
     triggers
         .iter()
-        .map(|&place| plan(rule, Some(place), &triggers, context, indexes, terms))
+        .map(|&place| {
+            plan(
+                number,
+                rule,
+                Some(place),
+                &triggers,
+                context,
+                indexes,
+                terms,
+            )
+        })
         .collect()
 }
 
 fn plan(
+    number: usize,
     rule: &Rule,
     trigger: Option<usize>,
     triggers: &[usize],
@@ -175,6 +189,7 @@ fn plan(
         })
         .collect();
     Plan {
+        rule: number,
         trigger: trigger_pattern,
         trigger_place: trigger.unwrap_or(usize::MAX),
         steps,

@@ -7,19 +7,16 @@
 use std::collections::HashMap;
 
 use super::components::strongly_connected;
+use super::prepare::PreparedRules;
 use crate::gdl::keyword;
-use crate::gdl::rules::{Atom, Literal, Rule, Rules, Term};
+use crate::gdl::rules::Literal;
 use crate::ids::Symbol;
 
 /// Name and arity.
 pub type Signature = (Symbol, usize);
 
-/// The rules ready for grounding, and what is known of their relations.
+/// What is known of the relations of some rules.
 pub struct Relations {
-    /// The rules, without those that can derive nothing, and with unbound variables under `not` projected away.
-    pub rules: Vec<Rule>,
-    /// Names of helper relations made here, continuing the rulesheet's numbering of symbols.
-    pub helper_names: Vec<String>,
     /// For each relation that is a head or occurs in a body: whether it is dynamic.
     pub is_dynamic: HashMap<Signature, bool>,
     /// Static rules in groups; a group depends on itself (without negation) and on earlier groups.
@@ -30,8 +27,14 @@ pub struct Relations {
 
 impl Relations {
     /// Sorts the rules of a game.
-    pub fn new(source: &Rules) -> Self {
-        let (rules, helper_names) = with_bound_negation(source);
+    pub fn new(prepared: &PreparedRules) -> Self {
+        let rules = prepared.rules();
+        let live = || {
+            rules
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !prepared.is_gone(*index))
+        };
         let mut numbers: HashMap<Signature, u32> = HashMap::new();
         let mut signatures: Vec<Signature> = Vec::new();
         let mut number = |signature: Signature| {
@@ -43,7 +46,7 @@ impl Relations {
         // The edges of the relaxed game: a head depends on its body, `true` on `next` and so on need no edge, since
         // `true` and `does` are dynamic by definition.
         let mut edges: Vec<(u32, u32, bool)> = Vec::new();
-        for rule in &rules {
+        for (_, rule) in live() {
             let head = number(rule.head.signature());
             for literal in &rule.body {
                 if let Some(atom) = literal.atom() {
@@ -119,7 +122,7 @@ impl Relations {
         }
         let mut static_groups: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
         let mut dynamic_rules = Vec::new();
-        for (index, rule) in rules.iter().enumerate() {
+        for (index, rule) in live() {
             let head = numbers[&rule.head.signature()] as usize;
             if is_dynamic[head] {
                 dynamic_rules.push(index);
@@ -130,65 +133,9 @@ impl Relations {
         static_groups.retain(|group| !group.is_empty());
         let is_dynamic = signatures.iter().copied().zip(is_dynamic).collect();
         Self {
-            rules,
-            helper_names,
             is_dynamic,
             static_groups,
             dynamic_rules,
         }
     }
-}
-
-/// Leaves out rules whose head has a variable that nothing binds (they derive nothing), and puts a helper relation in
-/// place of each negated atom with such a variable: `(not (p ?x ?free))` means that no instance of `?free` holds.
-/// A `distinct` with such a variable says nothing and is dropped.
-fn with_bound_negation(source: &Rules) -> (Vec<Rule>, Vec<String>) {
-    let mut helper_names = Vec::new();
-    let mut rules = Vec::with_capacity(source.rules.len());
-    for rule in &source.rules {
-        let bound = rule.bound_variables();
-        let mut head_has_free = false;
-        rule.head
-            .for_each_variable(&mut |variable| head_has_free |= !bound[variable as usize]);
-        if head_has_free {
-            continue;
-        }
-        let mut body = Vec::with_capacity(rule.body.len());
-        for literal in &rule.body {
-            let mut has_free = false;
-            literal.for_each_variable(&mut |variable| has_free |= !bound[variable as usize]);
-            if !has_free {
-                body.push(literal.clone());
-                continue;
-            }
-            let Literal::Negative(atom) = literal else {
-                continue;
-            };
-            let mut arguments: Vec<Term> = Vec::new();
-            atom.for_each_variable(&mut |variable| {
-                if bound[variable as usize] && !arguments.contains(&Term::Variable(variable)) {
-                    arguments.push(Term::Variable(variable));
-                }
-            });
-            let name = Symbol((source.symbols.len() + helper_names.len()) as u32);
-            helper_names.push(format!("some${}", helper_names.len()));
-            let head = Atom {
-                relation: name,
-                arguments: arguments.into(),
-                span: atom.span,
-            };
-            rules.push(Rule {
-                head: head.clone(),
-                body: vec![Literal::Positive(atom.clone())],
-                variables: rule.variables.clone(),
-                span: rule.span,
-            });
-            body.push(Literal::Negative(head));
-        }
-        rules.push(Rule {
-            body,
-            ..rule.clone()
-        });
-    }
-    (rules, helper_names)
 }

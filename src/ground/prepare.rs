@@ -1,0 +1,196 @@
+//! The rules as grounding takes them, and the helper relations it adds.
+
+use crate::gdl::rules::{Atom, Literal, Rule, Rules, Term};
+use crate::ids::Symbol;
+
+use super::split::split;
+
+/// A rulesheet's rules, some of them in parts.
+#[derive(Debug)]
+pub struct PreparedRules {
+    rules: Vec<Rule>,
+    /// Per rule.
+    status: Vec<Status>,
+    /// The splits made so far.
+    splits: Vec<SplitRecord>,
+    /// Names of the helper relations, whose numbers continue the rulesheet's.
+    names: Vec<String>,
+    n_source_names: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    /// Not tried to split.
+    Whole,
+    /// Cannot be split, or not with gain.
+    Final,
+    /// Came from a split.
+    Part(usize),
+    /// Taken back.
+    Gone,
+}
+
+#[derive(Debug)]
+struct SplitRecord {
+    at: usize,
+    original: Rule,
+    helpers: std::ops::Range<usize>,
+}
+
+impl PreparedRules {
+    /// Takes a rulesheet's rules.
+    ///
+    /// Rules whose head has a variable that nothing binds derive nothing and are left out. A negated atom with such a
+    /// variable gets a helper relation: `(not (p ?x ?free))` means that no instance of `?free` holds. A `distinct` with
+    /// one says nothing and is dropped.
+    pub fn new(source: &Rules) -> Self {
+        let mut prepared = Self {
+            rules: Vec::with_capacity(source.rules.len()),
+            status: Vec::new(),
+            splits: Vec::new(),
+            names: Vec::new(),
+            n_source_names: source.symbols.len(),
+        };
+        for rule in &source.rules {
+            prepared.add(rule);
+        }
+        prepared.status = vec![Status::Whole; prepared.rules.len()];
+        prepared
+    }
+
+    fn add(&mut self, rule: &Rule) {
+        let bound = rule.bound_variables();
+        let mut head_has_free = false;
+        rule.head
+            .for_each_variable(&mut |variable| head_has_free |= !bound[variable as usize]);
+        if head_has_free {
+            return;
+        }
+        let mut body = Vec::with_capacity(rule.body.len());
+        for literal in &rule.body {
+            let mut has_free = false;
+            literal.for_each_variable(&mut |variable| has_free |= !bound[variable as usize]);
+            if !has_free {
+                body.push(literal.clone());
+                continue;
+            }
+            let Literal::Negative(atom) = literal else {
+                continue;
+            };
+            let mut arguments: Vec<Term> = Vec::new();
+            atom.for_each_variable(&mut |variable| {
+                if bound[variable as usize] && !arguments.contains(&Term::Variable(variable)) {
+                    arguments.push(Term::Variable(variable));
+                }
+            });
+            let head = Atom {
+                relation: self.new_relation("some"),
+                arguments: arguments.into(),
+                span: atom.span,
+            };
+            self.rules.push(Rule {
+                head: head.clone(),
+                body: vec![Literal::Positive(atom.clone())],
+                variables: rule.variables.clone(),
+                span: rule.span,
+            });
+            body.push(Literal::Negative(head));
+        }
+        self.rules.push(Rule {
+            body,
+            ..rule.clone()
+        });
+    }
+
+    fn new_relation(&mut self, kind: &str) -> Symbol {
+        let symbol = Symbol((self.n_source_names + self.names.len()) as u32);
+        // A name that no rulesheet can write.
+        self.names.push(format!("{kind} {}", self.names.len()));
+        symbol
+    }
+
+    /// All rules, those taken back included.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Names of the helper relations in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether splitting the rule is worth a try.
+    pub fn may_split(&self, rule: usize) -> bool {
+        matches!(self.status[rule], Status::Whole | Status::Part(_))
+    }
+
+    /// Splits a rule; false when it cannot be.
+    pub fn split(&mut self, rule: usize) -> bool {
+        let original = self.rules[rule].clone();
+        let mut n_names = self.names.len();
+        let first = self.n_source_names;
+        let parts = split(&original, || {
+            n_names += 1;
+            Symbol((first + n_names - 1) as u32)
+        });
+        let Some(parts) = parts else {
+            self.status[rule] = Status::Final;
+            return false;
+        };
+        while self.names.len() < n_names {
+            self.names.push(format!("part {}", self.names.len()));
+        }
+        let record = self.splits.len();
+        let helpers = self.rules.len()..self.rules.len() + parts.helpers.len();
+        self.splits.push(SplitRecord {
+            at: rule,
+            original,
+            helpers,
+        });
+        self.rules[rule] = parts.rule;
+        self.rules.extend(parts.helpers);
+        self.status[rule] = Status::Part(record);
+        self.status.resize(self.rules.len(), Status::Part(record));
+        true
+    }
+
+    /// Takes back the split that a rule came from; false when it came from none.
+    pub fn take_back(&mut self, rule: usize) -> bool {
+        let Some(record) = self
+            .splits
+            .iter()
+            .position(|split| split.helpers.contains(&rule))
+        else {
+            return false;
+        };
+        let SplitRecord { at, original, .. } = &self.splits[record];
+        let at = *at;
+        self.rules[at] = original.clone();
+        let mut open = vec![record];
+        while let Some(record) = open.pop() {
+            for helper in self.splits[record].helpers.clone() {
+                self.status[helper] = Status::Gone;
+                // What a helper was split into goes with it.
+                open.extend(
+                    (0..self.splits.len())
+                        .filter(|&other| other != record && self.splits[other].at == helper),
+                );
+            }
+        }
+        self.status[at] = Status::Final;
+        true
+    }
+
+    /// Whether the rule is a helper, whose split can be taken back.
+    pub fn may_take_back(&self, rule: usize) -> bool {
+        self.splits
+            .iter()
+            .any(|split| split.helpers.contains(&rule))
+            && !self.is_gone(rule)
+    }
+
+    /// Whether the rule was taken back and says nothing any more.
+    pub fn is_gone(&self, rule: usize) -> bool {
+        self.status[rule] == Status::Gone
+    }
+}

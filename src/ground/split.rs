@@ -1,0 +1,249 @@
+//! Splitting rules with many variables.
+//!
+//! A rule's instances number up to the product of its variables' domains, but a variable that is not in the head only
+//! has to exist: the literals it occurs in can be gathered in a helper relation over the other variables they
+//! mention. Taking such variables out one after the other, smallest gathering first, is bucket elimination, and
+//! follows a tree decomposition of the rule; the instances then number up to the domains' product over the largest
+//! gathering only. (For grounding: Bichler, Morak, Woltran, *lpopt: A Rule Optimization Tool for Answer Set
+//! Programming*, 2016.)
+//!
+//! Where the literals left out would have been selective, splitting costs instead of saving. So only rules that proved
+//! expensive are split, and a split whose helper turns out to be far more expensive is taken back.
+
+use crate::gdl::rules::{Atom, Literal, Rule, Term};
+use crate::ids::Symbol;
+
+/// A rule in parts.
+#[derive(Debug)]
+pub struct Split {
+    /// What is left of the rule, asking for the helpers.
+    pub rule: Rule,
+    /// The helpers' rules.
+    pub helpers: Vec<Rule>,
+}
+
+/// Splits a rule as far as it goes; nothing when it does not.
+pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Split> {
+    let mut rest = rule.clone();
+    let mut helpers = Vec::new();
+    while let Some(gathering) = best_gathering(&rest) {
+        let relation = new_relation();
+        let arguments: Box<[Term]> = gathering
+            .boundary
+            .iter()
+            .map(|&variable| Term::Variable(variable))
+            .collect();
+        let head = Atom {
+            relation,
+            arguments,
+            span: rule.span,
+        };
+        let mut body = Vec::new();
+        let mut left = Vec::new();
+        for (literal, is_inside) in rest.body.into_iter().zip(gathering.is_inside) {
+            if is_inside {
+                body.push(literal)
+            } else {
+                left.push(literal)
+            }
+        }
+        for (variable, binder) in gathering.unbound {
+            let domain = Atom {
+                relation: new_relation(),
+                arguments: [Term::Variable(variable)].into(),
+                span: rule.span,
+            };
+            body.push(Literal::Positive(domain.clone()));
+            helpers.push(Rule {
+                head: domain,
+                body: vec![binder],
+                variables: rule.variables.clone(),
+                span: rule.span,
+            });
+        }
+        left.push(Literal::Positive(head.clone()));
+        helpers.push(Rule {
+            head,
+            body,
+            variables: rule.variables.clone(),
+            span: rule.span,
+        });
+        rest.body = left;
+    }
+    (!helpers.is_empty()).then_some(Split {
+        rule: rest,
+        helpers,
+    })
+}
+
+/// The literals that take a variable out, and what they share with the rest.
+struct Gathering {
+    is_inside: Vec<bool>,
+    boundary: Vec<u32>,
+    /// Variables that the literals inside do not bind, each with a literal outside that does.
+    unbound: Vec<(u32, Literal)>,
+    size: usize,
+}
+
+fn variables_of(literal: &Literal) -> Vec<u32> {
+    let mut variables = Vec::new();
+    literal.for_each_variable(&mut |variable| {
+        if !variables.contains(&variable) {
+            variables.push(variable);
+        }
+    });
+    variables
+}
+
+fn best_gathering(rule: &Rule) -> Option<Gathering> {
+    let mut in_head = vec![false; rule.variables.len()];
+    rule.head
+        .for_each_variable(&mut |variable| in_head[variable as usize] = true);
+    let variables: Vec<Vec<u32>> = rule.body.iter().map(variables_of).collect();
+    let mut all: Vec<u32> = variables.iter().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let taken_out = all
+        .iter()
+        .copied()
+        .filter(|&variable| !in_head[variable as usize]);
+    let gatherings =
+        taken_out.filter_map(|variable| gathering(rule, variable, &variables, &in_head, all.len()));
+    gatherings.min_by_key(|gathering| (gathering.size, gathering.boundary.len()))
+}
+
+/// What taking out one variable gathers; nothing when it would gather everything.
+fn gathering(
+    rule: &Rule,
+    variable: u32,
+    variables: &[Vec<u32>],
+    in_head: &[bool],
+    n_variables: usize,
+) -> Option<Gathering> {
+    let mut bag: Vec<u32> = Vec::new();
+    for of_literal in variables
+        .iter()
+        .filter(|of_literal| of_literal.contains(&variable))
+    {
+        bag.extend(
+            of_literal
+                .iter()
+                .copied()
+                .filter(|variable| !bag.contains(variable))
+                .collect::<Vec<u32>>(),
+        );
+    }
+    if bag.len() >= n_variables {
+        return None;
+    }
+    let is_inside: Vec<bool> = variables
+        .iter()
+        .map(|of_literal| {
+            !of_literal.is_empty() && of_literal.iter().all(|variable| bag.contains(variable))
+        })
+        .collect();
+    let outside = || {
+        variables
+            .iter()
+            .zip(&is_inside)
+            .filter(|(_, is_inside)| !**is_inside)
+            .map(|(of_literal, _)| of_literal)
+    };
+    let is_shared = |variable: &u32| {
+        in_head[*variable as usize] || outside().any(|of_literal| of_literal.contains(variable))
+    };
+    let mut boundary: Vec<u32> = bag.iter().copied().filter(is_shared).collect();
+    boundary.sort_unstable();
+    let binds = |place: usize, variable: u32| {
+        matches!(rule.body[place], Literal::Positive(_)) && variables[place].contains(&variable)
+    };
+    let mut unbound = Vec::new();
+    for &variable in &bag {
+        if (0..rule.body.len()).any(|place| is_inside[place] && binds(place, variable)) {
+            continue;
+        }
+        // The narrowest literal says most about the variable alone.
+        let binders =
+            (0..rule.body.len()).filter(|&place| !is_inside[place] && binds(place, variable));
+        let binder = binders.min_by_key(|&place| variables[place].len())?;
+        unbound.push((variable, rule.body[binder].clone()));
+    }
+    Some(Gathering {
+        is_inside,
+        boundary,
+        unbound,
+        size: bag.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gdl::load;
+    use crate::ids::Id;
+
+    /// The parts of the only rule of `text`, helpers first.
+    fn parts(text: &str) -> Vec<String> {
+        let (mut rules, _) = load(text);
+        let mut names = 0;
+        let mut fresh = Vec::new();
+        let split = split(&rules.rules[0], || {
+            names += 1;
+            fresh.push(format!("h{names}"));
+            Symbol::from_index(1000 + names)
+        });
+        let Some(split) = split else {
+            return Vec::new();
+        };
+        // Names for printing.
+        while rules.symbols.len() <= 1000 {
+            let filler = format!("filler{}", rules.symbols.len());
+            rules.symbols.intern(&filler);
+        }
+        fresh.iter().for_each(|name| {
+            rules.symbols.intern(name);
+        });
+        split
+            .helpers
+            .iter()
+            .chain([&split.rule])
+            .map(|rule| rules.show_rule(rule).to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_chain_is_taken_apart_link_by_link() {
+        assert_eq!(
+            parts("(<= (far ?a) (e ?a ?b) (e ?b ?c) (e ?c ?d))"),
+            [
+                "(<= (h1 ?c) (e ?c ?d))",
+                "(<= (h2 ?b) (e ?b ?c) (h1 ?c))",
+                "(<= (far ?a) (e ?a ?b) (h2 ?b))",
+            ]
+        );
+    }
+
+    #[test]
+    fn conditions_go_with_their_variables_and_keep_them_bound() {
+        assert_eq!(
+            parts("(<= (p ?x) (q ?x) (r ?y) (s ?z) (not (t ?y ?x)) (distinct ?z ?x))"),
+            [
+                "(<= (h1 ?x) (q ?x) (r ?y) (not (t ?y ?x)))",
+                "(<= (p ?x) (s ?z) (distinct ?z ?x) (h1 ?x))",
+            ]
+        );
+        assert_eq!(
+            parts("(<= (p ?x) (q ?x ?w) (r ?y) (not (t ?y ?x)))"),
+            [
+                "(<= (h1 ?x) (q ?x ?w))",
+                "(<= (p ?x) (r ?y) (not (t ?y ?x)) (h1 ?x))",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_hangs_together_stays_together() {
+        assert!(parts("(<= (p ?x ?y) (q ?x ?y) (r ?y))").is_empty());
+        assert!(parts("(<= p (q ?x ?y) (q ?y ?z) (q ?z ?x))").is_empty());
+    }
+}
