@@ -1,5 +1,8 @@
 //! Panza, a General Game Playing player server.
+pub mod config;
 pub mod gdl;
 pub mod ids;
 pub mod machine;
 pub mod player;
+pub mod server;
+pub mod sync;
