@@ -6,3 +6,4 @@ pub mod machine;
 pub mod player;
 pub mod server;
 pub mod sync;
+pub mod telemetry;
