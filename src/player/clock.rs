@@ -25,17 +25,11 @@ pub(super) fn deadlines(received: Instant, clock: Duration, margin: Duration) ->
     }
 }
 
-/// Until when a machine may be built: as long again as the start clock after `ready` is due, since a fast machine
-/// that comes a few moves late still beats a slow one for the rest of the match.
-pub(super) fn build_until(ready_by: Instant, start_clock: Duration) -> Instant {
-    ready_by + start_clock
-}
-
-/// When the machine of last resort is asked for, if the real one has not come by then: a tenth of the start clock,
-/// but no more than five seconds, before `ready` is due.
-pub(super) fn fallback_at(received: Instant, ready_by: Instant, start_clock: Duration) -> Instant {
-    let ahead = (start_clock / 10).min(Duration::from_secs(5));
-    ready_by.checked_sub(ahead).unwrap_or(received).max(received)
+/// Until when a machine may be built: the given share of the time until `ready` is due. When none has come by then,
+/// the machine of last resort is asked for.
+pub(super) fn build_until(received: Instant, ready_by: Instant, share: f64) -> Instant {
+    let time = ready_by.saturating_duration_since(received);
+    received + time.mul_f64(share.clamp(0.0, 1.0))
 }
 
 /// When a match is given up: after `idle_abort` of silence, counted from the last message or from the end of the
@@ -85,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_resort_is_asked_for_before_ready_is_due() {
+    fn building_may_use_its_share_of_the_time_until_ready() {
         let received = Instant::now();
-        let at = |clock: Duration| fallback_at(received, received + clock, clock) - received;
-        assert_eq!(at(SECOND * 10), SECOND * 9);
-        assert_eq!(at(SECOND * 240), SECOND * 235);
-        assert_eq!(at(Duration::ZERO), Duration::ZERO);
+        let at = |ready_by, share| build_until(received, ready_by, share) - received;
+        assert_eq!(at(received + SECOND * 10, 0.5), SECOND * 5);
+        assert_eq!(at(received, 0.5), Duration::ZERO);
+        assert_eq!(at(received + SECOND, f64::INFINITY), SECOND);
     }
 
     #[test]

@@ -24,10 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::clock::{Deadlines, Lateness, deadlines, give_up_at};
+use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
 use super::record::Record;
 use super::worker::{Advice, Link, Order, panic_text};
-use super::{Answer, PlayRequest, PlayerSettings, Reply, StartRequest};
+use super::{Answer, PlayRequest, Reply, StartRequest};
+use crate::config::Settings;
 use crate::gdl::{self, Diagnostic, Rules, Severity, Sexpr};
 
 /// At most this many callers wait for one answer; a player that is asked yet again is `busy`.
@@ -56,9 +57,8 @@ pub(super) struct NewMatch {
     pub rules: Arc<Rules>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
-    pub received: Instant,
-    pub start_clock: Duration,
-    pub ready_by: Instant,
+    /// Until when a machine may be built.
+    pub build_until: Instant,
     pub record: Record,
 }
 
@@ -97,8 +97,9 @@ impl Waiting {
 struct Match {
     start: StartRequest,
     our_place: usize,
-    link: Link,
+    // Dropped before the link: the match thread waits for that end, and writes out the notes as the last to hold them.
     record: Record,
+    link: Link,
     /// When a message about it came last, and when the clock that runs for it ends.
     heard: Instant,
     clock_end: Instant,
@@ -132,7 +133,7 @@ enum Phase {
 
 /// Keeps the phases and the clocks of one player.
 pub(super) struct Conductor {
-    settings: PlayerSettings,
+    settings: Arc<Settings>,
     launch: Launch,
     lateness: Lateness,
     phase: Phase,
@@ -142,7 +143,7 @@ pub(super) struct Conductor {
 
 impl Conductor {
     /// An idle one, which shows through `is_busy` whether a match runs.
-    pub fn new(settings: PlayerSettings, is_busy: Arc<AtomicBool>, launch: Launch) -> Self {
+    pub fn new(settings: Arc<Settings>, is_busy: Arc<AtomicBool>, launch: Launch) -> Self {
         Self {
             settings,
             launch,
@@ -184,7 +185,7 @@ impl Conductor {
 
     /// Does what the clocks and the advice at hand ask for.
     pub fn tick(&mut self, now: Instant) {
-        let idle_abort = self.settings.idle_abort;
+        let idle_abort = self.settings.server.idle_abort;
         let gives_up = |game: &Match| now >= give_up_at(game.heard, game.clock_end, idle_abort);
         match self.take_phase() {
             Phase::Idle => self.set_phase(Phase::Idle),
@@ -218,8 +219,12 @@ impl Conductor {
                 }
             }
             Phase::Playing { game, .. } if gives_up(&game) => {
-                tracing::warn!(match_id = game.start.match_id, "given up after long silence");
-                game.link.order(Order::Abandon("given up after long silence"));
+                tracing::warn!(
+                    match_id = game.start.match_id,
+                    "given up after long silence"
+                );
+                game.link
+                    .order(Order::Abandon("given up after long silence"));
                 self.set_phase(Phase::Idle);
             }
             phase @ Phase::Playing { .. } => self.set_phase(phase),
@@ -239,12 +244,16 @@ impl Conductor {
                     answer_by,
                     last_call,
                 } = waiting.deadlines;
-                Some(if now < answer_by { answer_by } else { last_call })
+                Some(if now < answer_by {
+                    answer_by
+                } else {
+                    last_call
+                })
             }
             Phase::Playing { game, .. } => Some(give_up_at(
                 game.heard,
                 game.clock_end,
-                self.settings.idle_abort,
+                self.settings.server.idle_abort,
             )),
         }
     }
@@ -280,7 +289,7 @@ impl Conductor {
     }
 
     fn deadlines(&self, received: Instant, clock: Duration) -> Deadlines {
-        let margin = self.settings.margin + self.lateness.expected();
+        let margin = self.settings.player.margin + self.lateness.expected();
         deadlines(received, clock, margin)
     }
 
@@ -314,7 +323,7 @@ impl Conductor {
                 return;
             }
         };
-        let record = Record::new(&start.match_id, &role, start.start_clock, start.play_clock);
+        let record = Record::new(&self.settings, &start);
         let roles: Vec<String> = rules
             .roles()
             .iter()
@@ -323,7 +332,7 @@ impl Conductor {
         let our_place = match place_of(&role, &roles) {
             Some(place) => place,
             None => {
-                record.error(&format!(
+                record.warning(&format!(
                     "the rules have no role {role}, but {}; the first is played",
                     roles.join(" ")
                 ));
@@ -334,9 +343,11 @@ impl Conductor {
         let new_match = NewMatch {
             rules: Arc::new(rules),
             role: (roles.get(our_place).cloned().unwrap_or(role), our_place),
-            received: start.received,
-            start_clock: start.start_clock,
-            ready_by: deadlines.answer_by,
+            build_until: build_until(
+                start.received,
+                deadlines.answer_by,
+                self.settings.player.build_seconds_share,
+            ),
             record: record.clone(),
         };
         let link = match (self.launch)(new_match) {
@@ -367,18 +378,13 @@ impl Conductor {
 
     fn answer_start(&mut self, game: Match, waiting: Waiting, now: Instant) {
         self.lateness.observe(waiting.lateness(now));
+        game.record.ready(waiting.received, now);
         let turn = Turn::Awaited;
         self.set_phase(Phase::Playing { game, turn });
         waiting.answer(&Answer::Ready);
     }
 
-    fn answer_play(
-        &mut self,
-        game: Match,
-        waiting: Waiting,
-        advice: Option<Advice>,
-        now: Instant,
-    ) {
+    fn answer_play(&mut self, game: Match, waiting: Waiting, advice: Option<Advice>, now: Instant) {
         let move_text = match &advice {
             Some(advice) => {
                 self.lateness.observe(waiting.lateness(now));
@@ -400,7 +406,10 @@ impl Conductor {
 
     fn play(&mut self, play: PlayRequest, reply: Reply, now: Instant) {
         if !self.is_running(&play.match_id) {
-            tracing::warn!(match_id = play.match_id, "PLAY of a match that is not running");
+            tracing::warn!(
+                match_id = play.match_id,
+                "PLAY of a match that is not running"
+            );
             reply(Answer::Busy);
             return;
         }
@@ -440,7 +449,8 @@ impl Conductor {
             if let Turn::Open(waiting) = turn {
                 let advice = game.link.advice(game.position);
                 let move_text = advice.map_or(LAST_WORD.to_string(), |advice| advice.text);
-                game.record.error("the next PLAY came before the last one was answered");
+                game.record
+                    .warning("the next PLAY came before the last one was answered");
                 waiting.answer(&Answer::Move(move_text));
             }
             if let Some(moves) = moves {
@@ -527,9 +537,12 @@ fn read_rules(start: &StartRequest) -> Result<Rules, String> {
         return Err("the rules name no role".into());
     }
     match diagnostics.first() {
-        Some(worst @ Diagnostic { severity: Severity::Error, .. }) => {
-            Err(worst.one_line("START", &start.source))
-        }
+        Some(
+            worst @ Diagnostic {
+                severity: Severity::Error,
+                ..
+            },
+        ) => Err(worst.one_line("START", &start.source)),
         _ => Ok(rules),
     }
 }
@@ -537,7 +550,11 @@ fn read_rules(start: &StartRequest) -> Result<Rules, String> {
 /// Where a role stands among the roles; symbols differ in case only when a manager has changed it.
 fn place_of(role: &str, roles: &[String]) -> Option<usize> {
     let exact = roles.iter().position(|name| name == role);
-    exact.or_else(|| roles.iter().position(|name| name.eq_ignore_ascii_case(role)))
+    exact.or_else(|| {
+        roles
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(role))
+    })
 }
 
 /// Canonical texts of moves.

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{Machine, Reasoner};
+use crate::telemetry::SearchSample;
 
 /// What a thinker thinks of a position.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -23,17 +24,6 @@ pub(super) struct Choice {
     pub is_proven: bool,
 }
 
-/// How the thinking fares; counts are of the whole match.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Statistics {
-    /// Iterations of the search.
-    pub iterations: u64,
-    /// Playouts.
-    pub playouts: u64,
-    /// Nodes in the tree.
-    pub nodes: u64,
-}
-
 /// Chooses moves for one role from a state that it follows.
 pub(super) trait Thinker: Send {
     /// What it is, for logs.
@@ -46,8 +36,8 @@ pub(super) trait Thinker: Send {
     fn stand_on(&mut self, state: &[u64]);
     /// Its choice here; nothing when our role has no legal move.
     fn choice(&mut self) -> Option<Choice>;
-    /// How it fares.
-    fn statistics(&self) -> Statistics;
+    /// How it fares: counts since it was made; step and rates are filled in by whoever asks.
+    fn sample(&mut self) -> SearchSample;
 }
 
 /// Makes a thinker that stands on a state.
@@ -85,18 +75,6 @@ impl Engine {
         }
     }
 
-    /// The same position with another thinker and fresh hands on the machine.
-    pub fn with_thinker(self, thinker: &ThinkerFactory) -> Self {
-        let mut reasoner = Arc::clone(&self.machine).reasoner();
-        reasoner.set_state(&self.state);
-        let thinker = thinker(Arc::clone(&self.machine), self.role, &self.state);
-        Self {
-            reasoner,
-            thinker,
-            ..self
-        }
-    }
-
     /// Follows the moves that were played, in role order, and returns what is wrong with them in our eyes.
     ///
     /// A move that is known but not legal here is followed all the same: it is what was played, so it is our state
@@ -106,7 +84,10 @@ impl Engine {
         let mut faults = Vec::new();
         let n_roles = self.machine.n_roles();
         if moves.len() != n_roles {
-            faults.push(format!("{} moves were given for {n_roles} roles", moves.len()));
+            faults.push(format!(
+                "{} moves were given for {n_roles} roles",
+                moves.len()
+            ));
         }
         let mut joint_move = Vec::with_capacity(n_roles);
         let mut is_legal = true;

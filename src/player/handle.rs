@@ -4,18 +4,18 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded};
+use crossbeam::channel::{
+    Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
+};
 
-use super::clock::{build_until, fallback_at};
 use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
 use super::sampler::Sampler;
 use super::worker::{Assignment, Link, panic_text, spawn};
-use super::{
-    Factories, PlayRequest, PlayerSettings, Reply, StartRequest, Status,
-};
+use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
+use crate::config::Settings;
 use crate::gdl::Sexpr;
 
 /// What the conductor's thread is told.
@@ -42,14 +42,15 @@ impl Player {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn new(settings: PlayerSettings, factories: Factories) -> io::Result<Player> {
+    pub fn new(settings: &Settings, factories: Factories) -> io::Result<Player> {
         let (events, inbox) = unbounded();
         // Nothing is ever sent: the channel is disconnected when all threads of the player are gone.
         let (alive, gone) = bounded::<()>(0);
         // A channel of its own, since a match thread that held the inbox would keep the player from ending.
         let (wake, woken) = bounded::<()>(1);
         let is_busy = Arc::new(AtomicBool::new(false));
-        let launch = launch(settings.clone(), factories, wake, alive.clone());
+        let settings = Arc::new(settings.clone());
+        let launch = launch(Arc::clone(&settings), factories, wake, alive.clone());
         let conductor = Conductor::new(settings, Arc::clone(&is_busy), launch);
         std::thread::Builder::new()
             .name("player".into())
@@ -115,7 +116,7 @@ impl Player {
         if let Err(lost) = self.events.send(Event::Request(request, reply))
             && let Event::Request(_, reply) = lost.into_inner()
         {
-            reply(super::Answer::Busy);
+            reply(Answer::Busy);
         }
     }
 }
@@ -150,43 +151,59 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
     // Whoever comes in between is answered too.
     for event in inbox.try_iter() {
         if let Event::Request(_, reply) = event {
-            reply(super::Answer::Busy);
+            reply(Answer::Busy);
         }
     }
 }
 
 /// How the conductor starts match threads.
 fn launch(
-    settings: PlayerSettings,
+    settings: Arc<Settings>,
     factories: Factories,
     wake: Sender<()>,
     alive: Sender<()>,
 ) -> Launch {
-    let seed = settings.seed;
-    let sampler: Box<ThinkerFactory> =
-        Box::new(move |machine, role, state| Box::new(Sampler::new(machine, role, state, seed)));
-    let thinkers: Arc<[Box<ThinkerFactory>]> = Arc::new([sampler]);
     Box::new(move |new_match: NewMatch| {
         let (link, worker_link) = Link::new();
         let wake = wake.clone();
+        let seed = seed(&settings);
+        new_match.record.note(&format!("seed {seed}"));
         let assignment = Assignment {
             rules: new_match.rules,
             role: new_match.role,
-            build_until: build_until(new_match.ready_by, new_match.start_clock),
-            fallback_at: fallback_at(
-                new_match.received,
-                new_match.ready_by,
-                new_match.start_clock,
-            ),
-            memory: settings.memory,
+            build_until: new_match.build_until,
+            memory: mebibytes(settings.player.build_memory_mib),
             factories: factories.clone(),
-            thinkers: Arc::clone(&thinkers),
+            thinkers: thinkers(seed),
             record: new_match.record,
             // A full channel holds a wake-up call already.
-            wake: Box::new(move || drop(wake.try_send(()))),
+            wake: Box::new(move || {
+                let _ = wake.try_send(());
+            }),
             alive: alive.clone(),
         };
         spawn(assignment, worker_link)?;
         Ok(link)
     })
+}
+
+/// The ways to choose a move, best first.
+fn thinkers(seed: u64) -> Vec<Box<ThinkerFactory>> {
+    vec![Box::new(move |machine, role, state| {
+        Box::new(Sampler::new(machine, role, state, seed))
+    })]
+}
+
+/// The seed of a match.
+fn seed(settings: &Settings) -> u64 {
+    match settings.search.seed {
+        0 => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64),
+        seed => seed,
+    }
+}
+
+fn mebibytes(count: u64) -> usize {
+    usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
 }

@@ -72,19 +72,6 @@ pub struct Factories {
     pub fallback: Option<Arc<dyn MachineFactory>>,
 }
 
-/// How a player plays.
-#[derive(Clone, Debug)]
-pub struct PlayerSettings {
-    /// An answer leaves this long before its clock ends; widened by the lateness observed.
-    pub margin: Duration,
-    /// A match is given up after this much silence.
-    pub idle_abort: Duration,
-    /// Bytes of memory for a machine.
-    pub memory: usize,
-    /// Seeds every random choice.
-    pub seed: u64,
-}
-
 /// What INFO tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::engine::{Choice, Statistics, Thinker};
+use super::engine::{Choice, Thinker};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Reasoner};
+use crate::telemetry::{RootMove, SearchSample};
 
 /// A playout longer than this counts as a draw.
 const MAX_STEPS: u32 = 1_000;
@@ -25,6 +26,7 @@ struct Arm {
 
 /// Samples one role's moves.
 pub(super) struct Sampler {
+    machine: Arc<dyn Machine>,
     reasoner: Box<dyn Reasoner>,
     role: RoleId,
     n_roles: usize,
@@ -40,7 +42,8 @@ impl Sampler {
     pub fn new(machine: Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Self {
         let n_roles = machine.n_roles();
         let mut sampler = Self {
-            reasoner: machine.reasoner(),
+            reasoner: Arc::clone(&machine).reasoner(),
+            machine,
             role,
             n_roles,
             state: Vec::new(),
@@ -53,7 +56,7 @@ impl Sampler {
         sampler
     }
 
-    fn sample(&mut self) {
+    fn try_one(&mut self) {
         let Some(chosen) = self.next_arm() else {
             return;
         };
@@ -74,7 +77,10 @@ impl Sampler {
         self.reasoner.next_state(&joint_move, &mut next);
         self.reasoner.set_state(&next);
         let mut goals = vec![0u8; self.n_roles];
-        let value = match self.reasoner.playout(&mut self.random, MAX_STEPS, &mut goals) {
+        let value = match self
+            .reasoner
+            .playout(&mut self.random, MAX_STEPS, &mut goals)
+        {
             PlayoutEnd::Finished { .. } => f64::from(goals[self.role.index()]),
             PlayoutEnd::CutOff => 50.0,
         };
@@ -104,7 +110,7 @@ impl Thinker for Sampler {
 
     fn think(&mut self, until: Instant, interrupt: &AtomicBool) {
         while !interrupt.load(Ordering::Relaxed) && Instant::now() < until {
-            self.sample();
+            self.try_one();
         }
     }
 
@@ -139,11 +145,29 @@ impl Thinker for Sampler {
         })
     }
 
-    fn statistics(&self) -> Statistics {
-        Statistics {
+    fn sample(&mut self) -> SearchSample {
+        let root_moves: Vec<RootMove> = self
+            .arms
+            .iter()
+            .map(|arm| RootMove {
+                name: self.machine.move_text(arm.mv),
+                visits: arm.visits,
+                value: if arm.visits == 0 {
+                    0.0
+                } else {
+                    arm.total / arm.visits as f64
+                },
+            })
+            .collect();
+        let best = root_moves.iter().max_by_key(|root| root.visits);
+        SearchSample {
             iterations: self.playouts,
             playouts: self.playouts,
-            nodes: 0,
+            samples_per_request: 1.0,
+            best_move: best.map(|best| best.name.clone()).unwrap_or_default(),
+            best_value: best.map_or(f64::NAN, |best| best.value),
+            root_moves,
+            ..SearchSample::default()
         }
     }
 }

@@ -123,12 +123,12 @@ pub(super) struct Assignment {
     pub rules: Arc<Rules>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
+    /// Until when the machine may be built; the one of last resort is asked for then, if none has come.
     pub build_until: Instant,
-    pub fallback_at: Instant,
     pub memory: usize,
     pub factories: Factories,
     /// Thinkers in the order in which they are tried on a machine.
-    pub thinkers: Arc<[Box<ThinkerFactory>]>,
+    pub thinkers: Vec<Box<ThinkerFactory>>,
     pub record: Record,
     /// Called when there is advice worth a look.
     pub wake: Box<dyn Fn() + Send>,
@@ -168,11 +168,27 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
         moves: Vec::new(),
         facts: PositionFacts::default(),
         next_sample: Instant::now() + SAMPLE_EVERY,
+        last_sample: (Instant::now(), 0, 0),
     };
     std::thread::Builder::new()
         .name("match".into())
         .stack_size(STACK_BYTES)
-        .spawn(move || worker.run())
+        .spawn(move || {
+            let orders = worker.link.orders.clone();
+            let record = worker.assignment.record.clone();
+            let alive = worker.assignment.alive.clone();
+            // The worker catches the panics of game code; this is for its own.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.run())) {
+                record.error(&format!(
+                    "the match thread panicked: {}",
+                    panic_text(&*panic)
+                ));
+            }
+            // Until the conductor has let go of the notes, so that it never waits for the disk.
+            while orders.recv().is_ok() {}
+            drop(record);
+            drop(alive);
+        })
         .map(drop)
 }
 
@@ -209,6 +225,8 @@ struct Worker {
     moves: Vec<Vec<String>>,
     facts: PositionFacts,
     next_sample: Instant,
+    /// When figures were noted last, and the iterations and playouts up to then.
+    last_sample: (Instant, u64, u64),
 }
 
 impl Worker {
@@ -269,7 +287,7 @@ impl Worker {
         let now = Instant::now();
         let mut until = self.next_sample;
         if matches!(self.fallback, Building::NotAsked) && self.playing.is_none() {
-            until = until.min(self.assignment.fallback_at);
+            until = until.min(self.assignment.build_until);
         }
         let timeout = after(until.saturating_duration_since(now));
         select! {
@@ -307,18 +325,11 @@ impl Worker {
         let played = moves.clone();
         // The move is in the list before the engine sees it: should the engine fail, its successor replays the list.
         self.moves.push(moves);
-        let n_failures = self.stage_number();
         let faults = self.attempt(|engine| engine.advance(&played));
-        if n_failures == self.stage_number() {
-            for fault in faults.unwrap_or_default() {
-                self.assignment.record.error(&fault);
-            }
+        for fault in faults.unwrap_or_default() {
+            self.assignment.record.warning(&fault);
         }
         self.look();
-    }
-
-    fn stage_number(&self) -> Option<Stage> {
-        self.playing.as_ref().map(|(stage, _)| *stage)
     }
 
     /// Runs game code. A panic in it costs the stage: the next one takes over, and nothing is returned.
@@ -490,9 +501,17 @@ impl Worker {
         }
         self.next_sample = now + SAMPLE_EVERY;
         let position = self.moves.len();
-        if let Some(statistics) = self.attempt(|engine| engine.thinker.statistics()) {
-            self.assignment.record.sample(position, &statistics);
-        }
+        let Some(mut sample) = self.attempt(|engine| engine.thinker.sample()) else {
+            return;
+        };
+        sample.step = u32::try_from(position).unwrap_or(u32::MAX);
+        let (then, iterations, playouts) = self.last_sample;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let rate = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
+        sample.iterations_per_second = rate(sample.iterations, iterations);
+        sample.playouts_per_second = rate(sample.playouts, playouts);
+        self.last_sample = (now, sample.iterations, sample.playouts);
+        self.assignment.record.sample(&sample);
     }
 
     fn ask_for_main(&mut self) {
@@ -502,7 +521,7 @@ impl Worker {
 
     /// Asks for the machine of last resort when the real one is late.
     fn ask_for_fallback_in_time(&mut self) {
-        if self.playing.is_none() && Instant::now() >= self.assignment.fallback_at {
+        if self.playing.is_none() && Instant::now() >= self.assignment.build_until {
             self.ask_for_fallback();
         }
     }
@@ -532,11 +551,10 @@ impl Worker {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 let begin = Instant::now();
-                let outcome =
-                    catch_unwind(AssertUnwindSafe(|| factory.build(&rules, &budget)))
-                        .unwrap_or_else(|panic| {
-                            Err(format!("building panicked: {}", panic_text(&*panic)))
-                        });
+                let outcome = catch_unwind(AssertUnwindSafe(|| factory.build(&rules, &budget)))
+                    .unwrap_or_else(|panic| {
+                        Err(format!("building panicked: {}", panic_text(&*panic)))
+                    });
                 // The match may be over.
                 let _ = sender.send(Built {
                     is_fallback,
@@ -572,10 +590,9 @@ impl Worker {
             Ok(machine) => {
                 let kind = machine.kind();
                 *building = Building::Here(machine);
-                self.assignment.record.note(&format!(
-                    "{kind} {name} built in {:.3} s",
-                    built.took.as_secs_f64()
-                ));
+                self.assignment
+                    .record
+                    .built(kind, built.is_fallback, built.took);
                 let is_better = match &self.playing {
                     None => true,
                     Some((stage, _)) => stage.is_fallback && !built.is_fallback,
