@@ -12,8 +12,9 @@ use crossbeam::channel::{
 
 use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
+use super::link::Link;
 use super::sampler::Sampler;
-use super::worker::{Assignment, Link, panic_text, spawn};
+use super::worker::{Assignment, panic_text, spawn};
 use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
 use crate::config::Settings;
 use crate::gdl::Sexpr;

@@ -19,6 +19,7 @@ mod clock;
 mod conductor;
 mod engine;
 mod handle;
+mod link;
 mod record;
 mod sampler;
 mod worker;
