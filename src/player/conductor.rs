@@ -562,3 +562,6 @@ fn place_of(role: &str, roles: &[String]) -> Option<usize> {
 fn texts(moves: Vec<Sexpr>) -> Vec<String> {
     moves.iter().map(Sexpr::to_string).collect()
 }
+
+#[cfg(test)]
+mod tests;
