@@ -1,0 +1,136 @@
+//! From ground program to network.
+//!
+//! Each atom becomes the OR of its rules, each rule the AND of its body. Gates are made through one table keyed by
+//! kind and sorted inputs, with constants, repeats and contradictions folded on the way, so equal logic is shared as
+//! it arises. Atoms that depend on each other get an OR gate each beforehand, filled in when all are known.
+
+use thiserror::Error;
+
+use super::builder::Builder;
+use super::network::{GateKind, Network, Signal};
+use super::tidy::tidied;
+use crate::ground::{AtomKind, Budget, GroundProgram, components};
+use crate::ids::{AtomId, Id, IdVec};
+
+/// Why there is no network.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BuildError {
+    /// A ground atom depends on its own negation.
+    #[error("`{atom}` depends on its own negation")]
+    NotStratified {
+        /// One such atom.
+        atom: String,
+    },
+    /// The time was up.
+    #[error("the network was not finished in time: {gates} gates so far")]
+    OutOfTime {
+        /// Gates so far.
+        gates: usize,
+    },
+    /// The tables grew too large.
+    #[error("the network passed its limit of {max_bytes} bytes: {gates} gates so far")]
+    OutOfMemory {
+        /// The limit.
+        max_bytes: usize,
+        /// Gates so far.
+        gates: usize,
+    },
+}
+
+/// Builds the network of a ground program.
+///
+/// # Errors
+/// When the rules are not stratified, or the budget ends it; see [`BuildError`].
+pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildError> {
+    let components = components(program).map_err(|atom| BuildError::NotStratified {
+        atom: program.show(atom),
+    })?;
+    let by_head = program.rules_by_head();
+    let mut builder = Builder::new(program.bases.len() + program.moves.len());
+    let mut signal_of: IdVec<AtomId, Signal> =
+        program.atoms.iter().map(|_| Signal::FALSE).collect();
+    let mut body: Vec<Signal> = Vec::new();
+    let mut alternatives: Vec<Signal> = Vec::new();
+    for (count, component) in components.iter().enumerate() {
+        if count.is_multiple_of(1 << 10) {
+            builder.check(budget)?;
+        }
+        if component.is_cyclic {
+            for &atom in &component.atoms {
+                signal_of[atom] = builder.reserve(GateKind::Or);
+            }
+        }
+        for &atom in &component.atoms {
+            match program.atoms[atom].kind {
+                AtomKind::Base(base) => {
+                    signal_of[atom] = Signal::of_node(1 + base.index());
+                    continue;
+                }
+                AtomKind::Does(mv) => {
+                    signal_of[atom] = Signal::of_node(1 + program.bases.len() + mv.index());
+                    continue;
+                }
+                AtomKind::Derived => {}
+            }
+            alternatives.clear();
+            for &rule in by_head.rules_of(atom) {
+                body.clear();
+                body.extend(program.body(rule as usize).iter().map(|literal| {
+                    let signal = signal_of[literal.atom()];
+                    if literal.is_negative() {
+                        !signal
+                    } else {
+                        signal
+                    }
+                }));
+                let rule = builder.and(&mut body);
+                if rule == Signal::TRUE {
+                    alternatives.clear();
+                    alternatives.push(rule);
+                    break;
+                }
+                alternatives.push(rule);
+            }
+            if component.is_cyclic {
+                // An atom does not support itself.
+                alternatives.retain(|&rule| rule != signal_of[atom]);
+                builder.fill(signal_of[atom], &mut alternatives);
+            } else {
+                signal_of[atom] = builder.or(&mut alternatives);
+            }
+        }
+    }
+    builder.check(budget)?;
+    let of = |atom: Option<AtomId>| atom.map_or(Signal::FALSE, |atom| signal_of[atom]);
+    let (gates, inputs) = builder.into_gates();
+    let network = Network {
+        roles: program
+            .roles
+            .iter()
+            .map(|&role| program.show_term(role))
+            .collect(),
+        facts: program
+            .bases
+            .iter()
+            .map(|&fact| program.show_term(fact))
+            .collect(),
+        moves: program
+            .moves
+            .iter()
+            .map(|mv| (mv.role, program.show_term(mv.term)))
+            .collect(),
+        initial: program.initial.clone(),
+        next: program.next.iter().map(|&next| of(next)).collect(),
+        legal: program.moves.iter().map(|mv| signal_of[mv.legal]).collect(),
+        terminal: of(program.terminal),
+        goals: program
+            .goals
+            .iter()
+            .map(|&(role, value, atom)| (role, value, signal_of[atom]))
+            .collect(),
+        gates,
+        inputs,
+        blocks: Vec::new(),
+    };
+    Ok(tidied(network))
+}
