@@ -1,4 +1,8 @@
 //! Panza, a General Game Playing player server.
+
+pub mod config;
 pub mod gdl;
 pub mod ids;
 pub mod machine;
+pub mod search;
+pub mod sync;
