@@ -86,6 +86,16 @@ impl Budget {
         fits
     }
 
+    /// Takes the bound away and returns it.
+    pub(super) fn lift(&mut self) -> usize {
+        std::mem::replace(&mut self.limit, usize::MAX)
+    }
+
+    /// Sets the bound again.
+    pub(super) fn restore(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Counts bytes in, whether they fit or not.
     pub(super) fn take_anyway(&mut self, bytes: usize) {
         self.used += bytes;
