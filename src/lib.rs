@@ -16,6 +16,7 @@ pub mod ids;
 pub mod machine;
 pub mod player;
 pub mod propnet;
+pub mod prover;
 pub mod search;
 pub mod server;
 pub mod sync;
