@@ -279,16 +279,26 @@ impl Worker {
         }
     }
 
-    /// Lets go of the engine, whose destructors may panic too.
+    /// Lets go of the engine, on a thread of its own: a search waits for its rollout threads, which may be in the
+    /// midst of something long, and destructors may panic too.
     fn discard(&mut self) {
-        if let Some(playing) = self.playing.take() {
-            let outcome = catch_unwind(AssertUnwindSafe(move || drop(playing)));
-            if let Err(panic) = outcome {
-                self.assignment.record.error(&format!(
-                    "letting go of a machine panicked: {}",
-                    panic_text(&*panic)
-                ));
+        let Some(playing) = self.playing.take() else {
+            return;
+        };
+        let alive = self.assignment.alive.clone();
+        let let_go = move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(playing))) {
+                let text = panic_text(&*panic);
+                tracing::error!("letting go of a machine panicked: {text}");
             }
+            drop(alive);
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("let-go".into())
+            .spawn(let_go)
+        {
+            // The engine went with the closure, here and now.
+            tracing::warn!("no thread to let go of a machine on: {error}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
@@ -44,6 +45,8 @@ pub struct Mischief {
     pub playouts_hang: Option<Arc<AtomicBool>>,
     /// Asking for legal moves takes until this is set.
     pub legal_moves_hang: Option<Arc<AtomicBool>>,
+    /// Told whenever a thread takes the machine in hand.
+    pub taken: Option<Sender<()>>,
 }
 
 /// The game: a state is the pile and the role in control.
@@ -113,6 +116,9 @@ impl Machine for Pile {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        if let Some(taken) = &self.mischief.taken {
+            let _ = taken.send(());
+        }
         Box::new(Hands {
             state: self.initial_state(),
             legal: Vec::new(),
