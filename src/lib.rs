@@ -7,7 +7,7 @@
 //!               └──▶ prover (oracle, referee, last resort)
 //! ```
 //!
-//! The modules stand in the order in which a newcomer should read them.
+//! `ARCHITECTURE.md` says what each module holds, what it may import and what it never knows.
 
 pub mod config;
 pub mod gdl;

@@ -55,7 +55,10 @@ pub fn on_demand(
 ) -> Rewritten {
     let mut rules_of: HashMap<Signature, Vec<usize>> = HashMap::new();
     for (index, rule) in rules.iter().enumerate() {
-        rules_of.entry(rule.head.signature()).or_default().push(index);
+        rules_of
+            .entry(rule.head.signature())
+            .or_default()
+            .push(index);
     }
     let mut transformation = Transformation {
         rules_of,
@@ -185,7 +188,9 @@ impl Transformation<'_> {
         let arguments = atom.arguments.iter();
         let copy = Copy {
             relation: atom.signature(),
-            is_bound: arguments.map(|term| is_term_bound(term, is_bound)).collect(),
+            is_bound: arguments
+                .map(|term| is_term_bound(term, is_bound))
+                .collect(),
             stage,
         };
         let call = self.call(&copy, atom);

@@ -247,7 +247,10 @@ impl Engine {
         let sizes = component.relations.iter().map(|&relation| {
             let signature = self.dependencies.relations[relation];
             let size = self.store.relations[relation].holding().len();
-            (self.origins.get(&signature).copied().unwrap_or(signature), size)
+            (
+                self.origins.get(&signature).copied().unwrap_or(signature),
+                size,
+            )
         });
         let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
         let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
@@ -276,7 +279,10 @@ impl Engine {
     pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
         !is_asked_for(signature)
             && !self.on_demand.contains(&signature)
-            && self.source.iter().any(|rule| rule.head.signature() == signature)
+            && self
+                .source
+                .iter()
+                .any(|rule| rule.head.signature() == signature)
     }
 
     /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
@@ -330,6 +336,11 @@ impl Engine {
         by_relation.into_iter().collect()
     }
 
+    /// A term as canonical text.
+    pub fn show(&self, term: TermId) -> String {
+        self.store.terms.show(&self.names.symbols, term).to_string()
+    }
+
     /// The facts of the initial state.
     pub fn initial_facts(&mut self) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Init, &State::of(&mut Vec::new()), None)?;
@@ -344,21 +355,13 @@ impl Engine {
     }
 
     /// The role's legal moves.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Legal, state, None)?;
         Ok(self.of_role(Question::Legal, role))
     }
 
     /// The role's goal values.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Goal, state, None)?;
         Ok(self.of_role(Question::Goal, role))
     }
@@ -395,11 +398,7 @@ impl Engine {
         self.instances(name, arity)
     }
 
-    fn instances(
-        &mut self,
-        name: Symbol,
-        arity: usize,
-    ) -> Result<Vec<Box<[TermId]>>, ProverError> {
+    fn instances(&mut self, name: Symbol, arity: usize) -> Result<Vec<Box<[TermId]>>, ProverError> {
         let Some(relation) = self.dependencies.find((name, arity)) else {
             return Ok(Vec::new());
         };
@@ -413,9 +412,7 @@ impl Engine {
         self.store.set_limits(self.current_limits());
         let relation = &self.store.relations[relation];
         let facts = relation.holding().iter();
-        Ok(facts
-            .map(|&fact| relation.arguments(fact).into())
-            .collect())
+        Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
     }
 
     /// The first arguments of all facts of the question's relation.

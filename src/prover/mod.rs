@@ -18,6 +18,7 @@ mod evaluate;
 mod index;
 mod join;
 mod names;
+mod order;
 mod plan;
 mod prepare;
 mod relation;
@@ -31,12 +32,14 @@ pub use state::State;
 use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, RoleId, TermId};
 use engine::Engine;
+use order::TextOrder;
 
 /// A game's rules, ready to answer questions about any state.
 pub struct Prover {
     engine: Engine,
     roles: Vec<TermId>,
     initial: State,
+    order: TextOrder,
 }
 
 impl Prover {
@@ -69,6 +72,7 @@ impl Prover {
             engine,
             roles,
             initial,
+            order: TextOrder::default(),
         })
     }
 
@@ -104,14 +108,10 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
-        moves.sort_by_cached_key(|&mv| self.show(mv));
+        self.order.sort(&mut moves, |mv| self.engine.show(mv));
         Ok(moves)
     }
 
@@ -144,14 +144,11 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
-        values.sort_by_cached_key(|&value| self.show(value));
+        self.order
+            .sort(&mut values, |value| self.engine.show(value));
         Ok(values)
     }
 
@@ -172,11 +169,7 @@ impl Prover {
 
     /// A term as canonical text: one space between elements, none inside the parentheses.
     pub fn show(&self, term: TermId) -> String {
-        self.engine
-            .store
-            .terms
-            .show(&self.engine.names.symbols, term)
-            .to_string()
+        self.engine.show(term)
     }
 
     /// The ground term that a text writes. Nothing for any other text.
