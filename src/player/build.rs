@@ -9,7 +9,7 @@ use crate::ground;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
-use crate::propnet;
+use crate::propnet::{self, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -21,7 +21,7 @@ impl Factories {
     }
 }
 
-/// Compiles rules: grounds them, builds the network, lays it out.
+/// Compiles rules: grounds them, builds the network, makes it smaller, lays it out.
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
@@ -34,6 +34,7 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
     let network = propnet::build(&program, limits).map_err(|error| error.to_string())?;
     // Large games need the room while the layout is made.
     drop(program);
+    let network = passes::optimise(network, limits);
     Ok(Arc::new(CounterMachine::new(Layout::compile(&network))))
 }
 
