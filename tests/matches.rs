@@ -95,7 +95,7 @@ fn play(game: &str, players: Vec<Factories>, start_clock: f64, play_clock: f64) 
         .iter()
         .map(|&role| referee.prover.show(role))
         .collect();
-    // Every player gets its message before any answer is awaited; each must answer within its clock.
+    // Every player gets its message before any answer is awaited.
     let ask_all = |messages: Vec<String>, clock: f64| -> Vec<String> {
         let begin = Instant::now();
         let streams: Vec<_> = servers
@@ -123,19 +123,21 @@ fn play(game: &str, players: Vec<Factories>, start_clock: f64, play_clock: f64) 
             .iter()
             .all(|answer| answer == "ready")
     );
+    // ggp-base waits a second longer than the play clock.
+    let patience = play_clock + 1.0;
     let mut last = "NIL".to_string();
     for _ in 0..200 {
         if referee.is_over() {
             break;
         }
         let message = format!("( PLAY m {last} )");
-        let moves = ask_all(vec![message; roles.len()], play_clock);
+        let moves = ask_all(vec![message; roles.len()], patience);
         referee.make(&moves);
         last = format!("( {} )", moves.join(" "));
     }
     assert!(referee.is_over(), "{game} did not end");
     let message = format!("( STOP m {last} )");
-    let answers = ask_all(vec![message; roles.len()], play_clock);
+    let answers = ask_all(vec![message; roles.len()], patience);
     assert!(answers.iter().all(|answer| answer == "done"));
     for server in &servers {
         server.assert_available();

@@ -50,12 +50,12 @@ fn a_match_from_start_to_stop() {
 
 #[test]
 fn clocks_are_used_and_kept() {
-    let server = server();
+    let server = Running::new(settings(&["player.margin_seconds=0.4"]), sound(60));
     let begin = Instant::now();
     assert_eq!(server.ask(&start("m", "first", 60, 1.0, 1.0)), "ready");
     let took = begin.elapsed();
     assert!(
-        took >= Duration::from_millis(850),
+        took >= Duration::from_millis(590),
         "the start clock is ours: {took:?}"
     );
     assert!(took < Duration::from_millis(1000), "{took:?}");
@@ -64,7 +64,7 @@ fn clocks_are_used_and_kept() {
     let took = begin.elapsed();
     assert!(is_take(&answer), "{answer}");
     assert!(
-        took >= Duration::from_millis(700),
+        took >= Duration::from_millis(400),
         "the play clock is ours: {took:?}"
     );
     assert!(took < Duration::from_millis(1000), "{took:?}");

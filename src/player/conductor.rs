@@ -13,10 +13,11 @@
 //!
 //! Answers that are still owed when a match ends leave at that moment: `ready` for a START, the move for a PLAY.
 //!
-//! A PLAY is a repeat when its moves are those of the last PLAY, and that one is unanswered, or names a move of ours
-//! that is not the one we answered, or names moves that are not legal (again) in the position after it. In a game
-//! where the same moves may be made twice in a row, a PLAY that names our answer is a new one. NIL after other moves
-//! is a repeat always, since it tells of nothing to follow.
+//! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last PLAY is unanswered;
+//! the moves are not legal once more in the position after them; our move among them is not the one we answered. In a
+//! game where all players may do the same twice in a row, a PLAY that names our answer is a new one. The rule errs
+//! only where a manager has replaced our move by our previous one while all others repeated theirs as well. NIL after
+//! other moves is a repeat always, since it tells of nothing to follow.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -34,6 +34,9 @@ pub fn rules(size: u64) -> String {
     )
 }
 
+/// What every panic that was ordered says.
+pub const MISCHIEF: &str = "beyond me";
+
 /// What the machine does besides its duty.
 #[derive(Clone, Debug, Default)]
 pub struct Mischief {
