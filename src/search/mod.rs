@@ -154,6 +154,7 @@ impl Search {
                 if done + u64::from(self.pipeline.in_flight()) >= target {
                     self.pipeline.wait();
                     self.receive_all();
+                    clock.look_soon();
                     continue;
                 }
             }
@@ -483,23 +484,24 @@ impl Search {
 /// Looks at the time as rarely as it can afford to.
 struct Clock {
     until: Option<Instant>,
-    /// When it was last looked at, and the calls left until it is looked at again.
-    looked: Instant,
+    /// When it was last looked at.
+    looked: Option<Instant>,
+    /// Calls left until it is looked at again.
     calls_left: u32,
-    /// Whether every call looks.
+    /// Whether every call looks. So it is until iterations were seen to be fast.
     slow: bool,
 }
 
 impl Clock {
     /// Calls between two looks while the game is fast. A look costs some 25 ns, an iteration about a microsecond.
     const CALLS: u32 = 8;
-    /// From this time for that many calls on, every call looks.
+    /// When that many calls take longer than this, every call looks.
     const SLOW: Duration = Duration::from_micros(200);
 
     fn new(until: Option<Instant>) -> Self {
         Self {
             until,
-            looked: Instant::now(),
+            looked: None,
             calls_left: 0,
             slow: true,
         }
@@ -516,11 +518,17 @@ impl Clock {
             return false;
         }
         let now = Instant::now();
-        let calls = if self.slow { 1 } else { Self::CALLS };
-        self.slow = now - self.looked > Self::SLOW / Self::CALLS * calls;
-        self.looked = now;
+        if let Some(looked) = self.looked.replace(now) {
+            let calls = if self.slow { 1 } else { Self::CALLS };
+            self.slow = now - looked > Self::SLOW / Self::CALLS * calls;
+        }
         self.calls_left = if self.slow { 0 } else { Self::CALLS - 1 };
         now >= until
+    }
+
+    /// Makes the next call look.
+    fn look_soon(&mut self) {
+        self.calls_left = 0;
     }
 
     /// Whether the moment has come, asked between playouts of one iteration; never in a fast game.

@@ -5,6 +5,10 @@
 //! count as visits in the exploration term but not in the mean (Liu et al., *WU-UCT*, 2020), which spreads requests
 //! without pretending they were losses.
 //!
+//! Roles that choose at once must not fall into step: where the game gives exact scores, two roles that both take the
+//! best bound could meet in the same few joint moves for ever. So there a role picks at random among the moves whose
+//! bound is within [`NEAR`] points of the best (as Tak, Lanctot and Winands did, 2014).
+//!
 //! What is proven needs no more visits. With one decider, a move whose subtree is solved still competes with its
 //! exact score; where it wins, the iteration goes down the best unsolved move instead, and above this node the solved
 //! score is what is backed up: the decider would take it. Moves that cannot reach what the decider is sure of are
@@ -18,6 +22,9 @@ use super::expand::{Grown, Opened};
 use super::pool::{Place, Pool};
 use super::record::{Bounds, Choice, Chunk, ChunkId, ENTRIES, EntryId, SEVERAL};
 use crate::ids::NodeId;
+
+/// Bounds that differ by no more than this many points count as equal where several roles choose at once.
+const NEAR: f32 = 1.0;
 
 /// Where a descent ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,16 +62,7 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, choice: &Choice, weight: f32, floor: u8) 
     let mut at = choice.first;
     while at.is_some() {
         let chunk = &chunks[at];
-        // Eight at a time, without a branch, so that the compiler uses vectors.
-        let mut scores = [0f32; ENTRIES];
-        for (slot, score) in scores.iter_mut().enumerate() {
-            let visits = chunk.visits[slot] + u32::from(chunk.in_flight[slot]);
-            let lower = f32::from(chunk.lower[slot]);
-            let upper = f32::from(chunk.upper[slot]);
-            let mean = chunk.means[slot].max(lower).min(upper);
-            let doubt = if lower < upper { weight } else { 0.0 };
-            *score = mean + doubt / (visits.max(1) as f32).sqrt();
-        }
+        let scores = scores(chunk, weight);
         for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
             let solved = chunk.is_solved(slot);
             if score > best.any_score {
@@ -80,6 +78,20 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, choice: &Choice, weight: f32, floor: u8) 
         at = chunk.link;
     }
     best
+}
+
+/// The upper confidence bounds of a chunk's entries, unused ones included. Eight at a time, without a branch, so that
+/// the compiler uses vectors.
+#[inline]
+fn scores(chunk: &Chunk, weight: f32) -> [f32; ENTRIES] {
+    std::array::from_fn(|slot| {
+        let visits = chunk.visits[slot] + u32::from(chunk.in_flight[slot]);
+        let lower = f32::from(chunk.lower[slot]);
+        let upper = f32::from(chunk.upper[slot]);
+        let mean = chunk.means[slot].max(lower).min(upper);
+        let doubt = if lower < upper { weight } else { 0.0 };
+        mean + doubt / (visits.max(1) as f32).sqrt()
+    })
 }
 
 impl Search {
@@ -231,19 +243,29 @@ impl Search {
                 return Some(fresh);
             }
         }
-        let best = scan(
-            &self.graph.chunks,
-            &choice,
-            self.exploration_weight(node),
-            0,
-        );
+        let weight = self.exploration_weight(node);
+        let best = scan(&self.graph.chunks, &choice, weight, 0);
         if choice.has_untried()
             && urgency >= best.any_score
             && let Some(fresh) = self.graph.try_next(node, role)
         {
             return Some(fresh);
         }
-        best.any.is_some().then_some(best.any)
+        let mut picked = None;
+        let mut near = 0;
+        for (id, chunk) in self.graph.chunks_of(&choice) {
+            let scores = scores(chunk, weight);
+            for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
+                if score >= best.any_score - NEAR {
+                    // Each of the near ones stays picked with the same chance.
+                    near += 1;
+                    if near == 1 || self.hands.random.below(near) == 0 {
+                        picked = Some(EntryId::new(id, slot));
+                    }
+                }
+            }
+        }
+        picked
     }
 
     /// What the exploration term of a move visited once is worth in this node, in points.
