@@ -1,0 +1,103 @@
+//! The bounds on memory, and that nothing is lost or used twice.
+
+use std::sync::Arc;
+
+use super::games::{Endless, Game, Nim};
+use super::{config, iterations, mv, self_play, tic_tac_toe};
+use crate::ids::{MoveId, RoleId};
+use crate::machine::Machine;
+use crate::search::{Search, SearchConfig, Stopped};
+
+#[test]
+fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
+    for max_nodes in [2, 3, 50, 700] {
+        let config = SearchConfig {
+            max_nodes,
+            ..config()
+        };
+        let mut search = Search::new(Game::new(Endless), RoleId(0), config);
+        for _ in 0..20 {
+            assert_eq!(search.run(iterations(500)), Stopped::Iterations);
+            assert!(search.statistics().nodes <= max_nodes);
+            search.check();
+        }
+        let statistics = search.statistics();
+        assert_eq!(statistics.iterations, 10_000);
+        assert!(statistics.refused + statistics.recycled > 0);
+        assert!(max_nodes < 50 || statistics.recycled > 100);
+        assert_eq!(search.marks(), 0);
+    }
+}
+
+#[test]
+fn a_small_tree_still_finds_the_move() {
+    let config = SearchConfig {
+        max_nodes: 300,
+        ..config()
+    };
+    for seed in 0..3 {
+        let config = SearchConfig {
+            seed,
+            ..config.clone()
+        };
+        assert_eq!(self_play(&tic_tac_toe(), 20_000, &config), [50, 50]);
+    }
+}
+
+#[test]
+fn the_bound_in_bytes_is_kept() {
+    let max_bytes = 3 << 20;
+    let config = SearchConfig {
+        max_bytes,
+        ..config()
+    };
+    for machine in [
+        Game::new(Nim::new(2, &[9, 9, 9, 9])) as Arc<dyn Machine>,
+        Game::new(Endless),
+    ] {
+        let mut search = Search::new(machine, RoleId(0), config.clone());
+        assert_eq!(search.run(iterations(60_000)), Stopped::Iterations);
+        let statistics = search.statistics();
+        assert!(statistics.bytes <= max_bytes, "{}", statistics.bytes);
+        assert!(statistics.bytes > max_bytes / 2, "{}", statistics.bytes);
+        assert!(statistics.recycled + statistics.refused > 0);
+        search.check();
+    }
+}
+
+#[test]
+fn states_of_growing_length_are_kept_in_parts() {
+    let nim = Nim {
+        history: true,
+        ..Nim::new(2, &[2, 3, 4])
+    };
+    let machine: Arc<dyn Machine> = Game::new(nim);
+    let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
+    assert_eq!(search.run(iterations(200_000)), Stopped::Proven);
+    assert_eq!(search.root().proven, Some(100));
+    // 2 xor 3 xor 4 is 5: the heap of 4 goes down to 1.
+    assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
+    search.check();
+    assert_eq!(self_play(&machine, 2_000, &config()), [100, 0]);
+}
+
+#[test]
+fn a_match_of_many_moves_leaks_nothing() {
+    let config = SearchConfig {
+        max_nodes: 2_000,
+        ..config()
+    };
+    let mut search = Search::new(Game::new(Endless), RoleId(0), config);
+    for step in 0..60 {
+        search.run(iterations(300));
+        search.check();
+        let best = search.best_move().expect("a move");
+        if step % 7 == 6 {
+            search.set_state(&[step]);
+        } else {
+            search.advance(&[best, MoveId(super::games::ROLE + (step % 2) as u32)]);
+        }
+        search.check();
+    }
+    assert_eq!(search.marks(), 0);
+}

@@ -1,0 +1,435 @@
+//! Proofs against plain minimax, which looks at the whole game.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::games::{Game, Nim, Rules, Table, TableNode};
+use super::{Random, config, iterations, mv, tic_tac_toe};
+use crate::ids::{NodeId, RoleId};
+use crate::machine::Machine;
+use crate::search::record::Bounds;
+use crate::search::{Limit, Search, SearchConfig, Stopped};
+
+#[test]
+fn nim_is_proven() {
+    for (heaps, first_wins) in [
+        (vec![1, 2, 3], false),
+        (vec![3, 4], true),
+        (vec![2, 2], false),
+        (vec![1, 3, 4], true),
+        (vec![2, 4, 6], false),
+    ] {
+        for role in 0..2 {
+            let machine: Arc<dyn Machine> = Game::new(Nim::new(2, &heaps));
+            let mut search = Search::new(machine, RoleId(role), config());
+            assert_eq!(
+                search.run(iterations(500_000)),
+                Stopped::Proven,
+                "{heaps:?}"
+            );
+            let wins = first_wins == (role == 0);
+            let proven = if wins { 100 } else { 0 };
+            assert_eq!(search.root().proven, Some(proven), "{heaps:?}");
+            search.check();
+        }
+    }
+}
+
+#[test]
+fn the_winning_nim_move_is_the_one_that_theory_says() {
+    let mut search = Search::new(Game::new(Nim::new(2, &[3, 5])), RoleId(0), config());
+    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.best_move(), Some(mv(0, Nim::mv(1, 2))));
+    let report = search.root();
+    assert_eq!(
+        report
+            .moves
+            .iter()
+            .find(|r| r.proven == Some(100))
+            .map(|r| r.mv),
+        search.best_move()
+    );
+}
+
+#[test]
+fn tic_tac_toe_is_proven_a_draw() {
+    for fixed_sum in [None, Some(100)] {
+        let config = SearchConfig {
+            fixed_sum,
+            ..config()
+        };
+        let mut search = Search::new(tic_tac_toe(), RoleId(0), config);
+        assert_eq!(search.run(iterations(2_000_000)), Stopped::Proven);
+        assert_eq!(search.root().proven, Some(50));
+    }
+}
+
+#[test]
+fn shorter_wins_and_longer_losses_are_preferred() {
+    // The first role can win now by move 0 or in two by move 1; nothing else wins.
+    let choice = |counts: &[u32], next: &[usize]| TableNode::Choice(counts.to_vec(), next.to_vec());
+    let end = |first| TableNode::End(vec![first, 100 - first]);
+    let wins = Table {
+        roles: 2,
+        nodes: vec![
+            choice(&[3, 1], &[1, 2, 3]),
+            end(100),
+            choice(&[1, 2], &[4, 4]),
+            end(0),
+            choice(&[2, 1], &[1, 1]),
+        ],
+    };
+    for seed in 0..8 {
+        let config = SearchConfig { seed, ..config() };
+        let mut search = Search::new(Game::new(wins.clone()), RoleId(0), config);
+        assert_eq!(search.run(Limit::default()), Stopped::Proven);
+        let best = search.best_move();
+        let known = search.root().moves;
+        let short = known
+            .iter()
+            .find(|report| report.mv == mv(0, 0))
+            .map(|report| report.proven);
+        // Where the short win was not looked at before the long one was proven, the long one is as good as proven.
+        assert_eq!(
+            best,
+            Some(mv(0, if short == Some(Some(100)) { 0 } else { 1 }))
+        );
+    }
+    // All lose: move 0 at once, move 1 after two more joint moves.
+    let losses = Table {
+        roles: 2,
+        nodes: vec![
+            choice(&[2, 1], &[1, 2]),
+            end(0),
+            choice(&[1, 2], &[3, 3]),
+            choice(&[2, 1], &[1, 1]),
+        ],
+    };
+    let mut search = Search::new(Game::new(losses), RoleId(0), config());
+    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.root().proven, Some(0));
+    assert_eq!(search.best_move(), Some(mv(0, 1)));
+}
+
+/// Minimax over the whole game with one decider at a time: each role maximises its goal; ties are broken against
+/// `against(decider)`, and what is then still tied by a coin.
+fn minimax(table: &Table, node: usize, searcher: usize, coin: &mut Random) -> Vec<Vec<u8>> {
+    let mut values = vec![Vec::new(); table.nodes.len()];
+    solve(table, node, searcher, coin, &mut values);
+    values
+}
+
+fn solve(
+    table: &Table,
+    node: usize,
+    searcher: usize,
+    coin: &mut Random,
+    values: &mut Vec<Vec<u8>>,
+) {
+    values[node] = match &table.nodes[node] {
+        TableNode::End(goals) => goals.clone(),
+        TableNode::Choice(counts, next) => {
+            for &child in next {
+                solve(table, child, searcher, coin, values);
+            }
+            let decider = counts.iter().position(|&count| count > 1).unwrap_or(0);
+            let spited = match table.roles {
+                1 => None,
+                2 => Some(1 - decider),
+                _ => (decider != searcher).then_some(searcher),
+            };
+            let key = |child: usize| {
+                let own = values[child][decider];
+                (own, spited.map_or(0, |role| 100 - values[child][role]))
+            };
+            let best = next.iter().map(|&child| key(child)).max();
+            let tied: Vec<usize> = next
+                .iter()
+                .copied()
+                .filter(|&child| Some(key(child)) == best)
+                .collect();
+            values[tied[coin.below(tied.len() as u32) as usize]].clone()
+        }
+    };
+}
+
+/// The bounds that looking at the whole game gives for a node, by the rules of `proof`, applied once and plainly.
+fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
+    let roles = table.roles;
+    let (counts, next) = match &table.nodes[node] {
+        TableNode::End(goals) => return goals.iter().map(|&goal| Bounds::exact(goal)).collect(),
+        TableNode::Choice(counts, next) => (counts, next),
+    };
+    let children: Vec<Vec<Bounds>> = next
+        .iter()
+        .map(|&child| whole_game(table, child, searcher))
+        .collect();
+    let lowest = |role: usize| children.iter().map(move |child| child[role].lower);
+    let highest = |role: usize| children.iter().map(move |child| child[role].upper);
+    let deciders: Vec<usize> = (0..roles).filter(|&role| counts[role] > 1).collect();
+    if let [decider] = deciders[..] {
+        let lower = lowest(decider).max().unwrap_or(0);
+        let upper = highest(decider).max().unwrap_or(0);
+        let spited = match roles {
+            1 => None,
+            2 => Some(1 - decider),
+            _ => (decider != searcher).then_some(searcher),
+        };
+        let bounds = |role: usize| {
+            if role == decider {
+                return Bounds { lower, upper };
+            }
+            let possible = || {
+                children
+                    .iter()
+                    .filter(|child| child[decider].upper >= lower)
+            };
+            let sure = children
+                .iter()
+                .filter(|child| child[decider].lower >= upper);
+            let promised = sure.map(|child| child[role].upper).min();
+            let most = possible().map(|child| child[role].upper).max().unwrap_or(0);
+            Bounds {
+                lower: possible().map(|child| child[role].lower).min().unwrap_or(0),
+                upper: match promised {
+                    Some(promised) if spited == Some(role) => promised.min(most),
+                    _ => most,
+                },
+            }
+        };
+        return (0..roles).map(bounds).collect();
+    }
+    let bounds = |role: usize| {
+        let stride: usize = counts[..role].iter().map(|&count| count as usize).product();
+        let mut worst = vec![100; counts[role] as usize];
+        for (index, lower) in lowest(role).enumerate() {
+            let own = index / stride % counts[role] as usize;
+            worst[own] = lower.min(worst[own]);
+        }
+        Bounds {
+            lower: worst.into_iter().max().unwrap_or(0),
+            upper: highest(role).max().unwrap_or(0),
+        }
+    };
+    (0..roles).map(bounds).collect()
+}
+
+/// What a random game tree is made from: a seed, its depth, its most moves for a role.
+type Shape = (u64, u32, u32);
+
+fn shape() -> impl Strategy<Value = Shape> {
+    (any::<u64>(), 1u32..5, 2u32..4)
+}
+
+/// A random game tree. With `several`, several roles may choose at once.
+fn table((seed, depth, width): Shape, roles: usize, several: bool, constant_sum: bool) -> Table {
+    let mut random = Random::new(seed);
+    let mut table = Table {
+        roles,
+        nodes: Vec::new(),
+    };
+    grow(&mut table, depth, width, several, constant_sum, &mut random);
+    table
+}
+
+fn grow(
+    table: &mut Table,
+    depth: u32,
+    width: u32,
+    several: bool,
+    constant_sum: bool,
+    random: &mut Random,
+) -> usize {
+    let node = table.nodes.len();
+    table.nodes.push(TableNode::End(Vec::new()));
+    if depth == 0 || (node > 0 && random.below(5) == 0) {
+        let mut goals: Vec<u8> = (0..table.roles)
+            .map(|_| [0, 0, 50, 100, 100][random.below(5) as usize])
+            .collect();
+        if constant_sum {
+            goals[1] = 100 - goals[0];
+        }
+        table.nodes[node] = TableNode::End(goals);
+        return node;
+    }
+    let decider = random.below(table.roles as u32) as usize;
+    let counts: Vec<u32> = (0..table.roles)
+        .map(|role| {
+            if role == decider || several && random.below(2) == 0 {
+                1 + random.below(width)
+            } else {
+                1
+            }
+        })
+        .collect();
+    let joint_moves: u32 = counts.iter().product();
+    let next = (0..joint_moves)
+        .map(|_| grow(table, depth - 1, width, several, constant_sum, random))
+        .collect();
+    table.nodes[node] = TableNode::Choice(counts, next);
+    node
+}
+
+/// All nodes of the tree that are not terminal, with the table's node on whose state they stand.
+fn inner_nodes(search: &Search) -> Vec<(NodeId, usize)> {
+    let graph = &search.graph;
+    let mut found = Vec::new();
+    let mut stack = vec![graph.root];
+    while let Some(node) = stack.pop() {
+        stack.extend(graph.children(node));
+        if !graph.nodes[node].terminal {
+            found.push((node, graph.state(node, &mut Vec::new())[0] as usize));
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn two_role_games_are_proven_right(
+        shape in shape(), role in 0usize..2, seed in any::<u64>(), step in 1u64..20,
+    ) {
+        let table = table(shape, 2, false, false);
+        let values = minimax(&table, 0, role, &mut Random::new(seed));
+        let config = SearchConfig { seed, ..config() };
+        let machine: Arc<dyn Machine> = Game::new(table.clone());
+        let mut search = Search::new(machine, RoleId(role as u32), config);
+        // What is proven on the way is as true as what is proven in the end.
+        let mut stopped = Stopped::Iterations;
+        for _ in 0..5_000 {
+            stopped = search.run(iterations(step));
+            for (node, state) in inner_nodes(&search) {
+                for (bounds, value) in search.graph.bounds[node].iter().zip(&values[state]) {
+                    prop_assert!((bounds.lower..=bounds.upper).contains(value));
+                }
+            }
+            if stopped == Stopped::Proven {
+                break;
+            }
+        }
+        prop_assert_eq!(stopped, Stopped::Proven);
+        prop_assert_eq!(search.root().proven, Some(values[0][role]));
+        search.check();
+        // The move it would play keeps that value.
+        let forced = search.graph.nodes[search.graph.root].forced;
+        if let (0, TableNode::Choice(counts, next), Some(best)) =
+            (forced, &table.nodes[0], search.best_move())
+            && counts[role] > 1
+        {
+            let child = next[(best.0 % super::games::ROLE) as usize];
+            prop_assert_eq!(values[child][role], values[0][role]);
+        }
+    }
+
+    #[test]
+    fn a_fixed_sum_proves_the_same(shape in shape(), role in 0usize..2, seed in any::<u64>()) {
+        let table = table(shape, 2, false, true);
+        let values = minimax(&table, 0, role, &mut Random::new(seed));
+        let config = SearchConfig { seed, fixed_sum: Some(100), ..config() };
+        let machine: Arc<dyn Machine> = Game::new(table);
+        let mut search = Search::new(machine, RoleId(role as u32), config);
+        prop_assert_eq!(search.run(iterations(50_000)), Stopped::Proven);
+        prop_assert_eq!(search.root().proven, Some(values[0][role]));
+        for (node, state) in inner_nodes(&search) {
+            for (bounds, value) in search.graph.bounds[node].iter().zip(&values[state]) {
+                prop_assert!((bounds.lower..=bounds.upper).contains(value));
+            }
+        }
+    }
+
+    #[test]
+    fn three_role_games_are_proven_for_every_way_to_break_ties(
+        shape in shape(), role in 0usize..3, seed in any::<u64>(),
+    ) {
+        let table = table(shape, 3, false, false);
+        let config = SearchConfig { seed, ..config() };
+        let machine: Arc<dyn Machine> = Game::new(table.clone());
+        let mut search = Search::new(machine, RoleId(role as u32), config);
+        let stopped = search.run(iterations(20_000));
+        prop_assert_eq!(stopped, Stopped::Proven);
+        for coin in 0..10 {
+            let values = minimax(&table, 0, role, &mut Random::new(seed ^ coin));
+            for (node, state) in inner_nodes(&search) {
+                for (bounds, value) in search.graph.bounds[node].iter().zip(&values[state]) {
+                    prop_assert!((bounds.lower..=bounds.upper).contains(value));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_proof_says_more_than_the_whole_game_where_several_choose_at_once(
+        shape in shape(), roles in 2usize..4, role in 0usize..2, seed in any::<u64>(),
+    ) {
+        let table = table(shape, roles, true, false);
+        let config = SearchConfig { seed, ..config() };
+        let machine: Arc<dyn Machine> = Game::new(table.clone());
+        let mut search = Search::new(machine, RoleId(role as u32), config);
+        for _ in 0..10 {
+            let stopped = search.run(iterations(300));
+            for (node, state) in inner_nodes(&search) {
+                let known = whole_game(&table, state, role);
+                for (bounds, known) in search.graph.bounds[node].iter().zip(known) {
+                    prop_assert!(bounds.lower <= known.lower && bounds.upper >= known.upper);
+                }
+            }
+            if stopped == Stopped::Proven {
+                break;
+            }
+        }
+        search.check();
+        // Seen as a whole, a game in which our goal is certain is proven.
+        let known = whole_game(&table, 0, role)[role];
+        if known.is_exact() {
+            search.run(iterations(100_000));
+            prop_assert_eq!(search.root().proven, Some(known.lower));
+        }
+    }
+}
+
+#[test]
+fn a_dominant_move_is_proven_where_both_choose_at_once() {
+    // Whatever the second role does, the first role's move 1 gives it 100.
+    let table = super::games::matrix(&[
+        &[(0, 100), (50, 50), (20, 80)],
+        &[(100, 0), (100, 0), (100, 30)],
+        &[(100, 0), (0, 100), (50, 50)],
+    ]);
+    let mut search = Search::new(Game::new(table.clone()), RoleId(0), config());
+    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.root().proven, Some(100));
+    assert_eq!(search.best_move(), Some(mv(0, 1)));
+    // For the second role nothing is proven: what it gets depends on what the first does.
+    let mut search = Search::new(Game::new(table), RoleId(1), config());
+    assert_eq!(search.run(iterations(1_000)), Stopped::Iterations);
+    assert_eq!(search.root().proven, None);
+}
+
+#[test]
+fn a_game_in_which_nothing_matters_is_proven_where_both_choose_at_once() {
+    let table = super::games::matrix(&[&[(40, 10), (40, 90)], &[(40, 20), (40, 60)]]);
+    let mut search = Search::new(Game::new(table), RoleId(0), config());
+    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.root().proven, Some(40));
+}
+
+#[test]
+fn a_third_role_that_has_one_move_is_bounded_by_all_outcomes() {
+    let table = Table {
+        roles: 3,
+        nodes: vec![
+            TableNode::Choice(vec![2, 2, 1], vec![1, 2, 3, 4]),
+            TableNode::End(vec![10, 20, 30]),
+            TableNode::End(vec![20, 10, 30]),
+            TableNode::End(vec![30, 20, 30]),
+            TableNode::End(vec![20, 30, 30]),
+        ],
+    };
+    assert_eq!(table.legal(&[0], 2), [0]);
+    let mut search = Search::new(Game::new(table), RoleId(2), config());
+    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.root().proven, Some(30));
+}

@@ -1,0 +1,247 @@
+//! Whole matches of real games over real sockets, and the machine of last resort against the one it stands in for.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use panza::gdl::{self, Rules};
+use panza::ids::{Id, RoleId};
+use panza::machine::random::Random;
+use panza::player::{self, Budget, Factories};
+use panza::prover::{Prover, State};
+use support::client::{Running, read_to_end};
+use support::{factory, settings};
+
+fn text_of(game: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("gdl-games/{game}.gdl"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn rules_of(text: &str) -> Rules {
+    let (rules, diagnostics) = gdl::load(text);
+    assert!(gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    rules
+}
+
+/// The prover alone.
+fn last_resort() -> Factories {
+    Factories {
+        main: factory(|_, _| Err("switched off".into())),
+        fallback: Factories::standard().fallback,
+    }
+}
+
+/// A referee that sees what it is told, and what each player may do.
+struct Referee {
+    prover: Prover,
+    state: State,
+    n_roles: usize,
+}
+
+impl Referee {
+    fn new(rules: &Rules) -> Self {
+        let prover = Prover::new(rules).unwrap();
+        Self {
+            state: prover.initial_state(),
+            n_roles: prover.roles().len(),
+            prover,
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.prover.is_terminal(&self.state).unwrap()
+    }
+
+    /// Makes a joint move; every move must be legal.
+    fn make(&mut self, moves: &[String]) {
+        let mut terms = Vec::new();
+        for (role, text) in moves.iter().enumerate() {
+            let role = RoleId::from_index(role);
+            let legal = self.prover.legal_moves(&self.state, role).unwrap();
+            let term = self.prover.read_term(text);
+            let term = term.filter(|term| legal.contains(term));
+            terms.push(term.unwrap_or_else(|| panic!("role {role:?} plays {text}")));
+        }
+        self.state = self.prover.next_state(&self.state, &terms).unwrap();
+    }
+
+    fn goals(&mut self) -> Vec<Option<u8>> {
+        (0..self.n_roles)
+            .map(|role| {
+                self.prover
+                    .goal(&self.state, RoleId::from_index(role))
+                    .unwrap()
+            })
+            .collect()
+    }
+}
+
+/// Plays a match, one server for each role, and returns the goals.
+fn play(game: &str, players: Vec<Factories>, start_clock: f64, play_clock: f64) -> Vec<Option<u8>> {
+    let text = text_of(game);
+    let rules = rules_of(&text);
+    let mut referee = Referee::new(&rules);
+    assert_eq!(referee.n_roles, players.len());
+    let servers: Vec<Running> = players
+        .into_iter()
+        .map(|factories| Running::new(settings(&["player.margin_seconds=0.25"]), factories))
+        .collect();
+    let roles: Vec<String> = referee
+        .prover
+        .roles()
+        .iter()
+        .map(|&role| referee.prover.show(role))
+        .collect();
+    // Every player gets its message before any answer is awaited.
+    let ask_all = |messages: Vec<String>, clock: f64| -> Vec<String> {
+        let begin = Instant::now();
+        let streams: Vec<_> = servers
+            .iter()
+            .zip(&messages)
+            .map(|(server, message)| server.send(message))
+            .collect();
+        let answers = streams
+            .into_iter()
+            .map(|stream| read_to_end(stream).body)
+            .collect();
+        let took = begin.elapsed();
+        assert!(
+            took < Duration::from_secs_f64(clock),
+            "{game}: {messages:?} took {took:?}"
+        );
+        answers
+    };
+    let starts = roles
+        .iter()
+        .map(|role| format!("( START m {role} ( {text} ) {start_clock} {play_clock} )"))
+        .collect();
+    assert!(
+        ask_all(starts, start_clock)
+            .iter()
+            .all(|answer| answer == "ready")
+    );
+    // ggp-base waits a second longer than the play clock.
+    let patience = play_clock + 1.0;
+    let mut last = "NIL".to_string();
+    for _ in 0..200 {
+        if referee.is_over() {
+            break;
+        }
+        let message = format!("( PLAY m {last} )");
+        let moves = ask_all(vec![message; roles.len()], patience);
+        referee.make(&moves);
+        last = format!("( {} )", moves.join(" "));
+    }
+    assert!(referee.is_over(), "{game} did not end");
+    let message = format!("( STOP m {last} )");
+    let answers = ask_all(vec![message; roles.len()], patience);
+    assert!(answers.iter().all(|answer| answer == "done"));
+    for server in &servers {
+        server.assert_available();
+    }
+    referee.goals()
+}
+
+#[test]
+fn two_searches_draw_at_tic_tac_toe() {
+    let players = vec![Factories::standard(), Factories::standard()];
+    assert_eq!(play("ticTacToe", players, 3.0, 1.0), [Some(50), Some(50)]);
+}
+
+#[test]
+fn the_last_resort_plays_whole_matches() {
+    let players = vec![last_resort(), Factories::standard()];
+    let goals = play("ticTacToe", players, 3.0, 0.6);
+    assert!(goals.iter().all(Option::is_some), "{goals:?}");
+}
+
+#[test]
+fn simultaneous_moves_are_played() {
+    let players = vec![Factories::standard(), Factories::standard()];
+    let goals = play("roshamboTen", players, 2.0, 0.5);
+    assert!(goals.iter().all(Option::is_some), "{goals:?}");
+}
+
+#[test]
+fn a_single_player_game_is_played() {
+    let goals = play("hanoi", vec![Factories::standard()], 3.0, 0.4);
+    assert!(goals[0].is_some());
+}
+
+/// Facts, terminality, goals and legal moves of the compiled machine and the prover, on random walks.
+#[test]
+fn the_last_resort_is_a_machine_like_any_other() {
+    for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
+        let rules = rules_of(&text_of(game));
+        let budget = Budget {
+            until: Instant::now() + Duration::from_secs(60),
+            memory: 1 << 30,
+            cancelled: Arc::default(),
+        };
+        let compiled = player::build(&rules, &budget).unwrap();
+        let prover = player::prover(&rules).unwrap();
+        assert_eq!(prover.kind(), "prover");
+        let n_roles = compiled.n_roles();
+        assert_eq!(prover.n_roles(), n_roles);
+        let mut random = Random::new(3);
+        for walk in 0..3 {
+            let mut hands = [
+                Arc::clone(&compiled).reasoner(),
+                Arc::clone(&prover).reasoner(),
+            ];
+            let machines = [&compiled, &prover];
+            let mut states = machines.map(|machine| machine.initial_state());
+            for step in 0..30 {
+                let place = format!("{game}, walk {walk}, step {step}");
+                for (hands, state) in hands.iter_mut().zip(&states) {
+                    hands.set_state(state);
+                }
+                let [expected, found] =
+                    [0, 1].map(|index| machines[index].state_facts(&states[index]));
+                assert_eq!(found, expected, "{place}");
+                let facts = prover.state_from_facts(&found).unwrap();
+                assert_eq!(facts, states[1], "{place}: equal states have equal numbers");
+                let [expected, found] = hands.each_mut().map(|hands| hands.is_terminal());
+                assert_eq!(found, expected, "{place}");
+                if found {
+                    let [expected, found] = hands.each_mut().map(|hands| {
+                        let mut goals = vec![None; n_roles];
+                        hands.goals(&mut goals);
+                        goals
+                    });
+                    assert_eq!(found, expected, "{place}");
+                    break;
+                }
+                let mut joint_moves = [Vec::new(), Vec::new()];
+                for role in (0..n_roles).map(RoleId::from_index) {
+                    let texts = [0, 1].map(|index| -> BTreeSet<String> {
+                        let legal = hands[index].legal_moves(role);
+                        legal
+                            .iter()
+                            .map(|&mv| machines[index].move_text(mv))
+                            .collect()
+                    });
+                    assert_eq!(texts[1], texts[0], "{place}");
+                    let chosen = random.below(texts[0].len() as u32) as usize;
+                    let text = texts[0].iter().nth(chosen).unwrap();
+                    for index in [0, 1] {
+                        let mv = machines[index].find_move(role, text);
+                        joint_moves[index].push(mv.unwrap_or_else(|| panic!("{place}: {text}")));
+                    }
+                }
+                for index in [0, 1] {
+                    let mut next = Vec::new();
+                    hands[index].next_state(&joint_moves[index], &mut next);
+                    states[index] = next;
+                }
+            }
+        }
+        let mut goals = vec![0; n_roles];
+        let mut hands = Arc::clone(&prover).reasoner();
+        hands.playout(&mut random, 1000, &mut goals);
+        assert!(hands.is_terminal(), "{game}: a playout ends at the end");
+    }
+}
