@@ -2,3 +2,4 @@
 pub mod gdl;
 pub mod ids;
 pub mod machine;
+pub mod prover;

@@ -1,0 +1,70 @@
+//! What can go wrong, and the limits that make it an error instead of a hang.
+
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ProverError {
+    /// Nobody plays.
+    #[error("the rules name no role, expected at least one `(role name)` fact")]
+    NoRoles,
+    /// A relation has no end, or none within the limit.
+    #[error("evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`")]
+    TooManyFacts {
+        /// The limit.
+        limit: usize,
+        /// The relation that was being evaluated, as name/arity.
+        relation: String,
+    },
+    /// A term grows and grows.
+    #[error("evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+        /// The relation that was being evaluated, as name/arity.
+        relation: String,
+    },
+    /// The term table is full.
+    #[error("evaluation was stopped: the game has more than {limit} different terms")]
+    TooManyTerms {
+        /// The limit.
+        limit: usize,
+    },
+    /// A joint move does not name one move per role.
+    #[error("the joint move has {found} moves, expected one for each of the {expected} roles")]
+    WrongJointMove {
+        /// Moves given.
+        found: usize,
+        /// Number of roles.
+        expected: usize,
+    },
+    /// A role beyond the last.
+    #[error("there is no role number {role}, the game has {n_roles}")]
+    NoSuchRole {
+        /// The number asked for.
+        role: usize,
+        /// Number of roles.
+        n_roles: usize,
+    },
+}
+
+/// What bounds an evaluation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Facts that hold in one state, over all relations.
+    pub facts: usize,
+    /// Nesting of functions in a derived fact.
+    pub depth: usize,
+    /// Terms ever seen.
+    pub terms: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            facts: 4_000_000,
+            depth: 64,
+            terms: 16_000_000,
+        }
+    }
+}

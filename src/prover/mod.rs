@@ -1,0 +1,206 @@
+//! The reference reasoner: a state's answers straight from the rules.
+//!
+//! Rules are evaluated bottom-up, component by component, for one state at a time: no grounding, no network. It
+//! is the oracle that every faster machine is tested against, the referee of matches, and the machine for games
+//! that no faster machine takes.
+//!
+//! Invariants: a term has one number for the life of a prover, so states stay valid; equal states are equal values.
+//! Evaluation ends: it is bounded by [`Limits`] and gives an error beyond them.
+//!
+//! Never knows: ground programs, networks, machines, time.
+
+mod dependency;
+mod engine;
+mod error;
+mod state;
+
+pub use error::{Limits, ProverError};
+pub use state::State;
+
+use crate::gdl::{Rules, Sexpr, sexpr};
+use crate::ids::{Id, RoleId, TermId};
+use engine::Engine;
+
+/// A game's rules, ready to answer questions about any state.
+pub struct Prover {
+    engine: Engine,
+    roles: Vec<TermId>,
+    initial: State,
+}
+
+impl Prover {
+    /// Compiles the rules with the default [`Limits`] and evaluates what holds in every state.
+    ///
+    /// # Errors
+    /// No roles, or an evaluation beyond the limits.
+    pub fn new(rules: &Rules) -> Result<Self, ProverError> {
+        Self::with_limits(rules, Limits::default())
+    }
+
+    /// Compiles the rules and evaluates what holds in every state.
+    ///
+    /// # Errors
+    /// No roles, or an evaluation beyond the limits.
+    pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
+        let mut engine = Engine::new(rules, limits)?;
+        let roles: Vec<TermId> = rules
+            .roles()
+            .iter()
+            .filter_map(|role| engine.terms.intern_term(role))
+            .collect();
+        if roles.is_empty() {
+            return Err(ProverError::NoRoles);
+        }
+        let initial = State::of(&mut engine.initial_facts());
+        Ok(Self {
+            engine,
+            roles,
+            initial,
+        })
+    }
+
+    /// The roles, in the order of the text.
+    pub fn roles(&self) -> &[TermId] {
+        &self.roles
+    }
+
+    /// The state in which the game starts.
+    pub fn initial_state(&self) -> State {
+        self.initial.clone()
+    }
+
+    /// The state in which just these facts hold.
+    pub fn state_from_facts(&mut self, facts: &[TermId]) -> State {
+        State::of(&mut facts.to_vec())
+    }
+
+    /// The facts that hold in a state, without the word `true`.
+    pub fn facts<'a>(&self, state: &'a State) -> &'a [TermId] {
+        state.facts()
+    }
+
+    /// Whether the game is over.
+    ///
+    /// # Errors
+    /// An evaluation beyond the limits.
+    pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
+        self.engine.is_terminal(state)
+    }
+
+    /// The role's legal moves, each once, in the order of their canonical text.
+    ///
+    /// # Errors
+    /// No such role, or an evaluation beyond the limits.
+    pub fn legal_moves(
+        &mut self,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Vec<TermId>, ProverError> {
+        let role = self.role(role)?;
+        let mut moves = self.engine.legal_moves(state, role)?;
+        moves.sort_by_cached_key(|&mv| self.show(mv));
+        Ok(moves)
+    }
+
+    /// The state after a joint move: one move per role, in role order. Moves need not be legal.
+    ///
+    /// # Errors
+    /// Not one move per role, or an evaluation beyond the limits.
+    pub fn next_state(
+        &mut self,
+        state: &State,
+        joint_move: &[TermId],
+    ) -> Result<State, ProverError> {
+        if joint_move.len() != self.roles.len() {
+            return Err(ProverError::WrongJointMove {
+                found: joint_move.len(),
+                expected: self.roles.len(),
+            });
+        }
+        let moves: Vec<(TermId, TermId)> = self
+            .roles
+            .iter()
+            .copied()
+            .zip(joint_move.iter().copied())
+            .collect();
+        let mut facts = self.engine.next_facts(state, &moves)?;
+        Ok(State::of(&mut facts))
+    }
+
+    /// All values that the rules derive for the role's goal, each once, in the order of their canonical text.
+    ///
+    /// # Errors
+    /// No such role, or an evaluation beyond the limits.
+    pub fn goal_values(
+        &mut self,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Vec<TermId>, ProverError> {
+        let role = self.role(role)?;
+        let mut values = self.engine.goal_values(state, role)?;
+        values.sort_by_cached_key(|&value| self.show(value));
+        Ok(values)
+    }
+
+    /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100.
+    ///
+    /// # Errors
+    /// No such role, or an evaluation beyond the limits.
+    pub fn goal(&mut self, state: &State, role: RoleId) -> Result<Option<u8>, ProverError> {
+        Ok(match self.goal_values(state, role)?.as_slice() {
+            [value] => self
+                .show(*value)
+                .parse()
+                .ok()
+                .filter(|value: &u8| *value <= 100),
+            _ => None,
+        })
+    }
+
+    /// A term as canonical text: one space between elements, none inside the parentheses.
+    pub fn show(&self, term: TermId) -> String {
+        self.engine
+            .terms
+            .show(&self.engine.symbols, term)
+            .to_string()
+    }
+
+    /// The ground term that a text writes. Nothing for any other text.
+    pub fn read_term(&mut self, text: &str) -> Option<TermId> {
+        let (expressions, diagnostics) = sexpr::parse(text);
+        match expressions.as_slice() {
+            [expression] if diagnostics.is_empty() => self.term_from_sexpr(expression),
+            _ => None,
+        }
+    }
+
+    /// The ground term that an s-expression writes. Nothing for what is no ground term.
+    pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
+        self.engine
+            .terms
+            .intern_sexpr(&mut self.engine.symbols, expression)
+    }
+
+    /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of arguments.
+    /// Instances that hold in the empty state, when it does depend on one; none when there is no such relation.
+    ///
+    /// # Errors
+    /// An evaluation beyond the limits.
+    pub fn facts_of(
+        &mut self,
+        relation: &str,
+        arity: usize,
+    ) -> Result<Vec<Box<[TermId]>>, ProverError> {
+        self.engine.facts_of(relation, arity)
+    }
+
+    fn role(&self, role: RoleId) -> Result<TermId, ProverError> {
+        self.roles
+            .get(role.index())
+            .copied()
+            .ok_or(ProverError::NoSuchRole {
+                role: role.index(),
+                n_roles: self.roles.len(),
+            })
+    }
+}
