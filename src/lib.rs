@@ -1,4 +1,5 @@
 //! Panza, a General Game Playing player server.
+pub mod commands;
 pub mod gdl;
 pub mod ids;
 pub mod machine;

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::gdl::Rules;
@@ -27,12 +28,18 @@ pub enum EngineError {
 }
 
 /// Which engine a command uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EngineKind {
     /// The compiled network, one state at a time.
     Counter,
     /// The reference prover, straight from the rules.
     Prover,
+}
+
+impl EngineKind {
+    /// Every engine there is.
+    pub const ALL: [EngineKind; 2] = [EngineKind::Counter, EngineKind::Prover];
 }
 
 impl fmt::Display for EngineKind {
@@ -162,7 +169,11 @@ impl ProverEngine {
     /// The prover refuses them.
     pub fn new(rules: &Rules) -> Result<Self, EngineError> {
         let prover = Prover::new(rules)?;
-        let roles = prover.roles().iter().map(|&role| prover.show(role)).collect();
+        let roles = prover
+            .roles()
+            .iter()
+            .map(|&role| prover.show(role))
+            .collect();
         Ok(Self { prover, roles })
     }
 }

@@ -83,13 +83,9 @@ pub fn spinner(message: impl Into<String>) -> ProgressBar {
 }
 
 /// A number with a comma between each three digits.
-pub fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", digits.as_str()),
-    };
-    let mut out = String::from(sign);
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
@@ -105,10 +101,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_in_threes() {
-        let shown: Vec<String> = [0.4, 999.0, 1000.0, 1234567.8, -1000.0]
-            .into_iter()
-            .map(grouped)
-            .collect();
-        assert_eq!(shown, ["0", "999", "1,000", "1,234,568", "-1,000"]);
+        let shown = [0, 999, 1000, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
     }
 }

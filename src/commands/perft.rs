@@ -8,11 +8,11 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
+use super::Outcome;
 use super::engine::{Engine, EngineError, MachineEngine, ProverEngine};
 use super::engine_choice::{self, EngineChoice, Hands};
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
-use super::Outcome;
 use crate::ids::{Id, RoleId};
 
 /// The deepest count that is taken up; far beyond what can be waited for.
@@ -91,7 +91,7 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
         terminal,
     } in &counts
     {
-        let (nodes, terminal) = (grouped(*nodes as f64), grouped(*terminal as f64));
+        let (nodes, terminal) = (grouped(*nodes), grouped(*terminal));
         output.line(format_args!("{depth:>5} {nodes:>20} {terminal:>20}"))?;
     }
     Ok(Outcome::Holds)

@@ -122,7 +122,13 @@ impl<E: Engine> Session<'_, E> {
             let is_terminal = self.engine.is_terminal(&state)?;
             if is_terminal != recorded.terminal {
                 let expected = recorded.terminal.to_string();
-                self.disagree(recorded, "terminal", None, &expected, &is_terminal.to_string());
+                self.disagree(
+                    recorded,
+                    "terminal",
+                    None,
+                    &expected,
+                    &is_terminal.to_string(),
+                );
             }
         }
         if !recorded.recorder_failed_at("legal") {
@@ -218,9 +224,8 @@ impl<E: Engine> Session<'_, E> {
             if let Some(expected) = recorded_goal(recorded, role)
                 && expected != found.map(i64::from)
             {
-                let shown = |goal: Option<i64>| {
-                    goal.map_or("none".to_string(), |goal| goal.to_string())
-                };
+                let shown =
+                    |goal: Option<i64>| goal.map_or("none".to_string(), |goal| goal.to_string());
                 let found = shown(found.map(i64::from));
                 self.disagree(recorded, "goal", Some(role), &shown(expected), &found);
             }
@@ -238,7 +243,9 @@ impl<E: Engine> Session<'_, E> {
         for (index, role) in roles.iter().enumerate() {
             let text = moves.get(role).map(|text| canonical(text));
             let id = RoleId::from_index(index);
-            let mv = text.as_ref().and_then(|text| self.engine.find_move(id, text));
+            let mv = text
+                .as_ref()
+                .and_then(|text| self.engine.find_move(id, text));
             match mv {
                 Some(mv) => joint_move.push(mv),
                 None => {
@@ -266,12 +273,24 @@ impl<E: Engine> Session<'_, E> {
     ) {
         let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
             let missing: Vec<&String> = one.difference(other).collect();
-            let listed: Vec<&str> = missing.iter().take(MAX_LISTED).map(|s| s.as_str()).collect();
+            let listed: Vec<&str> = missing
+                .iter()
+                .take(MAX_LISTED)
+                .map(|s| s.as_str())
+                .collect();
             let more = missing.len() - listed.len();
-            let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let tail = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
             match listed.is_empty() {
                 true => format!("{} in all, nothing that the other lacks", one.len()),
-                false => format!("{} in all, alone here: {}{tail}", one.len(), listed.join(" ")),
+                false => format!(
+                    "{} in all, alone here: {}{tail}",
+                    one.len(),
+                    listed.join(" ")
+                ),
             }
         };
         let (expected, found) = (only(expected, found), only(found, expected));
@@ -361,7 +380,9 @@ mod tests {
         ] {
             let changed = TRACE.replacen(from, to, 1);
             assert_ne!(changed, TRACE, "{from}");
-            let first = replay(&changed).first.unwrap_or_else(|| panic!("{what}: nothing found"));
+            let first = replay(&changed)
+                .first
+                .unwrap_or_else(|| panic!("{what}: nothing found"));
             assert_eq!((first.what, first.role.as_deref()), (what, role), "{first}");
         }
     }

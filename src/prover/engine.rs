@@ -62,7 +62,8 @@ impl Engine {
     }
 
     fn facts(&mut self, state: &State, moves: &[(TermId, TermId)]) -> Result<&Facts, ProverError> {
-        let is_current = matches!(&self.current, Some((known, made, _)) if known == state && made == moves);
+        let is_current =
+            matches!(&self.current, Some((known, made, _)) if known == state && made == moves);
         if !is_current {
             let mut facts = self.fixed.clone();
             if let Some(relation) = self.dependencies.find((keyword::TRUE, 1)) {
@@ -92,19 +93,11 @@ impl Engine {
         }))
     }
 
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.of_role(state, keyword::LEGAL, role)
     }
 
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.of_role(state, keyword::GOAL, role)
     }
 
@@ -277,21 +270,24 @@ impl Join<'_> {
         instance: &[TermId],
         bound: &mut [Option<TermId>],
     ) -> bool {
-        patterns.iter().zip(instance).all(|(pattern, &term)| match pattern {
-            Term::Variable(variable) => {
-                let known = &mut bound[*variable as usize];
-                *known.get_or_insert(term) == term
-            }
-            Term::Constant(name) => {
-                self.terms.name(term) == *name && self.terms.arguments(term).is_empty()
-            }
-            Term::Function(name, patterns) => {
-                let arguments = self.terms.arguments(term);
-                self.terms.name(term) == *name
-                    && arguments.len() == patterns.len()
-                    && self.matches(patterns, arguments, bound)
-            }
-        })
+        patterns
+            .iter()
+            .zip(instance)
+            .all(|(pattern, &term)| match pattern {
+                Term::Variable(variable) => {
+                    let known = &mut bound[*variable as usize];
+                    *known.get_or_insert(term) == term
+                }
+                Term::Constant(name) => {
+                    self.terms.name(term) == *name && self.terms.arguments(term).is_empty()
+                }
+                Term::Function(name, patterns) => {
+                    let arguments = self.terms.arguments(term);
+                    self.terms.name(term) == *name
+                        && arguments.len() == patterns.len()
+                        && self.matches(patterns, arguments, bound)
+                }
+            })
     }
 
     fn arguments(&mut self, atom: &Atom, bound: &[Option<TermId>]) -> Option<Vec<TermId>> {

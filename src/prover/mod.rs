@@ -91,11 +91,7 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
         moves.sort_by_cached_key(|&mv| self.show(mv));
@@ -131,11 +127,7 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
         values.sort_by_cached_key(|&value| self.show(value));
