@@ -7,6 +7,7 @@
 //! line that names what and where.
 
 pub mod bench;
+pub mod board;
 pub mod check;
 pub mod engine;
 pub mod engine_choice;
