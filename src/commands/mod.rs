@@ -11,6 +11,7 @@ pub mod board;
 pub mod check;
 pub mod engine;
 pub mod engine_choice;
+pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
 pub mod output;
