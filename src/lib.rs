@@ -1,6 +1,8 @@
 //! Panza, a General Game Playing player server.
 pub mod commands;
 pub mod gdl;
+pub mod ground;
 pub mod ids;
 pub mod machine;
+pub mod propnet;
 pub mod prover;

@@ -10,6 +10,8 @@
 //!
 //! Never knows: trees, clocks, GDL text (names are handed through as strings).
 
+pub mod compile;
+pub mod counter;
 pub mod random;
 
 use std::sync::Arc;

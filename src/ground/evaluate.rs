@@ -1,0 +1,491 @@
+//! The fixpoint: every atom that can ever hold, and every instance of a rule.
+//!
+//! Atoms wait in a queue. Taking one out, it enters the indexes and is tried as the trigger of each plan that its
+//! relation has; what the plans derive joins the queue. An atom's number in the order of taking says which atoms are
+//! older, so that an instance with several new atoms is met once.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use super::index::{Indexes, hash_of_keys};
+use super::pattern::unbound;
+use super::plan::{Context, Plan, Step, plans_of};
+use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRule, Move};
+use super::relations::{Relations, Signature};
+use super::{Budget, GroundError};
+use crate::gdl::rules::Rules;
+use crate::gdl::{Symbols, TermTable, keyword};
+use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
+
+/// Atoms and terms nested deeper than this are taken for a rule that builds terms without end.
+const MAX_DEPTH: usize = 200;
+/// How many new instances and atoms pass between two looks at the clock.
+const CHECK_EVERY: usize = 1 << 12;
+
+/// An atom never derived.
+const UNKNOWN: u32 = u32::MAX;
+/// An atom in the queue.
+const WAITING: u32 = u32::MAX - 1;
+
+/// The instances found so far: head, number of positive atoms, positive atoms, negated atoms.
+#[derive(Default)]
+struct Instances {
+    heads: Vec<TermId>,
+    ends: Vec<u32>,
+    /// Positive atoms as `2·atom`, negated ones as `2·atom + 1`, like [`BodyLiteral`] but over terms.
+    literals: Vec<u32>,
+}
+
+pub(super) struct Evaluation {
+    symbols: Symbols,
+    relations: Relations,
+    budget: Budget,
+    terms: TermTable,
+    indexes: Indexes,
+    /// Per term: its number in the order of taking, or `WAITING`, or `UNKNOWN`.
+    order: Vec<u32>,
+    n_taken: u32,
+    queue: VecDeque<TermId>,
+    instances: Instances,
+    /// Whether instances are written down.
+    is_recording: bool,
+    work: usize,
+    bindings: Vec<TermId>,
+    matched: Vec<TermId>,
+    trigger_order: u32,
+}
+
+impl Evaluation {
+    pub(super) fn new(
+        source: &Rules,
+        relations: Relations,
+        budget: Budget,
+    ) -> Result<Self, GroundError> {
+        if source.roles().is_empty() {
+            return Err(GroundError::NoRoles);
+        }
+        let mut symbols = source.symbols.clone();
+        for name in &relations.helper_names {
+            symbols.intern(name);
+        }
+        Ok(Self {
+            symbols,
+            relations,
+            budget,
+            terms: TermTable::new(),
+            indexes: Indexes::default(),
+            order: Vec::new(),
+            n_taken: 0,
+            queue: VecDeque::new(),
+            instances: Instances::default(),
+            is_recording: false,
+            work: 0,
+            bindings: Vec::new(),
+            matched: Vec::new(),
+            trigger_order: 0,
+        })
+    }
+
+    pub(super) fn run(mut self) -> Result<GroundProgram, GroundError> {
+        for group in std::mem::take(&mut self.relations.static_groups) {
+            let heads: Vec<Signature> = group
+                .iter()
+                .map(|&rule| self.relations.rules[rule].head.signature())
+                .collect();
+            self.fixpoint(&group, &|signature| heads.contains(&signature), &[])?;
+        }
+        let mut seeds = Vec::new();
+        for &atom in self.indexes.atoms((keyword::INIT, 1)) {
+            seeds.push(self.terms.arguments(atom)[0]);
+        }
+        let seeds: Vec<TermId> = seeds
+            .into_iter()
+            .map(|fact| self.terms.intern(keyword::TRUE, &[fact]))
+            .collect();
+        self.is_recording = true;
+        let dynamic_rules = std::mem::take(&mut self.relations.dynamic_rules);
+        let is_dynamic = self.relations.is_dynamic.clone();
+        let growing = |signature: Signature| is_dynamic.get(&signature).copied().unwrap_or(false);
+        let first_dynamic = self.n_taken;
+        self.fixpoint(&dynamic_rules, &growing, &seeds)?;
+        Ok(self.program(first_dynamic))
+    }
+
+    /// Evaluates a group of rules from `seeds` until nothing new is found.
+    fn fixpoint(
+        &mut self,
+        group: &[usize],
+        is_growing: &dyn Fn(Signature) -> bool,
+        seeds: &[TermId],
+    ) -> Result<(), GroundError> {
+        let mut at_start: Vec<Rc<Plan>> = Vec::new();
+        let mut by_trigger: FxHashMap<Signature, Vec<Rc<Plan>>> = FxHashMap::default();
+        let context = Context {
+            is_growing,
+            is_dynamic: &self.relations.is_dynamic,
+        };
+        for &rule in group {
+            let rule = &self.relations.rules[rule];
+            for plan in plans_of(rule, &context, &mut self.indexes, &mut self.terms) {
+                match rule
+                    .body
+                    .get(plan.trigger_place)
+                    .and_then(|literal| literal.atom())
+                {
+                    Some(atom) => by_trigger
+                        .entry(atom.signature())
+                        .or_default()
+                        .push(Rc::new(plan)),
+                    None => at_start.push(Rc::new(plan)),
+                }
+            }
+        }
+        seeds.iter().for_each(|&seed| self.enqueue(seed));
+        self.trigger_order = UNKNOWN;
+        for plan in at_start {
+            self.start(&plan, None)?;
+        }
+        while let Some(atom) = self.queue.pop_front() {
+            self.trigger_order = self.n_taken;
+            self.order[atom.index()] = self.n_taken;
+            self.n_taken += 1;
+            self.indexes.insert(atom, &self.terms);
+            let signature = (self.terms.name(atom), self.terms.arguments(atom).len());
+            self.follow(atom, signature);
+            for plan in by_trigger.get(&signature).map_or(&[][..], Vec::as_slice) {
+                self.start(plan, Some(atom))?;
+            }
+            self.charge()?;
+        }
+        Ok(())
+    }
+
+    /// The relaxed game's own steps: what may come next may be true, what may be legal may be done.
+    fn follow(&mut self, atom: TermId, signature: Signature) {
+        let arguments = self.terms.arguments(atom);
+        match signature {
+            (keyword::NEXT, 1) => {
+                let fact = arguments[0];
+                let then = self.terms.intern(keyword::TRUE, &[fact]);
+                self.enqueue(then);
+            }
+            (keyword::LEGAL, 2) => {
+                let (role, mv) = (arguments[0], arguments[1]);
+                let is_role = self
+                    .terms
+                    .find(keyword::ROLE, &[role])
+                    .is_some_and(|role| self.is_taken(role));
+                if is_role {
+                    let then = self.terms.intern(keyword::DOES, &[role, mv]);
+                    self.enqueue(then);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_taken(&self, atom: TermId) -> bool {
+        self.order
+            .get(atom.index())
+            .is_some_and(|&order| order < WAITING)
+    }
+
+    fn enqueue(&mut self, atom: TermId) {
+        if self.order.len() <= atom.index() {
+            self.order
+                .resize(self.terms.len().max(atom.index() + 1), UNKNOWN);
+        }
+        if self.order[atom.index()] == UNKNOWN {
+            self.order[atom.index()] = WAITING;
+            self.queue.push_back(atom);
+        }
+    }
+
+    fn charge(&mut self) -> Result<(), GroundError> {
+        self.work += 1;
+        if !self.work.is_multiple_of(CHECK_EVERY) {
+            return Ok(());
+        }
+        let (atoms, rules) = (self.n_taken as usize, self.instances.heads.len());
+        if self
+            .budget
+            .until
+            .is_some_and(|until| Instant::now() >= until)
+        {
+            return Err(GroundError::OutOfTime { atoms, rules });
+        }
+        let bytes = self.terms.bytes()
+            + self.indexes.bytes()
+            + self.order.capacity() * 4
+            + self.queue.capacity() * 4
+            + (self.instances.heads.capacity()
+                + self.instances.ends.capacity()
+                + self.instances.literals.capacity())
+                * 4;
+        if bytes > self.budget.max_bytes || self.instances.literals.len() > (u32::MAX / 4) as usize
+        {
+            return Err(GroundError::OutOfMemory {
+                max_bytes: self.budget.max_bytes,
+                atoms,
+                rules,
+            });
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, plan: &Plan, trigger: Option<TermId>) -> Result<(), GroundError> {
+        self.bindings.clear();
+        self.bindings.resize(plan.n_variables, unbound());
+        self.matched.clear();
+        self.matched.resize(plan.n_literals, unbound());
+        if let (Some(pattern), Some(atom)) = (&plan.trigger, trigger) {
+            if !pattern.matches(atom, &self.terms, &mut self.bindings) {
+                return Ok(());
+            }
+            self.matched[plan.trigger_place] = atom;
+        }
+        self.extend(plan, 0)
+    }
+
+    /// Takes the plan on from a step, with everything before it settled.
+    fn extend(&mut self, plan: &Plan, at: usize) -> Result<(), GroundError> {
+        let Some(step) = plan.steps.get(at) else {
+            return self.emit(plan);
+        };
+        match step {
+            Step::Join {
+                index,
+                keys,
+                pattern,
+                place,
+                excludes_trigger,
+            } => {
+                let mut hasher_keys = [unbound(); 16];
+                let mut many_keys = Vec::new();
+                for (n, key) in keys.iter().enumerate() {
+                    let Some(term) = key.find(&self.terms, &self.bindings) else {
+                        return Ok(());
+                    };
+                    match hasher_keys.get_mut(n) {
+                        Some(slot) => *slot = term,
+                        None => many_keys.push(term),
+                    }
+                }
+                let inline = keys.len().min(hasher_keys.len());
+                let hash = hash_of_keys(hasher_keys[..inline].iter().copied().chain(many_keys));
+                let len = self.indexes.bucket_len(*index, hash);
+                for n in 0..len {
+                    self.charge()?;
+                    let Some(atom) = self.indexes.in_bucket(*index, hash, n) else {
+                        break;
+                    };
+                    if *excludes_trigger && self.order[atom.index()] == self.trigger_order {
+                        continue;
+                    }
+                    if pattern.matches(atom, &self.terms, &mut self.bindings) {
+                        self.matched[*place] = atom;
+                        self.extend(plan, at + 1)?;
+                    }
+                }
+                Ok(())
+            }
+            Step::Holds {
+                pattern,
+                place,
+                excludes_trigger,
+            } => {
+                let Some(atom) = pattern.find(&self.terms, &self.bindings) else {
+                    return Ok(());
+                };
+                let is_there = self.is_taken(atom)
+                    && !(*excludes_trigger && self.order[atom.index()] == self.trigger_order);
+                if !is_there {
+                    return Ok(());
+                }
+                self.matched[*place] = atom;
+                self.extend(plan, at + 1)
+            }
+            Step::Fails(pattern) => {
+                let atom = pattern.find(&self.terms, &self.bindings);
+                if atom.is_some_and(|atom| self.is_taken(atom)) {
+                    return Ok(());
+                }
+                self.extend(plan, at + 1)
+            }
+            Step::Distinct(left, right) => {
+                // Terms are unique, so the ids tell; one that is in no table differs from all that are.
+                let left = left.build(&mut self.terms, &self.bindings);
+                let right = right.build(&mut self.terms, &self.bindings);
+                if left == right {
+                    Ok(())
+                } else {
+                    self.extend(plan, at + 1)
+                }
+            }
+        }
+    }
+
+    fn emit(&mut self, plan: &Plan) -> Result<(), GroundError> {
+        self.charge()?;
+        let head = plan.head.build(&mut self.terms, &self.bindings);
+        if self.terms.depth(head) > MAX_DEPTH {
+            let example = self.symbols.name(self.terms.name(head)).to_string();
+            return Err(GroundError::TermsTooDeep {
+                max_depth: MAX_DEPTH,
+                example,
+            });
+        }
+        self.enqueue(head);
+        if !self.is_recording {
+            return Ok(());
+        }
+        let start = self.instances.literals.len();
+        for &place in &plan.kept_places {
+            self.instances.literals.push(self.matched[place].0 << 1);
+        }
+        for pattern in &plan.kept_negatives {
+            let atom = pattern.build(&mut self.terms, &self.bindings);
+            self.instances.literals.push(atom.0 << 1 | 1);
+        }
+        let body = &mut self.instances.literals[start..];
+        body.sort_unstable();
+        // An atom together with its negation never holds; the pair stands side by side after sorting.
+        let is_contradiction = body
+            .windows(2)
+            .any(|pair| pair[0] ^ 1 == pair[1] && pair[1] & 1 == 1);
+        // A head in its own body adds nothing.
+        let is_tautology = body.contains(&(head.0 << 1));
+        if is_contradiction || is_tautology {
+            self.instances.literals.truncate(start);
+            return Ok(());
+        }
+        self.instances.heads.push(head);
+        self.instances
+            .ends
+            .push(self.instances.literals.len() as u32);
+        Ok(())
+    }
+
+    /// Numbers what was found.
+    fn program(mut self, first_dynamic: u32) -> GroundProgram {
+        self.order.resize(self.terms.len(), UNKNOWN);
+        let roles: IdVec<RoleId, TermId> = self
+            .indexes
+            .atoms((keyword::ROLE, 1))
+            .iter()
+            .map(|&atom| self.terms.arguments(atom)[0])
+            .collect();
+        let role_of: FxHashMap<TermId, RoleId> =
+            roles.enumerate().map(|(id, &term)| (term, id)).collect();
+        let mut found: Vec<TermId> = (0..self.terms.len())
+            .map(TermId::from_index)
+            .filter(|atom| (first_dynamic..WAITING).contains(&self.order[atom.index()]))
+            .collect();
+        found.sort_unstable_by_key(|atom| self.order[atom.index()]);
+        let mut atom_of: Vec<u32> = vec![UNKNOWN; self.terms.len()];
+        for (index, atom) in found.iter().enumerate() {
+            atom_of[atom.index()] = index as u32;
+        }
+        let known = |term: Option<TermId>| {
+            term.and_then(|term| atom_of.get(term.index()))
+                .filter(|&&atom| atom != UNKNOWN)
+                .map(|&atom| AtomId(atom))
+        };
+        let mut atoms: IdVec<AtomId, GroundAtom> = found
+            .iter()
+            .map(|&term| GroundAtom {
+                term,
+                kind: AtomKind::Derived,
+            })
+            .collect();
+        let mut bases: IdVec<BaseId, TermId> = IdVec::new();
+        let mut next = IdVec::new();
+        let mut initial = Vec::new();
+        let mut moves: Vec<Move> = Vec::new();
+        let mut goals = Vec::new();
+        let mut terminal = None;
+        for id in atoms.ids() {
+            let term = atoms[id].term;
+            let arguments = self.terms.arguments(term);
+            match (self.terms.name(term), arguments) {
+                (keyword::TRUE, &[fact]) => {
+                    let base = bases.push(fact);
+                    atoms[id].kind = AtomKind::Base(base);
+                    next.push(known(self.terms.find(keyword::NEXT, &[fact])));
+                    let init = self.terms.find(keyword::INIT, &[fact]);
+                    if init.is_some_and(|init| self.order[init.index()] < WAITING) {
+                        initial.push(base);
+                    }
+                }
+                (keyword::DOES, &[role, mv]) => {
+                    let legal = known(self.terms.find(keyword::LEGAL, &[role, mv]));
+                    if let (Some(&role), Some(legal)) = (role_of.get(&role), legal) {
+                        moves.push(Move {
+                            role,
+                            term: mv,
+                            legal,
+                        });
+                    }
+                }
+                (keyword::TERMINAL, []) => terminal = Some(id),
+                (keyword::GOAL, &[role, value]) => {
+                    let value = self.symbols.name(self.terms.name(value)).parse::<u8>().ok();
+                    if let (Some(&role), Some(value @ 0..=100)) = (role_of.get(&role), value) {
+                        goals.push((role, value, id));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Stable, so a role's moves keep the order in which they were found.
+        moves.sort_by_key(|mv| mv.role);
+        goals.sort_unstable();
+        let moves: IdVec<MoveId, Move> = IdVec::from_vec(moves);
+        for (id, mv) in moves.enumerate() {
+            let does = self.terms.find(keyword::DOES, &[roles[mv.role], mv.term]);
+            if let Some(atom) = known(does) {
+                atoms[atom].kind = AtomKind::Does(id);
+            }
+        }
+        let mut rules = Vec::with_capacity(self.instances.heads.len());
+        let mut bodies = Vec::with_capacity(self.instances.literals.len());
+        let mut from = 0;
+        for (head, &end) in self.instances.heads.iter().zip(&self.instances.ends) {
+            let literals = &self.instances.literals[from..end as usize];
+            from = end as usize;
+            let start = bodies.len() as u32;
+            for literal in literals {
+                let atom = atom_of[(literal >> 1) as usize];
+                // What was never found never holds: its negation says nothing.
+                if atom != UNKNOWN {
+                    bodies.push(BodyLiteral::new(AtomId(atom), literal & 1 == 1));
+                }
+            }
+            let head = atom_of[head.index()];
+            if head != UNKNOWN {
+                rules.push(GroundRule {
+                    head: AtomId(head),
+                    start,
+                    end: bodies.len() as u32,
+                });
+            }
+        }
+        GroundProgram {
+            symbols: self.symbols,
+            terms: self.terms,
+            roles,
+            atoms,
+            bases,
+            next,
+            moves,
+            initial,
+            terminal,
+            goals,
+            rules,
+            bodies,
+        }
+    }
+}

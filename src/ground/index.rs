@@ -1,0 +1,180 @@
+//! Indexes: the atoms found so far, by relation and by the values at chosen places.
+//!
+//! An index is named by its [`Skeleton`], the shape of an atom with some places marked as keys. Buckets are found by
+//! a hash of the key values; two keys may share a bucket, so whoever looks an atom up still matches it.
+
+use std::hash::{BuildHasher, Hasher};
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+
+use super::pattern::Pattern;
+use super::relations::Signature;
+use crate::gdl::TermTable;
+use crate::ids::{Symbol, TermId};
+
+/// The shape of an atom or term, with the places that make the key.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Skeleton {
+    /// Anything, not part of the key.
+    Any,
+    /// Anything, part of the key.
+    Key,
+    /// A function or relation of this shape.
+    Function(Symbol, Box<[Skeleton]>),
+}
+
+impl Skeleton {
+    /// The skeleton of a pattern whose bound places are keys, and the patterns of those places in order.
+    pub fn of(pattern: &Pattern) -> (Skeleton, Vec<Pattern>) {
+        let mut keys = Vec::new();
+        let skeleton = match pattern {
+            // The relation's own name is the index's, never a key.
+            Pattern::Function(name, patterns) => Skeleton::Function(
+                *name,
+                patterns
+                    .iter()
+                    .map(|inner| Self::collect(inner, &mut keys))
+                    .collect(),
+            ),
+            other => Self::collect(other, &mut keys),
+        };
+        (skeleton, keys)
+    }
+
+    fn collect(pattern: &Pattern, keys: &mut Vec<Pattern>) -> Skeleton {
+        if pattern.is_bound() {
+            keys.push(pattern.clone());
+            return Skeleton::Key;
+        }
+        match pattern {
+            Pattern::Function(name, patterns) => Skeleton::Function(
+                *name,
+                patterns
+                    .iter()
+                    .map(|inner| Self::collect(inner, keys))
+                    .collect(),
+            ),
+            _ => Skeleton::Any,
+        }
+    }
+
+    /// Feeds the key values of a term to the hasher; false when the shape does not fit.
+    fn hash_keys(&self, term: TermId, terms: &TermTable, hasher: &mut FxHasher) -> bool {
+        match self {
+            Skeleton::Any => true,
+            Skeleton::Key => {
+                hasher.write_u32(term.0);
+                true
+            }
+            Skeleton::Function(name, inner) => {
+                let arguments = terms.arguments(term);
+                terms.name(term) == *name
+                    && arguments.len() == inner.len()
+                    && inner
+                        .iter()
+                        .zip(arguments)
+                        .all(|(inner, &argument)| inner.hash_keys(argument, terms, hasher))
+            }
+        }
+    }
+}
+
+/// The bucket of these key values.
+pub fn hash_of_keys(keys: impl Iterator<Item = TermId>) -> u64 {
+    let mut hasher = FxBuildHasher.build_hasher();
+    keys.for_each(|key| hasher.write_u32(key.0));
+    hasher.finish()
+}
+
+/// One index.
+#[derive(Debug)]
+struct Index {
+    skeleton: Skeleton,
+    buckets: FxHashMap<u64, Vec<TermId>>,
+    entries: usize,
+}
+
+impl Index {
+    fn insert(&mut self, atom: TermId, terms: &TermTable) {
+        let mut hasher = FxBuildHasher.build_hasher();
+        if self.skeleton.hash_keys(atom, terms, &mut hasher) {
+            self.buckets.entry(hasher.finish()).or_default().push(atom);
+            self.entries += 1;
+        }
+    }
+}
+
+/// All atoms found so far, and the indexes over them.
+#[derive(Debug, Default)]
+pub struct Indexes {
+    atoms: FxHashMap<Signature, Vec<TermId>>,
+    of_relation: FxHashMap<Signature, Vec<usize>>,
+    by_skeleton: FxHashMap<(Signature, Skeleton), usize>,
+    all: Vec<Index>,
+    entries: usize,
+}
+
+impl Indexes {
+    /// Adds an atom to its relation and to all indexes over it.
+    pub fn insert(&mut self, atom: TermId, terms: &TermTable) {
+        let signature = (terms.name(atom), terms.arguments(atom).len());
+        self.atoms.entry(signature).or_default().push(atom);
+        self.entries += 1;
+        for &index in self
+            .of_relation
+            .get(&signature)
+            .map_or(&[][..], Vec::as_slice)
+        {
+            self.all[index].insert(atom, terms);
+            self.entries += 1;
+        }
+    }
+
+    /// All atoms of a relation, in the order they were found.
+    pub fn atoms(&self, signature: Signature) -> &[TermId] {
+        self.atoms.get(&signature).map_or(&[], Vec::as_slice)
+    }
+
+    /// The index with this skeleton, made and filled when there is none.
+    pub fn index(&mut self, signature: Signature, skeleton: Skeleton, terms: &TermTable) -> usize {
+        if let Some(&index) = self.by_skeleton.get(&(signature, skeleton.clone())) {
+            return index;
+        }
+        let mut index = Index {
+            skeleton: skeleton.clone(),
+            buckets: FxHashMap::default(),
+            entries: 0,
+        };
+        self.atoms(signature)
+            .iter()
+            .for_each(|&atom| index.insert(atom, terms));
+        self.entries += index.entries;
+        let number = self.all.len();
+        self.all.push(index);
+        self.of_relation.entry(signature).or_default().push(number);
+        self.by_skeleton.insert((signature, skeleton), number);
+        number
+    }
+
+    /// How many atoms a bucket of the index holds on average.
+    pub fn mean_bucket(&self, index: usize) -> f64 {
+        let index = &self.all[index];
+        index.entries as f64 / index.buckets.len().max(1) as f64
+    }
+
+    /// The n-th atom of a bucket.
+    #[inline]
+    pub fn in_bucket(&self, index: usize, hash: u64, n: usize) -> Option<TermId> {
+        self.all[index].buckets.get(&hash)?.get(n).copied()
+    }
+
+    /// How many atoms a bucket holds.
+    pub fn bucket_len(&self, index: usize, hash: u64) -> usize {
+        self.all[index].buckets.get(&hash).map_or(0, Vec::len)
+    }
+
+    /// Bytes held, about.
+    pub fn bytes(&self) -> usize {
+        self.entries * 16
+    }
+}

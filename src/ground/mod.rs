@@ -1,0 +1,98 @@
+//! Grounding: from rules with variables to a program of ground atoms.
+//!
+//! Everything that could ever hold is found by a semi-naive fixpoint over the relaxed game: `does` follows from
+//! `legal`, `true` from `init` and `next`, the negation of what may change is ignored. Relations that depend on neither
+//! `true` nor `does` are evaluated exactly beforehand and vanish from the result. Each instance of a rule is met
+//! exactly once, at the moment the last of its atoms is found, and written down.
+//!
+//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies hold no static atoms; an atom
+//! without rules that is neither base nor move never holds.
+//!
+//! Never knows: gates, playouts, the prover.
+
+mod components;
+mod evaluate;
+mod index;
+mod pattern;
+mod plan;
+mod program;
+mod relations;
+
+use std::time::Instant;
+
+use thiserror::Error;
+
+use crate::gdl::Rules;
+
+pub use components::{Component, components, strongly_connected};
+pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
+
+/// What grounding may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Give up at this time.
+    pub until: Option<Instant>,
+    /// Give up when the tables hold more than this many bytes.
+    pub max_bytes: usize,
+}
+
+impl Budget {
+    /// No time limit, and 4 GiB.
+    pub fn generous() -> Self {
+        Self {
+            until: None,
+            max_bytes: 4 << 30,
+        }
+    }
+}
+
+/// Why there is no ground program.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum GroundError {
+    /// The time was up.
+    #[error("grounding was not finished in time: {atoms} atoms and {rules} ground rules so far")]
+    OutOfTime {
+        /// Atoms found so far.
+        atoms: usize,
+        /// Instances found so far.
+        rules: usize,
+    },
+    /// The tables grew too large.
+    #[error(
+        "grounding passed its limit of {max_bytes} bytes: {atoms} atoms and {rules} ground rules so far"
+    )]
+    OutOfMemory {
+        /// The limit.
+        max_bytes: usize,
+        /// Atoms found so far.
+        atoms: usize,
+        /// Instances found so far.
+        rules: usize,
+    },
+    /// Terms nest without end.
+    #[error("terms nest more than {max_depth} deep, as in `{example}`")]
+    TermsTooDeep {
+        /// The limit.
+        max_depth: usize,
+        /// The relation's name of such an atom.
+        example: String,
+    },
+    /// There is nobody to play.
+    #[error("the rules name no role")]
+    NoRoles,
+    /// A ground atom depends on its own negation.
+    #[error("`{atom}` depends on its own negation")]
+    NotStratified {
+        /// One such atom.
+        atom: String,
+    },
+}
+
+/// Grounds a game.
+///
+/// # Errors
+/// When the budget ends it, or the rules have no finite ground form; see [`GroundError`].
+pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundError> {
+    let relations = relations::Relations::new(rules);
+    evaluate::Evaluation::new(rules, relations, budget)?.run()
+}

@@ -1,0 +1,151 @@
+//! Patterns: terms with variables, compiled for one place of one plan.
+//!
+//! At each place of a join it is known beforehand which variables are bound already, so a variable is either bound
+//! here or compared here, and matching needs no undo.
+
+use crate::gdl::rules::Term;
+use crate::gdl::{Atom, TermTable};
+use crate::ids::{Id, Symbol, TermId};
+
+/// A compiled term.
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    /// The variable's first occurrence: takes what stands here.
+    Bind(u32),
+    /// A variable with a value: it must stand here.
+    Check(u32),
+    /// A term without variables.
+    Ground(TermId),
+    /// A function, or the relation of an atom, with variables inside.
+    Function(Symbol, Box<[Pattern]>),
+}
+
+impl Pattern {
+    /// Compiles a term; marks the variables that it binds.
+    pub fn of_term(term: &Term, is_bound: &mut [bool], terms: &mut TermTable) -> Pattern {
+        match term {
+            Term::Variable(variable) => {
+                let was_bound = std::mem::replace(&mut is_bound[*variable as usize], true);
+                if was_bound {
+                    Pattern::Check(*variable)
+                } else {
+                    Pattern::Bind(*variable)
+                }
+            }
+            Term::Constant(name) => Pattern::Ground(terms.intern(*name, &[])),
+            Term::Function(name, arguments) => Self::of_applied(*name, arguments, is_bound, terms),
+        }
+    }
+
+    /// Compiles an atom; marks the variables that it binds.
+    pub fn of_atom(atom: &Atom, is_bound: &mut [bool], terms: &mut TermTable) -> Pattern {
+        Self::of_applied(atom.relation, &atom.arguments, is_bound, terms)
+    }
+
+    fn of_applied(
+        name: Symbol,
+        arguments: &[Term],
+        is_bound: &mut [bool],
+        terms: &mut TermTable,
+    ) -> Pattern {
+        let patterns: Vec<Pattern> = arguments
+            .iter()
+            .map(|argument| Self::of_term(argument, is_bound, terms))
+            .collect();
+        let ground: Option<Vec<TermId>> = patterns
+            .iter()
+            .map(|pattern| match pattern {
+                Pattern::Ground(term) => Some(*term),
+                _ => None,
+            })
+            .collect();
+        match ground {
+            Some(ground) => Pattern::Ground(terms.intern(name, &ground)),
+            None => Pattern::Function(name, patterns.into()),
+        }
+    }
+
+    /// Whether a term fits; binds variables on the way, also when it fails in the end.
+    pub fn matches(&self, term: TermId, terms: &TermTable, bindings: &mut [TermId]) -> bool {
+        match self {
+            Pattern::Bind(variable) => {
+                bindings[*variable as usize] = term;
+                true
+            }
+            Pattern::Check(variable) => bindings[*variable as usize] == term,
+            Pattern::Ground(ground) => *ground == term,
+            Pattern::Function(name, patterns) => {
+                let arguments = terms.arguments(term);
+                terms.name(term) == *name
+                    && arguments.len() == patterns.len()
+                    && patterns
+                        .iter()
+                        .zip(arguments)
+                        .all(|(pattern, &argument)| pattern.matches(argument, terms, bindings))
+            }
+        }
+    }
+
+    /// The term under these bindings, added to the table when new. All variables must be bound.
+    pub fn build(&self, terms: &mut TermTable, bindings: &[TermId]) -> TermId {
+        match self {
+            Pattern::Bind(variable) | Pattern::Check(variable) => bindings[*variable as usize],
+            Pattern::Ground(term) => *term,
+            Pattern::Function(name, patterns) => {
+                let mut arguments = [TermId(0); INLINE];
+                if patterns.len() <= INLINE {
+                    for (slot, pattern) in arguments.iter_mut().zip(patterns) {
+                        *slot = pattern.build(terms, bindings);
+                    }
+                    return terms.intern(*name, &arguments[..patterns.len()]);
+                }
+                let arguments: Vec<TermId> = patterns
+                    .iter()
+                    .map(|pattern| pattern.build(terms, bindings))
+                    .collect();
+                terms.intern(*name, &arguments)
+            }
+        }
+    }
+
+    /// The term under these bindings, if the table has it.
+    pub fn find(&self, terms: &TermTable, bindings: &[TermId]) -> Option<TermId> {
+        match self {
+            Pattern::Bind(variable) | Pattern::Check(variable) => {
+                Some(bindings[*variable as usize])
+            }
+            Pattern::Ground(term) => Some(*term),
+            Pattern::Function(name, patterns) => {
+                let mut arguments = [TermId(0); INLINE];
+                if patterns.len() <= INLINE {
+                    for (slot, pattern) in arguments.iter_mut().zip(patterns) {
+                        *slot = pattern.find(terms, bindings)?;
+                    }
+                    return terms.find(*name, &arguments[..patterns.len()]);
+                }
+                let arguments: Option<Vec<TermId>> = patterns
+                    .iter()
+                    .map(|pattern| pattern.find(terms, bindings))
+                    .collect();
+                terms.find(*name, &arguments?)
+            }
+        }
+    }
+
+    /// Whether nothing is left to bind.
+    pub fn is_bound(&self) -> bool {
+        match self {
+            Pattern::Bind(_) => false,
+            Pattern::Check(_) | Pattern::Ground(_) => true,
+            Pattern::Function(_, patterns) => patterns.iter().all(Pattern::is_bound),
+        }
+    }
+}
+
+/// Functions of at most so many arguments are built without touching the heap.
+const INLINE: usize = 8;
+
+/// The value of a variable that has none yet.
+pub fn unbound() -> TermId {
+    TermId::from_index(u32::MAX as usize)
+}

@@ -1,0 +1,148 @@
+//! The ground program: atoms and rules without variables.
+
+use crate::gdl::{Symbols, TermTable};
+use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
+
+/// What an atom is, beyond being derived by rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomKind {
+    /// `(true f)`: given by the state.
+    Base(BaseId),
+    /// `(does r m)`: given by the joint move.
+    Does(MoveId),
+    /// Given by rules.
+    Derived,
+}
+
+/// One ground atom.
+#[derive(Clone, Copy, Debug)]
+pub struct GroundAtom {
+    /// The whole atom, as a term.
+    pub term: TermId,
+    /// How it gets its value.
+    pub kind: AtomKind,
+}
+
+/// One move of one role.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// Whose.
+    pub role: RoleId,
+    /// The move.
+    pub term: TermId,
+    /// The atom `(legal role move)`.
+    pub legal: AtomId,
+}
+
+/// An atom of a body, plain or negated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BodyLiteral(u32);
+
+impl BodyLiteral {
+    /// Atom ids stay below 2^31, so the sign fits beside them.
+    pub fn new(atom: AtomId, is_negative: bool) -> Self {
+        Self(atom.0 << 1 | u32::from(is_negative))
+    }
+
+    /// Which atom.
+    pub fn atom(self) -> AtomId {
+        AtomId(self.0 >> 1)
+    }
+
+    /// Whether it must not hold.
+    pub fn is_negative(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// One instance: the head, and where its body lies.
+#[derive(Clone, Copy, Debug)]
+pub struct GroundRule {
+    /// What is derived.
+    pub head: AtomId,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+/// A game without variables.
+#[derive(Clone, Debug)]
+pub struct GroundProgram {
+    /// Names.
+    pub symbols: Symbols,
+    /// All ground terms.
+    pub terms: TermTable,
+    /// The roles in order.
+    pub roles: IdVec<RoleId, TermId>,
+    /// Every atom that is neither static nor out of reach.
+    pub atoms: IdVec<AtomId, GroundAtom>,
+    /// The facts that can ever be true, without `true`.
+    pub bases: IdVec<BaseId, TermId>,
+    /// Per base, the atom `(next f)`, if anything derives it.
+    pub next: IdVec<BaseId, Option<AtomId>>,
+    /// The moves that can ever be legal, sorted by role.
+    pub moves: IdVec<MoveId, Move>,
+    /// The facts that hold at the start.
+    pub initial: Vec<BaseId>,
+    /// `terminal`, if anything derives it.
+    pub terminal: Option<AtomId>,
+    /// Role, value and atom of each `goal` with a whole number from 0 to 100.
+    pub goals: Vec<(RoleId, u8, AtomId)>,
+    /// All instances.
+    pub rules: Vec<GroundRule>,
+    pub(super) bodies: Vec<BodyLiteral>,
+}
+
+impl GroundProgram {
+    /// The body of the n-th rule.
+    pub fn body(&self, rule: usize) -> &[BodyLiteral] {
+        let GroundRule { start, end, .. } = self.rules[rule];
+        &self.bodies[start as usize..end as usize]
+    }
+
+    /// The rules sorted by head.
+    pub fn rules_by_head(&self) -> RulesByHead {
+        let mut starts = vec![0u32; self.atoms.len() + 1];
+        for rule in &self.rules {
+            starts[rule.head.index() + 1] += 1;
+        }
+        for index in 0..self.atoms.len() {
+            starts[index + 1] += starts[index];
+        }
+        let mut fill = starts.clone();
+        let mut rules = vec![0u32; self.rules.len()];
+        for (index, rule) in self.rules.iter().enumerate() {
+            let slot = &mut fill[rule.head.index()];
+            rules[*slot as usize] = index as u32;
+            *slot += 1;
+        }
+        RulesByHead { starts, rules }
+    }
+
+    /// An atom as GDL text.
+    pub fn show(&self, atom: AtomId) -> String {
+        self.show_term(self.atoms[atom].term)
+    }
+
+    /// A term as GDL text.
+    pub fn show_term(&self, term: TermId) -> String {
+        self.terms.show(&self.symbols, term).to_string()
+    }
+
+    /// Literals of all bodies together.
+    pub fn n_body_literals(&self) -> usize {
+        self.bodies.len()
+    }
+}
+
+/// Rules sorted by head.
+pub struct RulesByHead {
+    starts: Vec<u32>,
+    rules: Vec<u32>,
+}
+
+impl RulesByHead {
+    /// The indices of the rules with this head.
+    pub fn rules_of(&self, head: AtomId) -> &[u32] {
+        &self.rules[self.starts[head.index()] as usize..self.starts[head.index() + 1] as usize]
+    }
+}

@@ -1,0 +1,482 @@
+//! From network to flat arrays: the external representation that the counter engine runs on.
+//!
+//! Components are numbered bases, moves, gates, then helpers, all in one space. Each has a counter whose top bit is
+//! its value. A component's users lie in one run of the edge array, those that take it plain before those that take
+//! it inverted, so that a flip is an add of one number to the first run and of its negative to the second, whatever
+//! the users' kinds. (The idea of counters whose sign bit is the value is from Sancho's external representation.)
+//!
+//! An output hangs on a component as its trigger. A signal that cannot carry one (an inverted one, an input, one that
+//! carries another already) gets a helper: an OR of that one signal.
+//!
+//! A block of gates that depend on each other is cut out of the graph: what leads into it ends at helpers, its ports,
+//! whose trigger wakes the block; what leads out of it starts at other helpers, its mirrors, which the block sets.
+
+use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::{GateKind, Network, Node, Signal};
+
+/// The counter of an OR none of whose inputs is on.
+pub(super) const OR_START: u32 = 0x7FFF_FFFF;
+/// The counter of an AND of no inputs; one less for each input that is off.
+pub(super) const AND_FULL: u32 = 0x8000_0000;
+
+/// Who is to be told of a component's new value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum TriggerKind {
+    /// Nobody.
+    None,
+    /// The next state's bit.
+    Next,
+    /// The role's set of legal moves.
+    Legal,
+    /// The block that the port belongs to; the number is the port's.
+    Port,
+}
+
+/// A component's users and trigger: one cache-line-friendly record.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Component {
+    /// Where its users start in the edge array.
+    pub start: u32,
+    /// Where those that take it inverted start.
+    pub inverted: u32,
+    /// Where they end.
+    pub end: u32,
+    /// The trigger: kind in the top 2 bits, number below.
+    pub trigger: u32,
+}
+
+const _: () = assert!(size_of::<Component>() == 16);
+
+impl Component {
+    pub(super) fn pack_trigger(kind: TriggerKind, number: usize) -> u32 {
+        debug_assert!(number < 1 << 30);
+        (kind as u32) << 30 | number as u32
+    }
+
+    /// Kind and number of a packed trigger.
+    pub(super) fn unpack_trigger(packed: u32) -> (TriggerKind, usize) {
+        let kind = match packed >> 30 {
+            0 => TriggerKind::None,
+            1 => TriggerKind::Next,
+            2 => TriggerKind::Legal,
+            _ => TriggerKind::Port,
+        };
+        (kind, (packed & 0x3FFF_FFFF) as usize)
+    }
+}
+
+/// An output that is read, not told: constant, or a component's value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reading {
+    Constant(bool),
+    Plain(u32),
+    Inverted(u32),
+}
+
+/// One input of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// Which block.
+    pub block: u32,
+    /// The helper that carries the value.
+    pub component: u32,
+    /// The block's gates that count it.
+    pub targets: Box<[u32]>,
+}
+
+/// A set of gates that depend on each other.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// The gates' components, with their counters when every input is off.
+    pub gates: Box<[(u32, u32)]>,
+    /// Its ports.
+    pub ports: std::ops::Range<u32>,
+    /// Inner edges: of the n-th gate in `gates`, `edges[starts[n]..starts[n + 1]]`, as positions in `gates`.
+    pub starts: Box<[u32]>,
+    /// See `starts`.
+    pub edges: Box<[u32]>,
+    /// Gate component and mirror component.
+    pub mirrors: Box<[(u32, u32)]>,
+}
+
+/// A compiled network. Never changes.
+#[derive(Debug)]
+pub struct Layout {
+    pub(super) roles: IdVec<RoleId, String>,
+    pub(super) facts: IdVec<BaseId, String>,
+    pub(super) moves: IdVec<MoveId, (RoleId, String)>,
+    pub(super) initial: Vec<u64>,
+    pub(super) n_gates: usize,
+    pub(super) components: Vec<Component>,
+    pub(super) edges: Vec<u32>,
+    /// Counters with every base false and no move made, the network at rest.
+    pub(super) at_rest: Vec<u32>,
+    /// Next-state words at rest.
+    pub(super) next_at_rest: Vec<u64>,
+    /// Legal moves at rest.
+    pub(super) legal_at_rest: Vec<MoveId>,
+    pub(super) terminal: Reading,
+    /// Per role, from the highest value down.
+    pub(super) goals: IdVec<RoleId, Vec<(u8, Reading)>>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) ports: Vec<Port>,
+    /// Per role, its moves' range.
+    pub(super) role_moves: IdVec<RoleId, std::ops::Range<u32>>,
+}
+
+impl Layout {
+    /// Compiles a network.
+    pub fn compile(network: &Network) -> Layout {
+        Compiler::new(network).run()
+    }
+
+    /// Words of a state.
+    pub fn state_words(&self) -> usize {
+        self.facts.len().div_ceil(64).max(1)
+    }
+
+    /// Gates of the network, helpers left out.
+    pub fn n_gates(&self) -> usize {
+        self.n_gates
+    }
+
+    /// Bytes that the layout takes, about, names left out.
+    pub fn bytes(&self) -> usize {
+        self.components.len() * (size_of::<Component>() + 4) + self.edges.len() * 4
+    }
+}
+
+struct Compiler<'a> {
+    network: &'a Network,
+    first_gate: usize,
+    /// Per component its kind; bases, moves and mirrors count as OR.
+    kinds: Vec<GateKind>,
+    /// From, to, inverted.
+    edges: Vec<(u32, u32, bool)>,
+    triggers: Vec<u32>,
+    /// Which block a gate belongs to.
+    block_of: Vec<u32>,
+    /// Who stands for a gate outside its block.
+    mirror_of: Vec<u32>,
+}
+
+const NOT_IN_BLOCK: u32 = u32::MAX;
+
+impl<'a> Compiler<'a> {
+    fn new(network: &'a Network) -> Self {
+        let first_gate = network.facts.len() + network.moves.len();
+        let n = first_gate + network.gates.len();
+        let mut kinds = vec![GateKind::Or; n];
+        for (id, gate) in network.gates.enumerate() {
+            kinds[first_gate + id.index()] = gate.kind;
+        }
+        let mut block_of = vec![NOT_IN_BLOCK; n];
+        for (index, block) in network.blocks.iter().enumerate() {
+            block
+                .iter()
+                .for_each(|gate| block_of[first_gate + gate.index()] = index as u32);
+        }
+        Self {
+            network,
+            first_gate,
+            kinds,
+            edges: Vec::with_capacity(network.n_edges()),
+            triggers: vec![0; n],
+            block_of,
+            mirror_of: vec![u32::MAX; n],
+        }
+    }
+
+    fn gate_component(&self, gate: GateId) -> u32 {
+        (self.first_gate + gate.index()) as u32
+    }
+
+    /// The component that carries a signal, seen from inside its own block; nothing for a constant.
+    fn component(&self, signal: Signal) -> Option<u32> {
+        match self.network.node(signal) {
+            Node::False => None,
+            Node::Base(base) => Some(base.0),
+            Node::Move(mv) => Some(self.network.facts.len() as u32 + mv.0),
+            Node::Gate(gate) => Some(self.gate_component(gate)),
+        }
+    }
+
+    /// The component that carries a signal outside all blocks.
+    fn outer_component(&mut self, signal: Signal) -> Option<u32> {
+        let component = self.component(signal)?;
+        if self.block_of[component as usize] == NOT_IN_BLOCK {
+            return Some(component);
+        }
+        if self.mirror_of[component as usize] == u32::MAX {
+            let mirror = self.helper();
+            self.mirror_of[component as usize] = mirror;
+        }
+        Some(self.mirror_of[component as usize])
+    }
+
+    fn helper(&mut self) -> u32 {
+        self.kinds.push(GateKind::Or);
+        self.triggers.push(0);
+        self.block_of.push(NOT_IN_BLOCK);
+        self.mirror_of.push(u32::MAX);
+        self.kinds.len() as u32 - 1
+    }
+
+    /// A helper that follows a signal, to carry a trigger.
+    fn follower(&mut self, source: u32, is_inverted: bool) -> u32 {
+        let helper = self.helper();
+        self.edges.push((source, helper, is_inverted));
+        helper
+    }
+
+    /// Hangs an output on the signal's component. False for a constant.
+    fn hang(&mut self, signal: Signal, kind: TriggerKind, number: usize) -> bool {
+        let Some(source) = self.outer_component(signal) else {
+            return false;
+        };
+        let is_free = !signal.is_inverted()
+            && self.triggers[source as usize] == 0
+            && source as usize >= self.first_gate;
+        let carrier = if is_free {
+            source
+        } else {
+            self.follower(source, signal.is_inverted())
+        };
+        self.triggers[carrier as usize] = Component::pack_trigger(kind, number);
+        true
+    }
+
+    fn reading(&mut self, signal: Signal) -> Reading {
+        match self.outer_component(signal) {
+            None => Reading::Constant(signal == Signal::TRUE),
+            Some(component) if signal.is_inverted() => Reading::Inverted(component),
+            Some(component) => Reading::Plain(component),
+        }
+    }
+
+    fn run(mut self) -> Layout {
+        let network = self.network;
+        let mut ports: Vec<Port> = Vec::new();
+        let mut port_ranges = Vec::new();
+        for index in 0..network.blocks.len() {
+            let from = ports.len();
+            self.add_ports(index, &mut ports);
+            port_ranges.push(from as u32..ports.len() as u32);
+        }
+        for gate in network.gates.ids() {
+            let to = self.gate_component(gate);
+            if self.block_of[to as usize] == NOT_IN_BLOCK {
+                for &input in network.inputs(gate) {
+                    if let Some(from) = self.outer_component(input) {
+                        self.edges.push((from, to, input.is_inverted()));
+                    }
+                }
+            }
+        }
+        let mut next_constants = Vec::new();
+        for (base, &signal) in network.next.enumerate() {
+            if !self.hang(signal, TriggerKind::Next, base.index()) && signal == Signal::TRUE {
+                next_constants.push(base);
+            }
+        }
+        let mut legal_constants = Vec::new();
+        for (mv, &signal) in network.legal.enumerate() {
+            if !self.hang(signal, TriggerKind::Legal, mv.index()) && signal == Signal::TRUE {
+                legal_constants.push(mv);
+            }
+        }
+        let terminal = self.reading(network.terminal);
+        let mut goals: IdVec<RoleId, Vec<(u8, Reading)>> =
+            network.roles.iter().map(|_| Vec::new()).collect();
+        for &(role, value, signal) in &network.goals {
+            let reading = self.reading(signal);
+            goals[role].push((value, reading));
+        }
+        goals
+            .iter_mut()
+            .for_each(|goals| goals.sort_by_key(|&(value, _)| std::cmp::Reverse(value)));
+        let blocks = port_ranges
+            .into_iter()
+            .enumerate()
+            .map(|(index, ports)| self.block(index, ports))
+            .collect();
+        self.finish(
+            ports,
+            blocks,
+            terminal,
+            goals,
+            &next_constants,
+            &legal_constants,
+        )
+    }
+
+    /// Makes a port for each signal that leads into a block.
+    fn add_ports(&mut self, block: usize, ports: &mut Vec<Port>) {
+        let network = self.network;
+        let mut entering: Vec<(Signal, u32)> = Vec::new();
+        for &gate in &network.blocks[block] {
+            let to = self.gate_component(gate);
+            for &input in network.inputs(gate) {
+                let is_inner = self
+                    .component(input)
+                    .is_some_and(|from| self.block_of[from as usize] == block as u32);
+                if !is_inner {
+                    entering.push((input, to));
+                }
+            }
+        }
+        entering.sort_unstable();
+        for same in entering.chunk_by(|left, right| left.0 == right.0) {
+            let signal = same[0].0;
+            let Some(source) = self.outer_component(signal) else {
+                continue;
+            };
+            let component = self.follower(source, signal.is_inverted());
+            self.triggers[component as usize] =
+                Component::pack_trigger(TriggerKind::Port, ports.len());
+            ports.push(Port {
+                block: block as u32,
+                component,
+                targets: same.iter().map(|&(_, to)| to).collect(),
+            });
+        }
+    }
+
+    fn block(&self, index: usize, ports: std::ops::Range<u32>) -> Block {
+        let network = self.network;
+        let gates = &network.blocks[index];
+        let position = |component: u32| {
+            gates
+                .binary_search_by_key(&component, |&gate| self.gate_component(gate))
+                .ok()
+        };
+        let mut edges_from: Vec<Vec<u32>> = vec![Vec::new(); gates.len()];
+        for (to, &gate) in gates.iter().enumerate() {
+            for &input in network.inputs(gate) {
+                debug_assert!(
+                    !input.is_inverted() || self.component(input).and_then(position).is_none()
+                );
+                if let Some(from) = self.component(input).and_then(position) {
+                    edges_from[from].push(to as u32);
+                }
+            }
+        }
+        let mut starts = vec![0u32];
+        let mut edges = Vec::new();
+        for targets in edges_from {
+            edges.extend(targets);
+            starts.push(edges.len() as u32);
+        }
+        let mirrors = gates
+            .iter()
+            .map(|&gate| self.gate_component(gate))
+            .filter_map(|component| {
+                let mirror = self.mirror_of[component as usize];
+                (mirror != u32::MAX).then_some((component, mirror))
+            });
+        Block {
+            gates: gates
+                .iter()
+                .map(|&gate| {
+                    // Constant true inputs do not occur; see the network's invariants.
+                    let n_inputs = network.inputs(gate).len() as u32;
+                    let start = match network.gates[gate].kind {
+                        GateKind::And => AND_FULL - n_inputs,
+                        GateKind::Or => OR_START,
+                    };
+                    (self.gate_component(gate), start)
+                })
+                .collect(),
+            ports,
+            starts: starts.into(),
+            edges: edges.into(),
+            mirrors: mirrors.collect(),
+        }
+    }
+
+    fn finish(
+        self,
+        ports: Vec<Port>,
+        blocks: Vec<Block>,
+        terminal: Reading,
+        goals: IdVec<RoleId, Vec<(u8, Reading)>>,
+        next_constants: &[BaseId],
+        legal_constants: &[MoveId],
+    ) -> Layout {
+        let network = self.network;
+        let n = self.kinds.len();
+        // Two runs per component, filled by counting.
+        let mut starts = vec![0u32; 2 * n + 1];
+        for &(from, _, is_inverted) in &self.edges {
+            starts[2 * from as usize + usize::from(is_inverted) + 1] += 1;
+        }
+        for index in 0..2 * n {
+            starts[index + 1] += starts[index];
+        }
+        let mut fill = starts.clone();
+        let mut edges = vec![0u32; self.edges.len()];
+        let mut n_inputs = vec![0u32; n];
+        for &(from, to, is_inverted) in &self.edges {
+            let slot = &mut fill[2 * from as usize + usize::from(is_inverted)];
+            edges[*slot as usize] = to;
+            *slot += 1;
+            n_inputs[to as usize] += 1;
+        }
+        let components = (0..n)
+            .map(|index| Component {
+                start: starts[2 * index],
+                inverted: starts[2 * index + 1],
+                end: starts[2 * index + 2],
+                trigger: self.triggers[index],
+            })
+            .collect();
+        let mut initial = vec![0u64; network.facts.len().div_ceil(64).max(1)];
+        network
+            .initial
+            .iter()
+            .for_each(|base| initial[base.index() / 64] |= 1 << (base.index() % 64));
+        let mut next_at_rest = vec![0u64; initial.len()];
+        next_constants
+            .iter()
+            .for_each(|base| next_at_rest[base.index() / 64] |= 1 << (base.index() % 64));
+        // Before any input has a value: every component off, and counters as if no edge had been counted. The
+        // engine brings this to rest by counting each inverted edge of a component that is off.
+        let at_rest = (0..n)
+            .map(|index| match self.kinds[index] {
+                GateKind::Or => OR_START,
+                GateKind::And => AND_FULL - n_inputs[index],
+            })
+            .collect();
+        let mut role_moves: IdVec<RoleId, std::ops::Range<u32>> =
+            network.roles.iter().map(|_| 0..0).collect();
+        let mut first = 0;
+        for of_role in network
+            .moves
+            .as_slice()
+            .chunk_by(|left, right| left.0 == right.0)
+        {
+            let end = first + of_role.len() as u32;
+            role_moves[of_role[0].0] = first..end;
+            first = end;
+        }
+        Layout {
+            roles: network.roles.clone(),
+            facts: network.facts.clone(),
+            moves: network.moves.clone(),
+            initial,
+            n_gates: network.gates.len(),
+            components,
+            edges,
+            at_rest,
+            next_at_rest,
+            legal_at_rest: legal_constants.to_vec(),
+            terminal,
+            goals,
+            blocks,
+            ports,
+            role_moves,
+        }
+    }
+}

@@ -1,0 +1,535 @@
+//! The counter engine: one state at a time, by counting.
+//!
+//! Every component is one `u32` whose top bit is its value. When a component flips, one is added to (or taken from)
+//! each user's counter; a user whose top bit changed has flipped in turn and waits on the work stack. Adds commute,
+//! so the order of work does not matter to the result; whoever is told of a flip looks at the value as it is then,
+//! not at the flip. Standing on another state means flipping the bases that differ.
+//!
+//! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted in as they come,
+//! but when one falls the block is taken back to nothing and derived anew, since a cycle of gates would otherwise
+//! hold itself up.
+//!
+//! Invariants between calls: the stack is empty, no block is waiting, and each counter outside blocks is its start
+//! plus the number of its inputs that are on ([`CounterReasoner::check`] recomputes them).
+
+use std::sync::Arc;
+
+use super::compile::{Component, Layout, OR_START, Reading, TriggerKind};
+use super::random::Random;
+use super::{Machine, PlayoutEnd, Reasoner};
+use crate::ids::{Id, IdVec, MoveId, RoleId};
+
+const TOP: u32 = 1 << 31;
+
+/// A game run by counting.
+#[derive(Debug)]
+pub struct CounterMachine {
+    layout: Layout,
+    /// The network at rest on the initial state, copied for each new thread.
+    start: Counters,
+}
+
+impl CounterMachine {
+    /// Brings a compiled network to its initial state.
+    pub fn new(layout: Layout) -> Self {
+        let mut start = Counters::new(&layout);
+        start.come_to_rest(&layout);
+        start.set_state(&layout, &layout.initial);
+        Self { layout, start }
+    }
+
+    /// The compiled network.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+impl Machine for CounterMachine {
+    fn kind(&self) -> &'static str {
+        "counter"
+    }
+
+    fn n_roles(&self) -> usize {
+        self.layout.roles.len()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.layout.roles[role].clone()
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        self.layout.initial.clone()
+    }
+
+    fn move_text(&self, mv: MoveId) -> String {
+        self.layout.moves[mv].1.clone()
+    }
+
+    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
+        let range = self.layout.role_moves.get(role)?.clone();
+        range
+            .map(MoveId)
+            .find(|&mv| self.layout.moves[mv].1 == text)
+    }
+
+    fn state_facts(&self, state: &[u64]) -> Vec<String> {
+        let holds = |base: usize| state[base / 64] >> (base % 64) & 1 == 1;
+        let facts = self
+            .layout
+            .facts
+            .enumerate()
+            .filter(|(base, _)| holds(base.index()));
+        let mut facts: Vec<String> = facts.map(|(_, text)| text.clone()).collect();
+        facts.sort_unstable();
+        facts
+    }
+
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+        let mut state = vec![0u64; self.layout.state_words()];
+        for fact in facts {
+            let position = self.layout.facts.iter().position(|text| text == fact);
+            let base = position
+                .ok_or_else(|| format!("`{fact}` holds in no state that can be reached"))?;
+            state[base / 64] |= 1 << (base % 64);
+        }
+        Ok(state)
+    }
+
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        Box::new(CounterReasoner {
+            counters: self.start.clone(),
+            machine: self,
+        })
+    }
+}
+
+/// One thread's counters on a game.
+pub struct CounterReasoner {
+    machine: Arc<CounterMachine>,
+    counters: Counters,
+}
+
+impl CounterReasoner {
+    /// Recomputes every counter from the network and compares.
+    ///
+    /// # Errors
+    /// Names the first component whose counter is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        self.counters.check(&self.machine.layout)
+    }
+}
+
+impl Reasoner for CounterReasoner {
+    fn set_state(&mut self, state: &[u64]) {
+        self.counters.set_state(&self.machine.layout, state);
+    }
+
+    fn is_terminal(&mut self) -> bool {
+        self.counters.reads(self.machine.layout.terminal)
+    }
+
+    fn goals(&mut self, out: &mut [Option<u8>]) {
+        for (goals, slot) in self.machine.layout.goals.iter().zip(out) {
+            *slot = self.counters.goal(goals);
+        }
+    }
+
+    fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
+        &self.counters.legal[role]
+    }
+
+    fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
+        self.counters.make_moves(&self.machine.layout, joint_move);
+        out.clear();
+        out.extend_from_slice(&self.counters.next);
+    }
+
+    fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
+        let layout = &self.machine.layout;
+        let counters = &mut self.counters;
+        let mut end = PlayoutEnd::CutOff;
+        for steps in 0..=max_steps {
+            if counters.reads(layout.terminal) || !counters.choose_moves(random) {
+                end = PlayoutEnd::Finished { steps };
+                break;
+            }
+            if steps < max_steps {
+                counters.make_chosen_moves(layout);
+                counters.step(layout);
+            }
+        }
+        for (values, slot) in layout.goals.iter().zip(goals) {
+            *slot = counters.goal(values).unwrap_or(0);
+        }
+        end
+    }
+}
+
+/// What changes while a game runs.
+#[derive(Clone, Debug)]
+struct Counters {
+    counters: Vec<u32>,
+    /// Components that flipped and have not told their users: `2·component + new value`.
+    stack: Vec<u32>,
+    state: Vec<u64>,
+    next: Vec<u64>,
+    /// Per role, its legal moves in no order.
+    legal: IdVec<RoleId, Vec<MoveId>>,
+    /// Per move, its place in its role's list.
+    place: Vec<u32>,
+    role_of: Vec<RoleId>,
+    /// Per role, the move whose input is on.
+    made: Vec<Option<MoveId>>,
+    chosen: Vec<MoveId>,
+    blocks: Vec<BlockState>,
+    waiting_blocks: Vec<u32>,
+    is_applied: Vec<bool>,
+    block_work: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct BlockState {
+    is_waiting: bool,
+    needs_reset: bool,
+    risen: Vec<u32>,
+}
+
+const NOT_LEGAL: u32 = u32::MAX;
+
+impl Counters {
+    fn new(layout: &Layout) -> Self {
+        Self {
+            counters: layout.at_rest.clone(),
+            stack: Vec::with_capacity(layout.components.len().min(1 << 16)),
+            state: vec![0; layout.state_words()],
+            next: layout.next_at_rest.clone(),
+            legal: layout
+                .role_moves
+                .iter()
+                .map(|moves| Vec::with_capacity(moves.len()))
+                .collect(),
+            place: vec![NOT_LEGAL; layout.moves.len()],
+            role_of: layout.moves.iter().map(|&(role, _)| role).collect(),
+            made: vec![None; layout.roles.len()],
+            chosen: Vec::with_capacity(layout.roles.len()),
+            blocks: vec![BlockState::default(); layout.blocks.len()],
+            waiting_blocks: Vec::new(),
+            is_applied: vec![false; layout.ports.len()],
+            block_work: Vec::new(),
+        }
+    }
+
+    /// From 'nothing counted' to the values that follow from every base being false and no move being made.
+    fn come_to_rest(&mut self, layout: &Layout) {
+        for &mv in &layout.legal_at_rest {
+            self.set_legal(mv, true);
+        }
+        for (index, block) in layout.blocks.iter().enumerate() {
+            for &(component, start) in &block.gates {
+                self.counters[component as usize] = start;
+            }
+            self.blocks[index] = BlockState {
+                is_waiting: true,
+                needs_reset: true,
+                risen: Vec::new(),
+            };
+            self.waiting_blocks.push(index as u32);
+        }
+        // A gate of no inputs may be on from the start, and has told nobody yet.
+        for component in 0..layout.components.len() as u32 {
+            if self.is_on(component) {
+                self.stack.push(component << 1 | 1);
+            }
+        }
+        // Each user that takes a component inverted counts it once, as off.
+        for component in 0..layout.components.len() {
+            let Component { inverted, end, .. } = layout.components[component];
+            for edge in inverted..end {
+                self.add(layout.edges[edge as usize], 1);
+            }
+        }
+        self.propagate(layout);
+    }
+
+    #[inline]
+    fn is_on(&self, component: u32) -> bool {
+        self.counters[component as usize] & TOP != 0
+    }
+
+    fn reads(&self, reading: Reading) -> bool {
+        match reading {
+            Reading::Constant(value) => value,
+            Reading::Plain(component) => self.is_on(component),
+            Reading::Inverted(component) => !self.is_on(component),
+        }
+    }
+
+    fn goal(&self, values: &[(u8, Reading)]) -> Option<u8> {
+        values
+            .iter()
+            .find(|&&(_, reading)| self.reads(reading))
+            .map(|&(value, _)| value)
+    }
+
+    /// Gives a component without inputs its value.
+    #[inline]
+    fn set_input(&mut self, component: u32, value: bool) {
+        self.counters[component as usize] = if value { TOP } else { OR_START };
+        self.stack.push(component << 1 | u32::from(value));
+    }
+
+    #[inline]
+    fn add(&mut self, component: u32, amount: u32) {
+        let counter = &mut self.counters[component as usize];
+        let before = *counter;
+        let after = before.wrapping_add(amount);
+        *counter = after;
+        if (before ^ after) & TOP != 0 {
+            self.stack.push(component << 1 | after >> 31);
+        }
+    }
+
+    fn set_state(&mut self, layout: &Layout, state: &[u64]) {
+        for word in 0..self.state.len() {
+            // A state of the wrong width is cut or padded with false rather than trusted.
+            let wanted = state.get(word).copied().unwrap_or(0);
+            let mut changed = self.state[word] ^ wanted;
+            self.state[word] = wanted;
+            while changed != 0 {
+                let bit = changed.trailing_zeros();
+                changed &= changed - 1;
+                let component = word as u32 * 64 + bit;
+                if (component as usize) < layout.facts.len() {
+                    self.set_input(component, wanted >> bit & 1 == 1);
+                }
+            }
+        }
+        self.propagate(layout);
+    }
+
+    /// Stands on the state that the moves made lead to.
+    fn step(&mut self, layout: &Layout) {
+        for word in 0..self.state.len() {
+            let wanted = self.next[word];
+            let mut changed = self.state[word] ^ wanted;
+            self.state[word] = wanted;
+            while changed != 0 {
+                let bit = changed.trailing_zeros();
+                changed &= changed - 1;
+                self.set_input(word as u32 * 64 + bit, wanted >> bit & 1 == 1);
+            }
+        }
+        self.propagate(layout);
+    }
+
+    fn make_moves(&mut self, layout: &Layout, joint_move: &[MoveId]) {
+        let first_move = layout.facts.len() as u32;
+        for role in 0..self.made.len() {
+            let wanted = joint_move
+                .get(role)
+                .copied()
+                .filter(|mv| mv.index() < self.place.len());
+            if self.made[role] == wanted {
+                continue;
+            }
+            if let Some(mv) = std::mem::replace(&mut self.made[role], wanted) {
+                self.set_input(first_move + mv.0, false);
+            }
+            if let Some(mv) = wanted {
+                self.set_input(first_move + mv.0, true);
+            }
+        }
+        self.propagate(layout);
+    }
+
+    fn make_chosen_moves(&mut self, layout: &Layout) {
+        let chosen = std::mem::take(&mut self.chosen);
+        self.make_moves(layout, &chosen);
+        self.chosen = chosen;
+    }
+
+    /// Draws a legal move for each role; false when one has none.
+    fn choose_moves(&mut self, random: &mut Random) -> bool {
+        self.chosen.clear();
+        for moves in self.legal.iter() {
+            let index = match moves.len() {
+                0 => return false,
+                1 => 0,
+                n => random.below(n as u32) as usize,
+            };
+            self.chosen.push(moves[index]);
+        }
+        true
+    }
+
+    /// Works until every flip is told and every block is settled.
+    fn propagate(&mut self, layout: &Layout) {
+        loop {
+            while let Some(flip) = self.stack.pop() {
+                let Component {
+                    start,
+                    inverted,
+                    end,
+                    trigger,
+                } = layout.components[(flip >> 1) as usize];
+                let amount = if flip & 1 == 1 { 1 } else { u32::MAX };
+                for &user in &layout.edges[start as usize..inverted as usize] {
+                    self.add(user, amount);
+                }
+                for &user in &layout.edges[inverted as usize..end as usize] {
+                    self.add(user, amount.wrapping_neg());
+                }
+                if trigger != 0 {
+                    self.tell(layout, flip >> 1, trigger);
+                }
+            }
+            let Some(block) = self.waiting_blocks.pop() else {
+                return;
+            };
+            self.settle(layout, block as usize);
+        }
+    }
+
+    fn tell(&mut self, layout: &Layout, component: u32, trigger: u32) {
+        let is_on = self.is_on(component);
+        let (kind, number) = Component::unpack_trigger(trigger);
+        match kind {
+            TriggerKind::None => {}
+            TriggerKind::Next => {
+                let word = &mut self.next[number / 64];
+                *word = *word & !(1 << (number % 64)) | u64::from(is_on) << (number % 64);
+            }
+            TriggerKind::Legal => self.set_legal(MoveId::from_index(number), is_on),
+            TriggerKind::Port => {
+                let block = layout.ports[number].block as usize;
+                if is_on == self.is_applied[number] && !is_on {
+                    return;
+                }
+                let state = &mut self.blocks[block];
+                if is_on {
+                    state.risen.push(number as u32);
+                } else {
+                    state.needs_reset = true;
+                }
+                if !std::mem::replace(&mut state.is_waiting, true) {
+                    self.waiting_blocks.push(block as u32);
+                }
+            }
+        }
+    }
+
+    fn set_legal(&mut self, mv: MoveId, is_legal: bool) {
+        let place = self.place[mv.index()];
+        let moves = &mut self.legal[self.role_of[mv.index()]];
+        if is_legal && place == NOT_LEGAL {
+            self.place[mv.index()] = moves.len() as u32;
+            moves.push(mv);
+        } else if !is_legal && place != NOT_LEGAL {
+            moves.swap_remove(place as usize);
+            if let Some(&moved) = moves.get(place as usize) {
+                self.place[moved.index()] = place;
+            }
+            self.place[mv.index()] = NOT_LEGAL;
+        }
+    }
+
+    /// Derives a block's least fixpoint and tells its mirrors.
+    fn settle(&mut self, layout: &Layout, index: usize) {
+        let block = &layout.blocks[index];
+        let first = block.gates.first().map_or(0, |&(component, _)| component);
+        debug_assert!(self.block_work.is_empty());
+        let mut risen = std::mem::take(&mut self.blocks[index].risen);
+        if self.blocks[index].needs_reset {
+            for &(component, start) in &block.gates {
+                self.counters[component as usize] = start;
+                if start & TOP != 0 {
+                    self.block_work.push(component - first);
+                }
+            }
+            for port in block.ports.clone() {
+                self.is_applied[port as usize] = false;
+            }
+            risen.clear();
+            risen.extend(block.ports.clone());
+        }
+        for &port in &risen {
+            let is_on = self.is_on(layout.ports[port as usize].component);
+            if is_on && !std::mem::replace(&mut self.is_applied[port as usize], true) {
+                for &target in &layout.ports[port as usize].targets {
+                    self.count_inside(target, first);
+                }
+            }
+        }
+        risen.clear();
+        while let Some(gate) = self.block_work.pop() {
+            let (from, to) = (block.starts[gate as usize], block.starts[gate as usize + 1]);
+            for &target in &block.edges[from as usize..to as usize] {
+                self.count_inside(block.gates[target as usize].0, first);
+            }
+        }
+        self.blocks[index] = BlockState {
+            is_waiting: false,
+            needs_reset: false,
+            risen,
+        };
+        for &(gate, mirror) in &block.mirrors {
+            let value = self.is_on(gate);
+            if value != self.is_on(mirror) {
+                self.set_input(mirror, value);
+            }
+        }
+    }
+
+    /// Counts one more input of a block's gate as on. A block's gates have consecutive components.
+    fn count_inside(&mut self, component: u32, first: u32) {
+        let counter = &mut self.counters[component as usize];
+        let before = *counter;
+        *counter = before.wrapping_add(1);
+        if (before ^ *counter) & TOP != 0 {
+            self.block_work.push(component - first);
+        }
+    }
+
+    fn check(&self, layout: &Layout) -> Result<(), String> {
+        let n = layout.components.len();
+        let mut expected = layout.at_rest.clone();
+        let mut has_inputs = vec![false; n];
+        let mut is_inside = vec![false; n];
+        layout
+            .blocks
+            .iter()
+            .flat_map(|block| block.gates.iter())
+            .for_each(|gate| is_inside[gate.0 as usize] = true);
+        for component in 0..n {
+            let Component {
+                start,
+                inverted,
+                end,
+                ..
+            } = layout.components[component];
+            let is_on = self.is_on(component as u32);
+            for edge in start..end {
+                let user = layout.edges[edge as usize] as usize;
+                has_inputs[user] = true;
+                if is_on == (edge < inverted) {
+                    expected[user] = expected[user].wrapping_add(1);
+                }
+            }
+        }
+        for component in 0..n {
+            if has_inputs[component]
+                && !is_inside[component]
+                && self.counters[component] != expected[component]
+            {
+                return Err(format!(
+                    "component {component} counts {:#x}, its inputs make it {:#x}",
+                    self.counters[component], expected[component]
+                ));
+            }
+        }
+        if !self.stack.is_empty() || !self.waiting_blocks.is_empty() {
+            return Err("work was left over".into());
+        }
+        Ok(())
+    }
+}
