@@ -1,8 +1,12 @@
 //! Panza, a General Game Playing player server.
+
 pub mod commands;
+pub mod config;
 pub mod gdl;
 pub mod ground;
 pub mod ids;
 pub mod machine;
 pub mod propnet;
 pub mod prover;
+pub mod sync;
+pub mod telemetry;

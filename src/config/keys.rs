@@ -1,0 +1,204 @@
+//! The one table of keys: section, name, unit and range of each.
+//!
+//! The checks, the text of their errors and the test that reads the comments of
+//! `config/default.toml` all use this table, so none of them can go stale alone.
+
+use std::net::SocketAddr;
+use toml::Value;
+
+/// A setting: where it stands and what it may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key {
+    /// The section of the file, without brackets.
+    pub section: &'static str,
+    /// The key within the section.
+    pub name: &'static str,
+    /// What one of it is, for example `seconds`; `none` where it is no amount.
+    pub unit: &'static str,
+    /// The type and range of its value.
+    pub kind: Kind,
+}
+
+/// The type and range of a value. Both bounds belong to the range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A whole number.
+    Integer {
+        /// The least allowed value.
+        low: i64,
+        /// The greatest allowed value.
+        high: i64,
+    },
+    /// A number with or without a fraction.
+    Number {
+        /// The least allowed value.
+        low: f64,
+        /// The greatest allowed value.
+        high: f64,
+    },
+    /// True or false.
+    Flag,
+    /// A text that is one symbol on the wire: ASCII letters, digits, `-`, `_`, `.`.
+    Word {
+        /// The greatest number of characters.
+        longest: usize,
+    },
+    /// A text that is not empty and holds no control characters.
+    Text {
+        /// The greatest number of bytes.
+        longest: usize,
+    },
+    /// An IP address with a port.
+    Address,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+}
+
+/// Every key there is, in the order of `config/default.toml`.
+pub const KEYS: &[Key] = &[
+    key("server", "name", "none", Kind::Word { longest: 40 }),
+    key("server", "listen", "none", Kind::Address),
+    key(
+        "server",
+        "max_message_bytes",
+        "bytes",
+        integer(65_536, 1_073_741_824),
+    ),
+    key(
+        "server",
+        "read_timeout_seconds",
+        "seconds",
+        number(0.1, 600.0),
+    ),
+    key(
+        "server",
+        "idle_abort_seconds",
+        "seconds",
+        number(1.0, 86_400.0),
+    ),
+    key("player", "margin_seconds", "seconds", number(0.0, 30.0)),
+    key("player", "build_memory_mib", "MiB", integer(16, 1_048_576)),
+    key(
+        "player",
+        "build_seconds_share",
+        "parts of the start clock",
+        number(0.05, 0.95),
+    ),
+    key("search", "threads", "threads", integer(0, 1024)),
+    key("search", "exploration", "none", number(0.0, 10.0)),
+    key(
+        "search",
+        "max_nodes",
+        "nodes",
+        integer(1_000, 1_000_000_000),
+    ),
+    key(
+        "search",
+        "samples_per_request",
+        "playouts",
+        integer(0, 4096),
+    ),
+    key("search", "ring_capacity", "requests", integer(1, 65_536)),
+    key("search", "pin_threads", "none", Kind::Flag),
+    key("search", "seed", "none", integer(0, i64::MAX)),
+    key("logs", "folder", "none", Kind::Text { longest: 1000 }),
+    key(
+        "logs",
+        "level",
+        "none",
+        Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
+    ),
+    key("logs", "match_logs", "none", Kind::Flag),
+];
+
+const fn key(section: &'static str, name: &'static str, unit: &'static str, kind: Kind) -> Key {
+    Key {
+        section,
+        name,
+        unit,
+        kind,
+    }
+}
+
+const fn integer(low: i64, high: i64) -> Kind {
+    Kind::Integer { low, high }
+}
+
+const fn number(low: f64, high: f64) -> Kind {
+    Kind::Number { low, high }
+}
+
+impl Key {
+    /// The key with its section, as `--set` takes it.
+    pub fn dotted(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// The row of `section.name`, if there is one.
+    pub(super) fn find(section: &str, name: &str) -> Option<&'static Key> {
+        KEYS.iter()
+            .find(|key| key.section == section && key.name == name)
+    }
+}
+
+impl Kind {
+    /// The range as the comments and the errors state it.
+    pub fn range(&self) -> String {
+        match self {
+            Kind::Integer { low, high } => format!("{low} to {high}"),
+            Kind::Number { low, high } => format!("{low} to {high}"),
+            Kind::Flag => "true or false".to_string(),
+            Kind::Word { longest } => {
+                format!("1 to {longest} ASCII letters, digits, `-`, `_` or `.`")
+            }
+            Kind::Text { longest } => format!("1 to {longest} bytes of text"),
+            Kind::Address => "IP address and port, such as 127.0.0.1:9147".to_string(),
+            Kind::Choice(words) => words.join(", "),
+        }
+    }
+
+    /// What an error says was expected.
+    pub(super) fn expected(&self) -> String {
+        let range = self.range();
+        match self {
+            Kind::Integer { .. } => format!("a whole number from {range}"),
+            Kind::Number { .. } => format!("a number from {range}"),
+            Kind::Flag | Kind::Word { .. } | Kind::Text { .. } => range,
+            Kind::Address => format!("an {range}"),
+            Kind::Choice(_) => format!("one of {range}"),
+        }
+    }
+
+    /// Whether a text is wanted, so that an unquoted one is meant as it stands.
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Flag => false,
+            Kind::Word { .. } | Kind::Text { .. } | Kind::Address | Kind::Choice(_) => true,
+        }
+    }
+
+    /// Whether `value` has the type and lies in the range.
+    pub(super) fn allows(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Kind::Integer { low, high }, Value::Integer(found)) => (low..=high).contains(&found),
+            // NaN is in no range.
+            (Kind::Number { low, high }, Value::Float(found)) => (low..=high).contains(&found),
+            (Kind::Number { low, high }, Value::Integer(found)) => {
+                (*low..=*high).contains(&(*found as f64))
+            }
+            (Kind::Flag, Value::Boolean(_)) => true,
+            (Kind::Word { longest }, Value::String(found)) => {
+                (1..=*longest).contains(&found.len())
+                    && found
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+            }
+            (Kind::Text { longest }, Value::String(found)) => {
+                (1..=*longest).contains(&found.len()) && !found.chars().any(char::is_control)
+            }
+            (Kind::Address, Value::String(found)) => found.parse::<SocketAddr>().is_ok(),
+            (Kind::Choice(words), Value::String(found)) => words.contains(&found.as_str()),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Laying one table of settings over another, each checked before it is taken.
+
+use super::{ConfigError, DEFAULT_TOML, KEYS, Key, Settings};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// How the compiled-in file is called in errors.
+const DEFAULT_PLACE: &str = "config/default.toml";
+
+/// How much of a wrong value an error repeats, in characters.
+const LONGEST_FOUND: usize = 80;
+
+/// The compiled-in defaults.
+pub(super) fn defaults() -> Result<Table, ConfigError> {
+    let mut table = Table::new();
+    overlay(
+        &mut table,
+        parse(DEFAULT_TOML, DEFAULT_PLACE)?,
+        DEFAULT_PLACE,
+    )?;
+    Ok(table)
+}
+
+/// Lays the keys of the file at `path` over `table`.
+pub(super) fn overlay_file(table: &mut Table, path: &Path) -> Result<(), ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        file: path.to_path_buf(),
+        source,
+    })?;
+    let place = path.display().to_string();
+    overlay(table, parse(&text, &place)?, &place)
+}
+
+/// Lays one `KEY=VALUE` item over `table`.
+pub(super) fn overlay_item(table: &mut Table, item: &str) -> Result<(), ConfigError> {
+    let malformed = || ConfigError::Item {
+        item: item.to_string(),
+    };
+    let (dotted, text) = item.split_once('=').ok_or_else(malformed)?;
+    let (dotted, text) = (dotted.trim(), text.trim());
+    if dotted.is_empty() {
+        return Err(malformed());
+    }
+    let place = format!("--set {item}");
+    let key = dotted
+        .split_once('.')
+        .and_then(|(section, name)| Key::find(section, name))
+        .ok_or_else(|| unknown(&place, dotted))?;
+    let value = match text.parse::<Value>() {
+        Ok(value) if value.is_str() || !key.kind.is_text() => value,
+        _ => Value::String(text.to_string()),
+    };
+    insert(table, key, value, &place)
+}
+
+/// Turns a complete, checked table into settings.
+pub(super) fn typed(table: Table) -> Result<Settings, ConfigError> {
+    // Whatever the table of keys lets through fits the structs, which a test
+    // holds together; so this error would speak of a fault in the defaults.
+    table.try_into().map_err(|error| ConfigError::Syntax {
+        place: DEFAULT_PLACE.to_string(),
+        message: error.to_string(),
+    })
+}
+
+fn parse(text: &str, place: &str) -> Result<Table, ConfigError> {
+    text.parse::<Table>().map_err(|error| ConfigError::Syntax {
+        place: place.to_string(),
+        message: error.to_string(),
+    })
+}
+
+fn overlay(table: &mut Table, layer: Table, place: &str) -> Result<(), ConfigError> {
+    for (section, content) in layer {
+        if !KEYS.iter().any(|key| key.section == section) {
+            return Err(unknown(place, &section));
+        }
+        let Value::Table(content) = content else {
+            return Err(ConfigError::Value {
+                place: place.to_string(),
+                key: section.clone(),
+                found: shown(&content),
+                expected: format!("a section, written [{section}]"),
+            });
+        };
+        for (name, value) in content {
+            let key = Key::find(&section, &name)
+                .ok_or_else(|| unknown(place, &format!("{section}.{name}")))?;
+            insert(table, key, value, place)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert(table: &mut Table, key: &Key, value: Value, place: &str) -> Result<(), ConfigError> {
+    if !key.kind.allows(&value) {
+        return Err(ConfigError::Value {
+            place: place.to_string(),
+            key: key.dotted(),
+            found: shown(&value),
+            expected: key.kind.expected(),
+        });
+    }
+    let section = table
+        .entry(key.section)
+        .or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(section) = section {
+        section.insert(key.name.to_string(), value);
+    }
+    Ok(())
+}
+
+/// The error for a key that has no row, naming those it could have been: the
+/// keys of its section, or of all sections the one that bears its name.
+fn unknown(place: &str, dotted: &str) -> ConfigError {
+    let (section, name) = dotted.split_once('.').unwrap_or((dotted, ""));
+    let in_section: Vec<&str> = KEYS
+        .iter()
+        .filter(|key| key.section == section)
+        .map(|key| key.name)
+        .collect();
+    let same_name = KEYS
+        .iter()
+        .find(|key| key.name == name || key.name == dotted);
+    let expected = if let Some(key) = same_name {
+        format!("`{}`", key.dotted())
+    } else if in_section.is_empty() {
+        let mut sections: Vec<&str> = KEYS.iter().map(|key| key.section).collect();
+        sections.dedup();
+        format!("a key in one of the sections {}", sections.join(", "))
+    } else {
+        format!("in `{section}` one of {}", in_section.join(", "))
+    };
+    ConfigError::UnknownKey {
+        place: place.to_string(),
+        key: dotted.to_string(),
+        expected,
+    }
+}
+
+/// A value as its file writes it, cut when it is long.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST_FOUND {
+        return text;
+    }
+    let start: String = text.chars().take(LONGEST_FOUND).collect();
+    format!("{start}...")
+}

@@ -1,0 +1,176 @@
+//! Settings: what they are, where they come from, and what is wrong with them.
+//!
+//! Three layers, each over the one before: `config/default.toml`, compiled in,
+//! which holds every key; a file of the user's with the keys that differ; and
+//! `KEY=VALUE` items of the command line. Before the result becomes the typed
+//! [`Settings`], each layer is held against [`KEYS`], one table with the range
+//! of every key, so that a wrong value is named together with the layer it came
+//! from and with what was expected there.
+//!
+//! Invariants: a [`Settings`] made by [`Settings::load`] has every value within
+//! its range; a key that no row of the table names is an error, not ignored.
+//!
+//! This module never knows what a setting does. The parts of the program have
+//! small structs of their own, which `player` and `commands` fill from here.
+
+mod error;
+mod keys;
+mod layers;
+
+pub use error::ConfigError;
+pub use keys::{KEYS, Key, Kind};
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tracing::Level;
+
+/// The file that holds every key with its default, unit, range and meaning.
+pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
+
+/// Every setting of the program. Meaning, unit and range of each are written
+/// beside it in `config/default.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// How the program meets its clients.
+    pub server: ServerSettings,
+    /// How a match is played within its clocks.
+    pub player: PlayerSettings,
+    /// How the game graph is searched.
+    pub search: SearchSettings,
+    /// What is written down, and where.
+    pub logs: LogSettings,
+}
+
+/// Section `[server]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSettings {
+    /// The name that INFO answers.
+    pub name: String,
+    /// The address and port to listen on; port 0 lets the system pick one.
+    pub listen: SocketAddr,
+    /// The longest request body that is read, in bytes.
+    pub max_message_bytes: usize,
+    /// How long a client may take to send a whole request.
+    #[serde(rename = "read_timeout_seconds", with = "seconds")]
+    pub read_timeout: Duration,
+    /// How long nothing may be heard of a match before it is given up.
+    #[serde(rename = "idle_abort_seconds", with = "seconds")]
+    pub idle_abort: Duration,
+}
+
+/// Section `[player]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayerSettings {
+    /// How long before the end of a clock the answer is sent.
+    #[serde(rename = "margin_seconds", with = "seconds")]
+    pub margin: Duration,
+    /// What grounding and building a network may allocate, in MiB.
+    pub build_memory_mib: u64,
+    /// The part of the start clock that grounding and building may use, 0 to 1.
+    pub build_seconds_share: f64,
+}
+
+/// Section `[search]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchSettings {
+    /// Rollout threads; 0 for as many as the cores allow.
+    pub threads: usize,
+    /// The exploration constant of UCT, for goals scaled to 0..1.
+    pub exploration: f64,
+    /// How many nodes the game graph may hold.
+    pub max_nodes: usize,
+    /// Playouts for each rollout request; 0 lets the search adapt the number.
+    pub samples_per_request: usize,
+    /// How many requests may wait for each rollout thread.
+    pub ring_capacity: usize,
+    /// Whether to pin threads to cores when there are cores to spare.
+    pub pin_threads: bool,
+    /// The seed of all random choices; 0 takes one from the clock.
+    pub seed: u64,
+}
+
+/// Section `[logs]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSettings {
+    /// The folder that holds one folder for each match.
+    pub folder: PathBuf,
+    /// The least severe level that is written to standard error.
+    #[serde(with = "level")]
+    pub level: Level,
+    /// Whether a match gets a folder of logs.
+    pub match_logs: bool,
+}
+
+impl Settings {
+    /// Reads the settings: the defaults, over them `file` if there is one, over
+    /// that each `KEY=VALUE` item of `overrides`, in order.
+    ///
+    /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is read as TOML,
+    /// and where it is no TOML or a text is wanted, taken as that text, so that
+    /// `server.name=Panza` needs no quotes.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or is not TOML, an item without `=`, an
+    /// unknown key, or a value of the wrong type or out of its range. The error
+    /// names the file or item, the key, the value and what was expected.
+    pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, ConfigError> {
+        let mut table = layers::defaults()?;
+        if let Some(path) = file {
+            layers::overlay_file(&mut table, path)?;
+        }
+        for item in overrides {
+            layers::overlay_item(&mut table, item)?;
+        }
+        layers::typed(table)
+    }
+
+    /// The settings as a TOML file that [`load`](Settings::load) reads back to
+    /// the same settings; for the log.
+    pub fn to_toml(&self) -> String {
+        match toml::to_string(self) {
+            Ok(text) => text,
+            // Only for a value set by hand that TOML cannot express, such as a
+            // seed beyond its integers.
+            Err(error) => format!("# these settings cannot be written as TOML: {error}\n"),
+        }
+    }
+}
+
+/// Durations stand in the file as a number of seconds.
+mod seconds {
+    use super::*;
+    use serde::{Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(value.as_secs_f64())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// A log level stands in the file as its name in lower case.
+mod level {
+    use super::*;
+    use serde::{Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &Level, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&value.as_str().to_ascii_lowercase())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Level, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

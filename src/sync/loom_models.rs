@@ -1,0 +1,177 @@
+//! Models of the ring and of waiting: every interleaving, not one lucky run.
+//!
+//! They are kept to two or three threads and a handful of operations, since the
+//! number of interleavings grows with the product; so small, all of them
+//! together need about a second without any bound on preemptions.
+
+use super::ring::ring;
+use super::stop::{StopFlag, Waited};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+/// Adds one to its counter when dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn fill_until_full_while_the_other_end_pops() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring::<usize>(2);
+        let filler =
+            thread::spawn(move || (0..3).take_while(|&n| producer.push(n).is_ok()).count());
+        let mut popped = 0;
+        for _ in 0..2 {
+            if let Some(item) = consumer.pop() {
+                assert_eq!(item, popped);
+                popped += 1;
+            }
+        }
+        let pushed = filler.join().unwrap();
+        // Two always fit; the third only if a pop came in time.
+        assert!(pushed == 2 || (pushed == 3 && popped >= 1));
+        while let Some(item) = consumer.pop() {
+            assert_eq!(item, popped);
+            popped += 1;
+        }
+        assert_eq!(pushed, popped);
+    });
+}
+
+#[test]
+fn wrap_around_a_single_slot() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring::<usize>(1);
+        let filler = thread::spawn(move || {
+            let mut pushed = Vec::new();
+            for item in 0..4 {
+                if producer.push(item).is_ok() {
+                    pushed.push(item);
+                }
+            }
+            pushed
+        });
+        let mut popped: Vec<usize> = (0..3).filter_map(|_| consumer.pop()).collect();
+        let pushed = filler.join().unwrap();
+        popped.extend(consumer.pop());
+        assert_eq!(consumer.pop(), None);
+        assert_eq!(pushed, popped);
+    });
+}
+
+#[test]
+fn drop_half_full() {
+    loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&drops);
+        let (mut producer, mut consumer) = ring::<Counted>(2);
+        let filler = thread::spawn(move || {
+            for _ in 0..2 {
+                assert!(producer.push(Counted(Arc::clone(&counter))).is_ok());
+            }
+        });
+        drop(consumer.pop());
+        drop(consumer);
+        filler.join().unwrap();
+        assert_eq!(drops.load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn a_closed_ring_shows_all_that_was_pushed() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring::<usize>(2);
+        let filler = thread::spawn(move || {
+            producer.push(1).unwrap();
+            producer.push(2).unwrap();
+        });
+        let early = consumer.pop();
+        if consumer.is_closed() {
+            let late: Vec<usize> = std::iter::from_fn(|| consumer.pop()).collect();
+            assert_eq!(early.into_iter().chain(late).collect::<Vec<_>>(), [1, 2]);
+        }
+        filler.join().unwrap();
+    });
+}
+
+#[test]
+fn the_producer_closes_while_the_consumer_sleeps() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring::<usize>(1);
+        let (mut waiter, waker) = StopFlag::new().waiter();
+        let sleeper = thread::spawn(move || {
+            let mut sum = 0;
+            loop {
+                let waited = waiter.wait_until(|| !consumer.is_empty() || consumer.is_closed());
+                assert_eq!(waited, Waited::Ready);
+                let closed = consumer.is_closed();
+                while let Some(item) = consumer.pop() {
+                    sum += item;
+                }
+                if closed {
+                    return sum;
+                }
+            }
+        });
+        producer.push(7).unwrap();
+        waker.wake();
+        drop(producer);
+        drop(waker);
+        assert_eq!(sleeper.join().unwrap(), 7);
+    });
+}
+
+#[test]
+fn the_consumer_closes_while_the_producer_sleeps() {
+    loom::model(|| {
+        let (mut producer, consumer) = ring::<usize>(1);
+        let (mut waiter, waker) = StopFlag::new().waiter();
+        producer.push(1).unwrap();
+        let sleeper = thread::spawn(move || {
+            let waited = waiter.wait_until(|| !producer.is_full() || producer.is_closed());
+            assert_eq!(waited, Waited::Ready);
+            producer.is_closed()
+        });
+        drop(consumer);
+        drop(waker);
+        assert!(sleeper.join().unwrap());
+    });
+}
+
+#[test]
+fn stop_reaches_a_sleeper_and_one_about_to_sleep() {
+    loom::model(|| {
+        let flag = StopFlag::new();
+        let sleeper_flag = flag.clone();
+        let sleeper = thread::spawn(move || {
+            let (mut waiter, _waker) = sleeper_flag.waiter();
+            waiter.wait_until(|| false)
+        });
+        flag.stop();
+        assert_eq!(sleeper.join().unwrap(), Waited::Stopped);
+    });
+}
+
+#[test]
+fn a_wake_from_either_of_two_sides_is_enough() {
+    loom::model(|| {
+        let (mut producer, mut consumer) = ring::<usize>(1);
+        let flag = StopFlag::new();
+        let (mut waiter, waker) = flag.waiter();
+        let sleeper = thread::spawn(move || match waiter.wait_until(|| !consumer.is_empty()) {
+            Waited::Ready => consumer.pop(),
+            Waited::Stopped => None,
+        });
+        let stopper = thread::spawn(move || flag.stop());
+        producer.push(3).unwrap();
+        waker.wake();
+        stopper.join().unwrap();
+        let got = sleeper.join().unwrap();
+        assert!(got == Some(3) || got.is_none());
+    });
+}

@@ -1,0 +1,33 @@
+//! What the threads of a search share: a lock-free ring, core pinning, and a
+//! way to stop and to wait.
+//!
+//! One thread writes the game graph and several run playouts. They talk over
+//! [`ring`]s, one pair per rollout thread, so no lock is ever taken on the way
+//! of a playout. [`stop`] ends them together and lets an idle one sleep without
+//! ever missing its wake-up; [`pinning`] keeps each on a core of its own when
+//! there are cores to spare.
+//!
+//! Invariants: every end of a ring is held by exactly one thread at a time
+//! (the types enforce it), and every wait ends when the stop flag is set.
+//!
+//! This module never knows what travels through its rings: no game notion, no
+//! clock, no setting.
+//!
+//! # Models
+//!
+//! Everything here reaches atomics, cells and parking through `primitives`,
+//! which hands out loom's when the crate is built with `--cfg panza_loom`. The
+//! models in `loom_models` then run every interleaving there is:
+//!
+//! ```text
+//! RUSTFLAGS="--cfg panza_loom" cargo test --lib --target-dir target/loom sync::loom_models
+//! ```
+
+pub(crate) mod primitives;
+
+pub mod pinning;
+pub mod ring;
+pub mod stop;
+
+#[cfg(all(test, panza_loom))]
+mod loom_models;
