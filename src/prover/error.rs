@@ -9,9 +9,7 @@ pub enum ProverError {
     #[error("the rules name no role, expected at least one `(role name)` fact")]
     NoRoles,
     /// A relation has no end, or none within the limit.
-    #[error(
-        "evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`"
-    )]
+    #[error("evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`")]
     TooManyFacts {
         /// The limit.
         limit: usize,
@@ -19,12 +17,18 @@ pub enum ProverError {
         relation: String,
     },
     /// A term grows and grows.
-    #[error(
-        "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep"
-    )]
+    #[error("evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep")]
     TooDeep {
         /// The limit.
         limit: usize,
+        /// The relation that was being evaluated, as name/arity.
+        relation: String,
+    },
+    /// A join that is too large.
+    #[error("evaluation was stopped: relation `{relation}` took more than {limit} steps in one state")]
+    TooMuchWork {
+        /// The limit.
+        limit: u64,
         /// The relation that was being evaluated, as name/arity.
         relation: String,
     },
@@ -55,20 +59,23 @@ pub enum ProverError {
 /// What bounds an evaluation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Facts that hold in one state, over all relations.
+    /// Facts derived while one question is answered.
     pub facts: usize,
     /// Nesting of functions in a derived fact.
     pub depth: usize,
-    /// Terms ever seen.
+    /// Terms ever seen. They are never forgotten, since states hold on to them.
     pub terms: usize,
+    /// Matches looked at while one question is answered.
+    pub work: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             facts: 4_000_000,
-            depth: 64,
+            depth: 200,
             terms: 16_000_000,
+            work: 4_000_000_000,
         }
     }
 }

@@ -12,7 +12,14 @@
 mod dependency;
 mod engine;
 mod error;
+mod estimate;
+mod index;
+mod join;
+mod plan;
+mod prepare;
+mod relation;
 mod state;
+mod store;
 
 pub use error::{Limits, ProverError};
 pub use state::State;
@@ -46,12 +53,12 @@ impl Prover {
         let roles: Vec<TermId> = rules
             .roles()
             .iter()
-            .filter_map(|role| engine.terms.intern_term(role))
+            .filter_map(|role| engine.store.terms.intern_term(role))
             .collect();
         if roles.is_empty() {
             return Err(ProverError::NoRoles);
         }
-        let initial = State::of(&mut engine.initial_facts());
+        let initial = State::of(&mut engine.initial_facts()?);
         Ok(Self {
             engine,
             roles,
@@ -91,7 +98,11 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(
+        &mut self,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
         moves.sort_by_cached_key(|&mv| self.show(mv));
@@ -127,7 +138,11 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(
+        &mut self,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
         values.sort_by_cached_key(|&value| self.show(value));
@@ -152,6 +167,7 @@ impl Prover {
     /// A term as canonical text: one space between elements, none inside the parentheses.
     pub fn show(&self, term: TermId) -> String {
         self.engine
+            .store
             .terms
             .show(&self.engine.symbols, term)
             .to_string()
@@ -169,6 +185,7 @@ impl Prover {
     /// The ground term that an s-expression writes. Nothing for what is no ground term.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
         self.engine
+            .store
             .terms
             .intern_sexpr(&mut self.engine.symbols, expression)
     }

@@ -1,0 +1,150 @@
+//! Runs plans: nested loops over index buckets, depth first.
+
+use super::plan::{Check, Op, Place, Scan};
+use super::store::{Fault, Store};
+use crate::ids::TermId;
+
+/// What came of the rest of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// No match.
+    Failed,
+    /// The head holds.
+    Derived,
+    /// A limit was reached; the store knows which.
+    Stopped,
+}
+
+impl Store {
+    /// Runs the steps with what the registers hold.
+    pub fn run(&mut self, ops: &[Op], registers: &mut [TermId]) -> Outcome {
+        let mut rest = ops;
+        while let Some((op, after)) = rest.split_first() {
+            rest = after;
+            let goes_on = match op {
+                Op::Scan(scan) => return self.run_scan(scan, after, registers),
+                Op::Distinct(left, right) => !self.is_same(left, right, registers),
+                Op::Holds(check) => self.holds(check, registers),
+                Op::HoldsNot(check) => !self.holds(check, registers),
+                Op::NotInReference(check) => !self.is_in_reference(check, registers),
+                Op::Unless(check) => {
+                    if self.holds(check, registers) {
+                        return Outcome::Derived;
+                    }
+                    true
+                }
+                Op::Derive(head) => {
+                    let is_stored = self.derive_built(head.relation, &head.arguments, registers);
+                    return if is_stored {
+                        Outcome::Derived
+                    } else {
+                        Outcome::Stopped
+                    };
+                }
+            };
+            if !goes_on {
+                return Outcome::Failed;
+            }
+        }
+        Outcome::Failed
+    }
+
+    #[inline]
+    fn holds(&self, check: &Check, registers: &[TermId]) -> bool {
+        let relation = &self.relations[check.relation];
+        self.find_all(&check.arguments, registers, |arguments| {
+            relation
+                .find(arguments)
+                .filter(|fact| relation.holds(*fact))
+        })
+        .is_some()
+    }
+
+    fn is_in_reference(&self, check: &Check, registers: &[TermId]) -> bool {
+        let relation = &self.relations[check.relation];
+        self.find_all(&check.arguments, registers, |arguments| {
+            relation.is_in_reference(arguments).then_some(())
+        })
+        .is_some()
+    }
+
+    fn run_scan(&mut self, scan: &Scan, rest: &[Op], registers: &mut [TermId]) -> Outcome {
+        self.catch_up(scan.index, scan.relation);
+        let bucket = match &scan.place {
+            Place::Bucket(bucket) => Some(*bucket),
+            Place::Keys(keys) => self.find_all(keys, registers, |keys| {
+                self.indexes[scan.index].find(keys)
+            }),
+        };
+        let Some(bucket) = bucket else {
+            return Outcome::Failed;
+        };
+        let n_items = self.indexes[scan.index].items(bucket).len();
+        if n_items == 0 {
+            return Outcome::Failed;
+        }
+        if scan.outputs.is_empty() {
+            return self.run(rest, registers);
+        }
+        if self.work_left < n_items as u64 {
+            self.fault = Some(Fault::TooMuchWork);
+            return Outcome::Stopped;
+        }
+        self.work_left -= n_items as u64;
+        let mut found = Outcome::Failed;
+        // The bucket may grow meanwhile, in a recursive component; what is new then gets its own turn.
+        for position in 0..n_items {
+            let item = self.indexes[scan.index].items(bucket)[position];
+            self.bind(scan, item, registers);
+            match self.run(rest, registers) {
+                Outcome::Failed => {}
+                Outcome::Derived if scan.is_existential => return Outcome::Derived,
+                Outcome::Derived => found = Outcome::Derived,
+                Outcome::Stopped => return Outcome::Stopped,
+            }
+        }
+        found
+    }
+
+    /// Puts an item's outputs into the registers.
+    #[inline]
+    fn bind(&self, scan: &Scan, item: u32, registers: &mut [TermId]) {
+        match &*scan.outputs {
+            [] => {}
+            [register] => registers[*register as usize] = TermId(item),
+            outputs => {
+                let row = self.indexes[scan.index].row(item);
+                for (register, term) in outputs.iter().zip(row) {
+                    registers[*register as usize] = *term;
+                }
+            }
+        }
+    }
+
+    /// Runs a plan whose first step scans one bucket, for its matches from number `from` on. Gives the number of
+    /// the first match that was not looked at.
+    pub fn run_from(
+        &mut self,
+        scan: &Scan,
+        rest: &[Op],
+        from: usize,
+        registers: &mut [TermId],
+    ) -> (usize, Outcome) {
+        let Place::Bucket(bucket) = scan.place else {
+            return (from, Outcome::Failed);
+        };
+        self.catch_up(scan.index, scan.relation);
+        let n_items = self.indexes[scan.index].items(bucket).len();
+        let mut found = Outcome::Failed;
+        for position in from..n_items {
+            let item = self.indexes[scan.index].items(bucket)[position];
+            self.bind(scan, item, registers);
+            match self.run(rest, registers) {
+                Outcome::Failed => {}
+                Outcome::Derived => found = Outcome::Derived,
+                Outcome::Stopped => return (position, Outcome::Stopped),
+            }
+        }
+        (n_items, found)
+    }
+}

@@ -1,0 +1,517 @@
+//! A rule's body as a sequence of steps.
+//!
+//! Literals come in an order chosen greedily: checks as soon as their variables are bound, then whichever literal
+//! is expected to have the fewest matches. A variable is a register. A function term that a later step needs as a
+//! whole is kept in a register of its own, so that carrying a fact over to the next state puts no term together.
+
+use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
+use super::estimate::Estimates;
+use super::index::{BucketId, Pattern};
+use super::store::{IndexId, Store};
+use crate::gdl::{Atom, Literal, Rule, Term};
+use crate::ids::{Symbol, TermId};
+
+/// How to come by a term.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Build {
+    /// This one.
+    Known(TermId),
+    /// What the register holds.
+    Register(u32),
+    /// The function of these.
+    Apply(Symbol, Box<[Build]>),
+}
+
+/// Where to look for matches.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In this bucket.
+    Bucket(BucketId),
+    /// In the bucket of these keys.
+    Keys(Box<[Build]>),
+}
+
+/// One literal's matches, one after the other.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// The literal's relation.
+    pub relation: RelationId,
+    /// The index to look in.
+    pub index: IndexId,
+    /// Where in the index.
+    pub place: Place,
+    /// The registers that take the outputs.
+    pub outputs: Box<[u32]>,
+    /// One success is enough: the head is settled already.
+    pub is_existential: bool,
+}
+
+/// A fully bound atom.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Its relation.
+    pub relation: RelationId,
+    /// Its arguments.
+    pub arguments: Box<[Build]>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Goes on for each match.
+    Scan(Scan),
+    /// Goes on if the terms differ.
+    Distinct(Build, Build),
+    /// Goes on if the atom holds.
+    Holds(Check),
+    /// Goes on if the atom does not hold.
+    HoldsNot(Check),
+    /// Goes on if the atom was not in the reference: negation within a recursive component.
+    NotInReference(Check),
+    /// Goes on if the head does not hold yet; otherwise the plan has succeeded.
+    Unless(Check),
+    /// Makes the head hold.
+    Derive(Check),
+}
+
+/// The steps of one rule.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The steps; the last one derives.
+    pub ops: Vec<Op>,
+    /// How many registers they use.
+    pub n_registers: usize,
+}
+
+/// What is bound so far.
+struct Scope {
+    is_bound: Vec<bool>,
+    /// Function terms that a register holds as a whole.
+    captured: Vec<(Term, u32)>,
+    n_registers: u32,
+}
+
+impl Scope {
+    fn captured(&self, term: &Term) -> Option<u32> {
+        let found = self.captured.iter().find(|(known, _)| known == term);
+        found.map(|(_, register)| *register)
+    }
+
+    fn is_bound(&self, term: &Term) -> bool {
+        match term {
+            Term::Variable(variable) => self.is_bound[*variable as usize],
+            Term::Constant(_) => true,
+            Term::Function(_, arguments) => {
+                self.captured(term).is_some() || arguments.iter().all(|term| self.is_bound(term))
+            }
+        }
+    }
+
+    fn is_atom_bound(&self, atom: &Atom) -> bool {
+        atom.arguments.iter().all(|term| self.is_bound(term))
+    }
+
+    fn is_literal_bound(&self, literal: &Literal) -> bool {
+        match literal {
+            Literal::Positive(atom) | Literal::Negative(atom) => self.is_atom_bound(atom),
+            Literal::Distinct(left, right, _) => self.is_bound(left) && self.is_bound(right),
+        }
+    }
+}
+
+/// A literal to scan: its patterns, what the keys are, which registers take the outputs.
+struct Matching {
+    patterns: Vec<Pattern>,
+    keys: Vec<Build>,
+    outputs: Vec<u32>,
+    captures: Vec<(Term, u32)>,
+    n_registers: u32,
+}
+
+/// Makes plans.
+pub struct Planner<'a> {
+    /// Where indexes are made and what is known is looked up.
+    pub store: &'a mut Store,
+    /// The relations.
+    pub dependencies: &'a Dependencies,
+    /// How many matches to expect.
+    pub estimates: &'a mut Estimates,
+    /// The component whose rules are planned.
+    pub component: ComponentId,
+}
+
+impl Planner<'_> {
+    /// The plan of a rule; nothing when the rule can never derive anything. The literal `first`, if given, comes
+    /// first.
+    pub fn plan(&mut self, rule: &Rule, first: Option<usize>) -> Option<Plan> {
+        let mut scope = Scope {
+            is_bound: vec![false; rule.variables.len()],
+            captured: Vec::new(),
+            n_registers: rule.variables.len() as u32,
+        };
+        let head_relation = self.dependencies.find(rule.head.signature())?;
+        let mut remaining: Vec<&Literal> = rule.body.iter().collect();
+        let mut ops = Vec::new();
+        let mut is_guarded = false;
+        if let Some(first) = first {
+            let literal = remaining.remove(first);
+            let scan = self.scan(literal.atom()?, &rule.head, &remaining, &mut scope, false)?;
+            ops.push(Op::Scan(scan));
+        }
+        loop {
+            self.checks(&mut remaining, &mut scope, &mut ops)?;
+            let is_settled = scope.is_atom_bound(&rule.head);
+            if remaining.is_empty() {
+                if !is_settled {
+                    return None;
+                }
+                let head = self.check(&rule.head, head_relation, &scope);
+                ops.push(Op::Derive(head));
+                return Some(Plan {
+                    ops,
+                    n_registers: scope.n_registers as usize,
+                });
+            }
+            if is_settled && !is_guarded {
+                is_guarded = true;
+                let head = self.check(&rule.head, head_relation, &scope);
+                ops.push(Op::Unless(head));
+            }
+            let next = self.cheapest(&rule.head, &remaining, &scope)?;
+            let literal = remaining.remove(next);
+            let scan = self.scan(
+                literal.atom()?,
+                &rule.head,
+                &remaining,
+                &mut scope,
+                is_settled,
+            )?;
+            ops.push(Op::Scan(scan));
+        }
+    }
+
+    /// Adds the literals that are fully bound, the cheapest kind first; nothing when one can never be met.
+    fn checks(
+        &mut self,
+        remaining: &mut Vec<&Literal>,
+        scope: &mut Scope,
+        ops: &mut Vec<Op>,
+    ) -> Option<()> {
+        let (mut bound, unbound): (Vec<&Literal>, Vec<&Literal>) = remaining
+            .iter()
+            .partition(|literal| scope.is_literal_bound(literal));
+        *remaining = unbound;
+        bound.sort_by_key(|literal| match literal {
+            Literal::Distinct(..) => 0,
+            Literal::Positive(atom) | Literal::Negative(atom) => 1 + atom.arguments.len(),
+        });
+        for literal in bound {
+            let (atom, is_wanted) = match literal {
+                Literal::Distinct(left, right, _) => {
+                    ops.push(Op::Distinct(
+                        self.build(left, scope),
+                        self.build(right, scope),
+                    ));
+                    continue;
+                }
+                Literal::Positive(atom) => (atom, true),
+                Literal::Negative(atom) => (atom, false),
+            };
+            let relation = self.dependencies.find(atom.signature())?;
+            let component = self.dependencies.component_of[relation];
+            let check = self.check(atom, relation, scope);
+            let is_settled = self.dependencies.components[component].stage == Stage::Static
+                && component != self.component
+                && atom.is_ground();
+            if is_settled {
+                let holds = self
+                    .store
+                    .find_all(&check.arguments, &[], |arguments| {
+                        Some(self.store.relations[relation].holds_with(arguments))
+                    })
+                    .unwrap_or(false);
+                if holds != is_wanted {
+                    return None;
+                }
+                continue;
+            }
+            ops.push(match (is_wanted, component == self.component) {
+                (true, _) => Op::Holds(check),
+                (false, false) => Op::HoldsNot(check),
+                (false, true) => Op::NotInReference(check),
+            });
+        }
+        Some(())
+    }
+
+    /// The position of the positive literal with the fewest matches to expect. Nothing when none is left, which
+    /// means that the rule is unsafe.
+    fn cheapest(&mut self, head: &Atom, remaining: &[&Literal], scope: &Scope) -> Option<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        for (position, literal) in remaining.iter().enumerate() {
+            let Literal::Positive(atom) = literal else {
+                continue;
+            };
+            let others: Vec<&Literal> = remaining
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != position)
+                .map(|(_, literal)| *literal)
+                .collect();
+            let relation = self.dependencies.find(atom.signature())?;
+            let matching = self.matching(atom, head, &others, scope);
+            let known: Vec<Option<TermId>> = matching
+                .keys
+                .iter()
+                .map(|key| match key {
+                    Build::Known(term) => Some(*term),
+                    _ => None,
+                })
+                .collect();
+            let expected = self.estimates.expected(
+                self.dependencies.relations[relation],
+                &self.store.relations[relation],
+                &self.store.terms,
+                matching.patterns,
+                known,
+            );
+            if best.is_none_or(|(least, _)| expected < least) {
+                best = Some((expected, position));
+            }
+        }
+        best.map(|(_, position)| position)
+    }
+
+    fn scan(
+        &mut self,
+        atom: &Atom,
+        head: &Atom,
+        others: &[&Literal],
+        scope: &mut Scope,
+        is_existential: bool,
+    ) -> Option<Scan> {
+        let relation = self.dependencies.find(atom.signature())?;
+        let matching = self.matching(atom, head, others, scope);
+        let index = self.store.index(relation, matching.patterns);
+        let known: Option<Vec<TermId>> = matching
+            .keys
+            .iter()
+            .map(|key| match key {
+                Build::Known(term) => Some(*term),
+                _ => None,
+            })
+            .collect();
+        let place = match known {
+            Some(keys) => Place::Bucket(self.store.indexes[index].bucket(&keys)),
+            None => Place::Keys(matching.keys.into()),
+        };
+        atom.for_each_variable(&mut |variable| scope.is_bound[variable as usize] = true);
+        scope.captured.extend(matching.captures);
+        scope.n_registers = matching.n_registers;
+        Some(Scan {
+            relation,
+            index,
+            place,
+            outputs: matching.outputs.into(),
+            is_existential,
+        })
+    }
+
+    /// How to match an atom; `others` are the literals that come later.
+    fn matching(
+        &mut self,
+        atom: &Atom,
+        head: &Atom,
+        others: &[&Literal],
+        scope: &Scope,
+    ) -> Matching {
+        // The function terms of the atom, and which of them and of its variables are needed later.
+        let mut functions = Vec::new();
+        atom.arguments
+            .iter()
+            .for_each(|term| functions_in(term, &mut functions));
+        let mut needs = Needs {
+            functions,
+            is_function_needed: Vec::new(),
+            n_uses: vec![0; scope.is_bound.len()],
+        };
+        needs.is_function_needed = vec![false; needs.functions.len()];
+        needs.visit_all(&head.arguments, scope);
+        for literal in others {
+            match literal {
+                Literal::Positive(atom) | Literal::Negative(atom) => {
+                    needs.visit_all(&atom.arguments, scope);
+                }
+                Literal::Distinct(left, right, _) => {
+                    needs.visit(left, scope);
+                    needs.visit(right, scope);
+                }
+            }
+        }
+        // A variable that occurs twice in the atom itself is needed to compare the places.
+        let mut n_inside = vec![0; scope.is_bound.len()];
+        atom.for_each_variable(&mut |variable| n_inside[variable as usize] += 1);
+        for (uses, inside) in needs.n_uses.iter_mut().zip(n_inside) {
+            *uses += usize::from(inside > 1);
+        }
+        let mut matching = Matching {
+            patterns: Vec::new(),
+            keys: Vec::new(),
+            outputs: Vec::new(),
+            captures: Vec::new(),
+            n_registers: scope.n_registers,
+        };
+        for term in &atom.arguments {
+            let pattern = self.pattern(term, scope, &needs, &mut matching);
+            matching.patterns.push(pattern);
+        }
+        matching
+    }
+
+    fn pattern(
+        &mut self,
+        term: &Term,
+        scope: &Scope,
+        needs: &Needs<'_>,
+        matching: &mut Matching,
+    ) -> Pattern {
+        match term {
+            Term::Variable(variable) if scope.is_bound[*variable as usize] => {
+                matching.keys.push(Build::Register(*variable));
+                Pattern::Key
+            }
+            Term::Variable(variable) => {
+                let known = matching.outputs.iter().position(|out| out == variable);
+                if let Some(output) = known {
+                    return Pattern::SameAs(output);
+                }
+                if needs.n_uses[*variable as usize] == 0 {
+                    return Pattern::Ignored;
+                }
+                matching.outputs.push(*variable);
+                Pattern::Output
+            }
+            _ if term.is_ground() => {
+                let known = self.known(term);
+                matching.keys.push(Build::Known(known));
+                Pattern::Key
+            }
+            Term::Constant(_) => Pattern::Ignored,
+            Term::Function(name, arguments) => {
+                if let Some(register) = scope.captured(term) {
+                    matching.keys.push(Build::Register(register));
+                    return Pattern::Key;
+                }
+                let is_new = !matching.captures.iter().any(|(known, _)| known == term);
+                let is_output = is_new && needs.is_needed(term);
+                if is_output {
+                    matching.outputs.push(matching.n_registers);
+                    matching
+                        .captures
+                        .push((term.clone(), matching.n_registers));
+                    matching.n_registers += 1;
+                }
+                let arguments = arguments
+                    .iter()
+                    .map(|argument| self.pattern(argument, scope, needs, matching))
+                    .collect();
+                Pattern::Function {
+                    name: *name,
+                    arguments,
+                    is_output,
+                }
+            }
+        }
+    }
+
+    fn check(&mut self, atom: &Atom, relation: RelationId, scope: &Scope) -> Check {
+        Check {
+            relation,
+            arguments: atom
+                .arguments
+                .iter()
+                .map(|term| self.build(term, scope))
+                .collect(),
+        }
+    }
+
+    fn build(&mut self, term: &Term, scope: &Scope) -> Build {
+        match term {
+            Term::Variable(variable) => Build::Register(*variable),
+            _ if term.is_ground() => Build::Known(self.known(term)),
+            Term::Constant(name) => Build::Known(self.store.terms.intern(*name, &[])),
+            Term::Function(name, arguments) => match scope.captured(term) {
+                Some(register) => Build::Register(register),
+                None => Build::Apply(
+                    *name,
+                    arguments
+                        .iter()
+                        .map(|argument| self.build(argument, scope))
+                        .collect(),
+                ),
+            },
+        }
+    }
+
+    /// The number of a ground term.
+    fn known(&mut self, term: &Term) -> TermId {
+        match term {
+            Term::Function(name, arguments) => {
+                let arguments: Vec<TermId> = arguments.iter().map(|term| self.known(term)).collect();
+                self.store.terms.intern(*name, &arguments)
+            }
+            // Ground terms have no variables; a variable's own name is never asked for.
+            Term::Constant(name) => self.store.terms.intern(*name, &[]),
+            Term::Variable(_) => TermId(0),
+        }
+    }
+}
+
+/// The function terms with variables in a term, itself included.
+fn functions_in<'a>(term: &'a Term, into: &mut Vec<&'a Term>) {
+    if let Term::Function(_, arguments) = term
+        && !term.is_ground()
+    {
+        into.push(term);
+        arguments
+            .iter()
+            .for_each(|argument| functions_in(argument, into));
+    }
+}
+
+/// What later steps need of a literal's parts.
+struct Needs<'a> {
+    functions: Vec<&'a Term>,
+    is_function_needed: Vec<bool>,
+    /// By variable.
+    n_uses: Vec<usize>,
+}
+
+impl Needs<'_> {
+    fn is_needed(&self, term: &Term) -> bool {
+        self.functions
+            .iter()
+            .zip(&self.is_function_needed)
+            .any(|(function, is_needed)| *is_needed && *function == term)
+    }
+
+    fn visit_all(&mut self, terms: &[Term], scope: &Scope) {
+        terms.iter().for_each(|term| self.visit(term, scope));
+    }
+
+    fn visit(&mut self, term: &Term, scope: &Scope) {
+        match term {
+            Term::Variable(variable) => self.n_uses[*variable as usize] += 1,
+            Term::Constant(_) => {}
+            Term::Function(_, arguments) => {
+                if scope.captured(term).is_some() {
+                    return;
+                }
+                match self.functions.iter().position(|known| *known == term) {
+                    Some(position) => self.is_function_needed[position] = true,
+                    None => self.visit_all(arguments, scope),
+                }
+            }
+        }
+    }
+}

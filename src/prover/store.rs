@@ -1,0 +1,264 @@
+//! Everything that a prover remembers: terms, the relations' facts, their indexes.
+//!
+//! The store also holds the limits: what would exceed them is not stored, and the fault is kept until it is taken.
+
+use super::error::Limits;
+use super::index::{Index, Pattern};
+use super::plan::Build;
+use super::relation::Relation;
+use super::dependency::RelationId;
+use crate::gdl::TermTable;
+use crate::ids::{Id, IdVec, Symbol, TermId};
+
+/// Why an evaluation was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// More facts than allowed.
+    TooManyFacts,
+    /// A term nested deeper than allowed.
+    TooDeep,
+    /// More terms than allowed.
+    TooManyTerms,
+    /// More rows visited than allowed.
+    TooMuchWork,
+}
+
+/// An index and its relation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct IndexId(pub u32);
+
+impl Id for IndexId {
+    fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Terms, facts and indexes.
+pub struct Store {
+    /// All terms.
+    pub terms: TermTable,
+    /// The facts of each relation.
+    pub relations: IdVec<RelationId, Relation>,
+    /// The indexes of all relations.
+    pub indexes: IdVec<IndexId, Index>,
+    indexes_of: IdVec<RelationId, Vec<(Box<[Pattern]>, IndexId)>>,
+    limits: Limits,
+    /// How many more facts may be derived.
+    pub facts_left: usize,
+    /// How many more rows may be visited.
+    pub work_left: u64,
+    /// Why the evaluation was stopped.
+    pub fault: Option<Fault>,
+}
+
+/// The longest argument list that is put together without asking for memory.
+const SHORT: usize = 8;
+
+impl Store {
+    /// An empty store for relations of these arities.
+    pub fn new(terms: TermTable, arities: impl Iterator<Item = usize>, limits: Limits) -> Self {
+        let relations: IdVec<RelationId, Relation> = arities.map(Relation::new).collect();
+        let indexes_of = IdVec::from_vec(vec![Vec::new(); relations.len()]);
+        Self {
+            terms,
+            relations,
+            indexes: IdVec::new(),
+            indexes_of,
+            facts_left: limits.facts,
+            work_left: limits.work,
+            limits,
+            fault: None,
+        }
+    }
+
+    /// Gives a new evaluation its full measure.
+    pub fn refill(&mut self) {
+        self.facts_left = self.limits.facts;
+        self.work_left = self.limits.work;
+        self.fault = None;
+    }
+
+    /// How many facts and places of facts are remembered; a measure of the memory that can be given back.
+    pub fn n_remembered(&self) -> usize {
+        let facts: usize = self.relations.iter().map(Relation::n_known).sum();
+        let places: usize = self.indexes.iter().map(Index::n_known).sum();
+        facts + places
+    }
+
+    /// The relation's index with these patterns, made now when there is none.
+    pub fn index(&mut self, relation: RelationId, patterns: Vec<Pattern>) -> IndexId {
+        let known = self.indexes_of[relation]
+            .iter()
+            .find(|(known, _)| **known == *patterns);
+        if let Some((_, index)) = known {
+            return *index;
+        }
+        let patterns: Box<[Pattern]> = patterns.into();
+        let index = self.indexes.push(Index::new(patterns.clone()));
+        self.indexes_of[relation].push((patterns, index));
+        index
+    }
+
+    /// Empties a relation.
+    pub fn clear(&mut self, relation: RelationId) {
+        if self.relations[relation].clear() {
+            for (_, index) in &self.indexes_of[relation] {
+                self.indexes[*index].restart();
+            }
+        }
+    }
+
+    /// Brings an index up to date.
+    #[inline]
+    pub fn catch_up(&mut self, index: IndexId, relation: RelationId) {
+        self.indexes[index].catch_up(&self.relations[relation], &self.terms);
+    }
+
+    /// Makes a fact hold. False when that is beyond the limits.
+    #[inline]
+    pub fn derive(&mut self, relation: RelationId, arguments: &[TermId]) -> bool {
+        if self.relations[relation].insert(arguments) {
+            if self.facts_left == 0 {
+                self.fault = Some(Fault::TooManyFacts);
+                return false;
+            }
+            self.facts_left -= 1;
+        }
+        true
+    }
+
+    /// The term that `build` describes, added when new. Nothing beyond the limits.
+    #[inline]
+    pub fn intern(&mut self, build: &Build, registers: &[TermId]) -> Option<TermId> {
+        match build {
+            Build::Known(term) => Some(*term),
+            Build::Register(register) => Some(registers[*register as usize]),
+            Build::Apply(name, arguments) => {
+                let mut short = [TermId(0); SHORT];
+                if let Some(inner) = short.get_mut(..arguments.len()) {
+                    for (inner, argument) in inner.iter_mut().zip(arguments) {
+                        *inner = self.intern(argument, registers)?;
+                    }
+                    self.intern_term(*name, inner)
+                } else {
+                    let inner: Option<Vec<TermId>> = arguments
+                        .iter()
+                        .map(|argument| self.intern(argument, registers))
+                        .collect();
+                    self.intern_term(*name, &inner?)
+                }
+            }
+        }
+    }
+
+    fn intern_term(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
+        let n_terms = self.terms.len();
+        if n_terms >= self.limits.terms {
+            let known = self.terms.find(name, arguments);
+            if known.is_none() {
+                self.fault = Some(Fault::TooManyTerms);
+            }
+            return known;
+        }
+        let term = self.terms.intern(name, arguments);
+        if self.terms.len() > n_terms && self.terms.depth(term) > self.limits.depth {
+            self.fault = Some(Fault::TooDeep);
+            return None;
+        }
+        Some(term)
+    }
+
+    /// The term that `build` describes, if it is known.
+    #[inline]
+    pub fn find(&self, build: &Build, registers: &[TermId]) -> Option<TermId> {
+        match build {
+            Build::Known(term) => Some(*term),
+            Build::Register(register) => Some(registers[*register as usize]),
+            Build::Apply(name, arguments) => {
+                self.find_all(arguments, registers, |inner| self.terms.find(*name, inner))
+            }
+        }
+    }
+
+    /// Hands on the terms that `builds` describe, if all are known.
+    #[inline]
+    pub fn find_all<T>(
+        &self,
+        builds: &[Build],
+        registers: &[TermId],
+        then: impl FnOnce(&[TermId]) -> Option<T>,
+    ) -> Option<T> {
+        let mut short = [TermId(0); SHORT];
+        if let Some(found) = short.get_mut(..builds.len()) {
+            for (found, build) in found.iter_mut().zip(builds) {
+                *found = self.find(build, registers)?;
+            }
+            then(found)
+        } else {
+            let found: Option<Vec<TermId>> = builds
+                .iter()
+                .map(|build| self.find(build, registers))
+                .collect();
+            then(&found?)
+        }
+    }
+
+    /// Makes the fact with the arguments that `builds` describe hold. False beyond the limits.
+    #[inline]
+    pub fn derive_built(
+        &mut self,
+        relation: RelationId,
+        builds: &[Build],
+        registers: &[TermId],
+    ) -> bool {
+        let mut short = [TermId(0); SHORT];
+        if let Some(arguments) = short.get_mut(..builds.len()) {
+            for (argument, build) in arguments.iter_mut().zip(builds) {
+                match self.intern(build, registers) {
+                    Some(term) => *argument = term,
+                    None => return false,
+                }
+            }
+            self.derive(relation, arguments)
+        } else {
+            let arguments: Option<Vec<TermId>> = builds
+                .iter()
+                .map(|build| self.intern(build, registers))
+                .collect();
+            match arguments {
+                Some(arguments) => self.derive(relation, &arguments),
+                None => false,
+            }
+        }
+    }
+
+    /// Whether two descriptions describe the same term. Neither needs to be known.
+    pub fn is_same(&self, left: &Build, right: &Build, registers: &[TermId]) -> bool {
+        match (left, right) {
+            (Build::Apply(name, arguments), Build::Apply(other, others)) => {
+                name == other
+                    && arguments.len() == others.len()
+                    && arguments
+                        .iter()
+                        .zip(others)
+                        .all(|(left, right)| self.is_same(left, right, registers))
+            }
+            (Build::Apply(name, arguments), other) | (other, Build::Apply(name, arguments)) => {
+                let Some(term) = self.find(other, registers) else {
+                    return false;
+                };
+                let inner = self.terms.arguments(term);
+                self.terms.name(term) == *name
+                    && inner.len() == arguments.len()
+                    && arguments
+                        .iter()
+                        .zip(inner)
+                        .all(|(build, &term)| self.is_same(build, &Build::Known(term), registers))
+            }
+            (left, right) => self.find(left, registers) == self.find(right, registers),
+        }
+    }
+}
