@@ -1,0 +1,209 @@
+//! The handle that callers hold, and the conductor's thread behind it.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crossbeam::channel::{
+    Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
+};
+
+use super::conductor::{Conductor, Launch, NewMatch, Request};
+use super::engine::ThinkerFactory;
+use super::sampler::Sampler;
+use super::worker::{Assignment, Link, panic_text, spawn};
+use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
+use crate::config::Settings;
+use crate::gdl::Sexpr;
+
+/// What the conductor's thread is told.
+enum Event {
+    Request(Request, Reply),
+    /// An answer took this long to reach the wire.
+    Delay(Duration),
+    ShutDown,
+}
+
+/// A player: hand it messages, and it answers them through callbacks, from a thread of its own.
+///
+/// Clones are handles on the same player. No method waits, [`shut_down`](Self::shut_down) apart. The player ends with
+/// its last handle.
+#[derive(Clone)]
+pub struct Player {
+    events: Sender<Event>,
+    is_busy: Arc<AtomicBool>,
+    gone: Receiver<()>,
+}
+
+impl Player {
+    /// A player that is available.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn new(settings: &Settings, factories: Factories) -> io::Result<Player> {
+        let (events, inbox) = unbounded();
+        // Nothing is ever sent: the channel is disconnected when all threads of the player are gone.
+        let (alive, gone) = bounded::<()>(0);
+        // A channel of its own, since a match thread that held the inbox would keep the player from ending.
+        let (wake, woken) = bounded::<()>(1);
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let settings = Arc::new(settings.clone());
+        let launch = launch(Arc::clone(&settings), factories, wake, alive.clone());
+        let conductor = Conductor::new(settings, Arc::clone(&is_busy), launch);
+        std::thread::Builder::new()
+            .name("player".into())
+            .spawn(move || {
+                run(conductor, &inbox, &woken);
+                drop(alive);
+            })?;
+        Ok(Player {
+            events,
+            is_busy,
+            gone,
+        })
+    }
+
+    /// Whether a match runs.
+    pub fn info(&self) -> Status {
+        if self.is_busy.load(Ordering::Acquire) {
+            Status::Busy
+        } else {
+            Status::Available
+        }
+    }
+
+    /// PREVIEW. Nothing is made of it.
+    pub fn preview(&self, reply: Reply) {
+        self.send(Request::Preview, reply);
+    }
+
+    /// START.
+    pub fn start(&self, start: StartRequest, reply: Reply) {
+        self.send(Request::Start(start), reply);
+    }
+
+    /// PLAY.
+    pub fn play(&self, play: PlayRequest, reply: Reply) {
+        self.send(Request::Play(play), reply);
+    }
+
+    /// STOP, with the last moves in role order; nothing for NIL.
+    pub fn stop(&self, match_id: String, moves: Option<Vec<Sexpr>>, reply: Reply) {
+        self.send(Request::Stop { match_id, moves }, reply);
+    }
+
+    /// ABORT.
+    pub fn abort(&self, match_id: String, reply: Reply) {
+        self.send(Request::Abort { match_id }, reply);
+    }
+
+    /// Tells how long an answer took from its callback to the wire, so that later ones leave earlier by as much.
+    pub fn note_delay(&self, delay: Duration) {
+        // A player that has ended needs no advice.
+        let _ = self.events.send(Event::Delay(delay));
+    }
+
+    /// Ends the match that runs, and the player; answers that are owed leave. Waits for all threads to end, no longer
+    /// than `patience`, and says whether they did.
+    pub fn shut_down(&self, patience: Duration) -> bool {
+        let _ = self.events.send(Event::ShutDown);
+        self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    fn send(&self, request: Request, reply: Reply) {
+        if let Err(lost) = self.events.send(Event::Request(request, reply))
+            && let Event::Request(_, reply) = lost.into_inner()
+        {
+            reply(Answer::Busy);
+        }
+    }
+}
+
+/// The conductor's thread: ends with a shutdown, or with the last handle.
+fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) {
+    loop {
+        let alarm = conductor.next_tick(Instant::now()).map_or_else(never, at);
+        let event = select! {
+            recv(inbox) -> event => match event {
+                Ok(Event::ShutDown) | Err(_) => break,
+                Ok(event) => Some(event),
+            },
+            recv(woken) -> _ => None,
+            recv(alarm) -> _ => None,
+        };
+        // No game code runs here; this keeps the player alive through a defect of its own.
+        let outcome = catch_unwind(AssertUnwindSafe(|| match event {
+            Some(Event::Request(request, reply)) => {
+                conductor.handle(request, reply, Instant::now());
+            }
+            Some(Event::Delay(delay)) => conductor.note_delay(delay),
+            Some(Event::ShutDown) => {}
+            None => conductor.tick(Instant::now()),
+        }));
+        if let Err(panic) = outcome {
+            tracing::error!("the conductor panicked: {}", panic_text(&*panic));
+            conductor.recover();
+        }
+    }
+    conductor.shut_down(Instant::now());
+    // Whoever comes in between is answered too.
+    for event in inbox.try_iter() {
+        if let Event::Request(_, reply) = event {
+            reply(Answer::Busy);
+        }
+    }
+}
+
+/// How the conductor starts match threads.
+fn launch(
+    settings: Arc<Settings>,
+    factories: Factories,
+    wake: Sender<()>,
+    alive: Sender<()>,
+) -> Launch {
+    Box::new(move |new_match: NewMatch| {
+        let (link, worker_link) = Link::new();
+        let wake = wake.clone();
+        let seed = seed(&settings);
+        new_match.record.note(&format!("seed {seed}"));
+        let assignment = Assignment {
+            rules: new_match.rules,
+            role: new_match.role,
+            build_until: new_match.build_until,
+            memory: mebibytes(settings.player.build_memory_mib),
+            factories: factories.clone(),
+            thinkers: thinkers(seed),
+            record: new_match.record,
+            // A full channel holds a wake-up call already.
+            wake: Box::new(move || {
+                let _ = wake.try_send(());
+            }),
+            alive: alive.clone(),
+        };
+        spawn(assignment, worker_link)?;
+        Ok(link)
+    })
+}
+
+/// The ways to choose a move, best first.
+fn thinkers(seed: u64) -> Vec<Box<ThinkerFactory>> {
+    vec![Box::new(move |machine, role, state| {
+        Box::new(Sampler::new(machine, role, state, seed))
+    })]
+}
+
+/// The seed of a match.
+fn seed(settings: &Settings) -> u64 {
+    match settings.search.seed {
+        0 => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64),
+        seed => seed,
+    }
+}
+
+fn mebibytes(count: u64) -> usize {
+    usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,132 @@
+//! One match from START to STOP: phases, clocks, which machine, which search.
+//!
+//! ```text
+//!  requests ──▶ Player ──inbox──▶ conductor thread ──orders──▶ match thread ──▶ builder threads
+//!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)
+//! ```
+//!
+//! The conductor runs no game code, so that nothing that happens in a game can delay or lose an answer: it decides
+//! what each message means in the phase at hand, keeps the clocks, and answers with the latest advice. The match
+//! thread alone owns the search; it searches without pause, publishes its advice every few milliseconds, and takes
+//! an order at once. A panic in game code is caught there, and the match goes on with the next best thing: a plain
+//! sampler, then the machine of last resort.
+//!
+//! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with nothing.
+//!
+//! Never knows: sockets, HTTP, async.
+
+mod clock;
+mod conductor;
+mod engine;
+mod handle;
+mod record;
+mod sampler;
+mod worker;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::gdl::{Rules, Sexpr};
+use crate::machine::Machine;
+
+pub use handle::Player;
+
+/// What a build may spend.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// A build gives up by then. A limit, not a target: a match waits for the machine.
+    pub until: Instant,
+    /// Bytes of memory that a build may take.
+    pub memory: usize,
+    /// True once nobody waits for the machine any more; a long build looks at it now and then.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+/// Makes a machine from rules.
+///
+/// It runs on a thread of its own. It may panic; that is the same as an error.
+pub trait MachineFactory: Send + Sync {
+    /// Builds the machine.
+    ///
+    /// # Errors
+    /// Says why there will be none, in one sentence.
+    fn build(&self, rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>;
+}
+
+impl<F> MachineFactory for F
+where
+    F: Fn(&Rules, &Budget) -> Result<Arc<dyn Machine>, String> + Send + Sync,
+{
+    fn build(&self, rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String> {
+        self(rules, budget)
+    }
+}
+
+/// Where machines come from.
+#[derive(Clone)]
+pub struct Factories {
+    /// The machine to play with.
+    pub main: Arc<dyn MachineFactory>,
+    /// The machine of last resort, asked for when the first cannot be built in time or fails in play.
+    pub fallback: Option<Arc<dyn MachineFactory>>,
+}
+
+/// What INFO tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// No match is running.
+    Available,
+    /// A match is running.
+    Busy,
+}
+
+/// The answer to a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// To START.
+    Ready,
+    /// To START while another match runs, and to anything about an unknown match.
+    Busy,
+    /// To STOP and PREVIEW.
+    Done,
+    /// To ABORT.
+    Aborted,
+    /// To PLAY: the move as GDL text; never empty.
+    Move(String),
+    /// To START with rules that cannot be played: what is wrong with them.
+    Refused(String),
+}
+
+/// Takes the answer to one request.
+pub type Reply = Box<dyn FnOnce(Answer) + Send>;
+
+/// START.
+#[derive(Clone, Debug)]
+pub struct StartRequest {
+    /// The match's name.
+    pub match_id: String,
+    /// Our role, as the message writes it.
+    pub role: Sexpr,
+    /// The rulesheet's statements.
+    pub rules: Vec<Sexpr>,
+    /// The text that the statements' spans point into.
+    pub source: Arc<str>,
+    /// How long the metagame lasts.
+    pub start_clock: Duration,
+    /// How long each move lasts.
+    pub play_clock: Duration,
+    /// When the message began to arrive.
+    pub received: Instant,
+}
+
+/// PLAY.
+#[derive(Clone, Debug)]
+pub struct PlayRequest {
+    /// The match's name.
+    pub match_id: String,
+    /// What was played last, in role order; nothing for NIL.
+    pub moves: Option<Vec<Sexpr>>,
+    /// When the message began to arrive.
+    pub received: Instant,
+}

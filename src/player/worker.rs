@@ -1,0 +1,632 @@
+//! The match thread: owns the machine and the search of one match, from START to its end.
+//!
+//! It takes orders between slices of thought; an order sets the interrupt flag, which ends the slice. Its advice for
+//! the position it stands on lies in a slot that the conductor reads, renewed after each slice. Machines are built on
+//! threads of their own, so that orders are taken meanwhile.
+//!
+//! When game code panics, the next stage of [`Stage`] takes over: the search, the sampler, then both again on the
+//! machine of last resort. When nothing is left, there is no advice, and the conductor answers without.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
+
+use super::engine::{Engine, ThinkerFactory};
+use super::record::Record;
+use super::{Budget, Factories, MachineFactory};
+use crate::gdl::Rules;
+use crate::machine::Machine;
+
+/// How long one slice of thought lasts at most.
+const SLICE: Duration = Duration::from_millis(5);
+/// How often figures are noted.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// Deep recursion in reading or building is paid from this stack.
+const STACK_BYTES: usize = 64 << 20;
+
+/// What the match thread is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// These moves were played.
+    Advance(Vec<String>),
+    /// The match is over, after these last moves.
+    Finish(Option<Vec<String>>),
+    /// The match is over, and why.
+    Abandon(&'static str),
+}
+
+/// What the match thread would play.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Advice {
+    /// How many joint moves were made before this position.
+    pub position: usize,
+    /// The move as canonical text; never empty.
+    pub text: String,
+    /// Our expected goal, 0 to 100, if any thought was given.
+    pub value: Option<f64>,
+    /// How often the move was tried.
+    pub visits: u64,
+    /// Whether more thought cannot change the move.
+    pub is_proven: bool,
+    /// Whether it is the only legal move.
+    pub is_only: bool,
+    /// Whether the joint move that led here could be played again here.
+    pub repeat_is_legal: bool,
+}
+
+impl Advice {
+    /// Whether waiting cannot better it.
+    pub fn is_settled(&self) -> bool {
+        self.is_proven || self.is_only
+    }
+}
+
+/// The conductor's end of a match thread.
+#[derive(Clone)]
+pub(super) struct Link {
+    orders: Sender<Order>,
+    interrupt: Arc<AtomicBool>,
+    advice: Arc<Mutex<Option<Advice>>>,
+}
+
+impl Link {
+    /// Both ends.
+    pub fn new() -> (Link, WorkerLink) {
+        let (orders, taken) = unbounded();
+        let link = Link {
+            orders,
+            interrupt: Arc::new(AtomicBool::new(false)),
+            advice: Arc::new(Mutex::new(None)),
+        };
+        let worker = WorkerLink {
+            orders: taken,
+            interrupt: Arc::clone(&link.interrupt),
+            advice: Arc::clone(&link.advice),
+        };
+        (link, worker)
+    }
+
+    /// Gives an order; the slice of thought under way ends.
+    pub fn order(&self, order: Order) {
+        // A match thread that is gone needs no orders.
+        let _ = self.orders.send(order);
+        self.interrupt.store(true, Ordering::Release);
+    }
+
+    /// The latest advice for a position.
+    pub fn advice(&self, position: usize) -> Option<Advice> {
+        let advice = self.advice.lock().unwrap_or_else(PoisonError::into_inner);
+        advice.clone().filter(|advice| advice.position == position)
+    }
+}
+
+/// The match thread's end.
+pub(super) struct WorkerLink {
+    pub orders: Receiver<Order>,
+    interrupt: Arc<AtomicBool>,
+    advice: Arc<Mutex<Option<Advice>>>,
+}
+
+impl WorkerLink {
+    /// Lays down advice for the conductor.
+    pub fn publish(&self, advice: Option<Advice>) {
+        *self.advice.lock().unwrap_or_else(PoisonError::into_inner) = advice;
+    }
+}
+
+/// A match for a match thread.
+pub(super) struct Assignment {
+    pub rules: Arc<Rules>,
+    /// Our role's name and its place in the rulesheet.
+    pub role: (String, usize),
+    /// Until when the machine may be built; the one of last resort is asked for then, if none has come.
+    pub build_until: Instant,
+    pub memory: usize,
+    pub factories: Factories,
+    /// Thinkers in the order in which they are tried on a machine.
+    pub thinkers: Vec<Box<ThinkerFactory>>,
+    pub record: Record,
+    /// Called when there is advice worth a look.
+    pub wake: Box<dyn Fn() + Send>,
+    /// Dropped when the last thread of the match is gone.
+    pub alive: Sender<()>,
+}
+
+/// What plays: a machine and a thinker on it, by their places in order of preference.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Stage {
+    is_fallback: bool,
+    thinker: usize,
+}
+
+/// A machine that came from a builder thread.
+struct Built {
+    is_fallback: bool,
+    outcome: Result<Arc<dyn Machine>, String>,
+    took: Duration,
+}
+
+/// Starts a match thread.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
+    let (built_sender, built) = unbounded();
+    let worker = Worker {
+        assignment,
+        link,
+        built,
+        built_sender,
+        cancelled: Arc::new(AtomicBool::new(false)),
+        main: Building::NotAsked,
+        fallback: Building::NotAsked,
+        playing: None,
+        moves: Vec::new(),
+        facts: PositionFacts::default(),
+        next_sample: Instant::now() + SAMPLE_EVERY,
+        last_sample: (Instant::now(), 0, 0),
+    };
+    std::thread::Builder::new()
+        .name("match".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            let orders = worker.link.orders.clone();
+            let record = worker.assignment.record.clone();
+            let alive = worker.assignment.alive.clone();
+            // The worker catches the panics of game code; this is for its own.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.run())) {
+                record.error(&format!(
+                    "the match thread panicked: {}",
+                    panic_text(&*panic)
+                ));
+            }
+            // Until the conductor has let go of the notes, so that it never waits for the disk.
+            while orders.recv().is_ok() {}
+            drop(record);
+            drop(alive);
+        })
+        .map(drop)
+}
+
+/// How far a machine is.
+enum Building {
+    NotAsked,
+    UnderWay,
+    Here(Arc<dyn Machine>),
+    Failed,
+}
+
+/// What holds at the position, whatever is thought of it.
+#[derive(Clone, Copy, Default)]
+struct PositionFacts {
+    is_terminal: bool,
+    is_only: bool,
+    repeat_is_legal: bool,
+    /// What the conductor was woken for here: first advice, settled advice, proven advice.
+    was_announced: bool,
+    was_settled: bool,
+    was_proven: bool,
+}
+
+struct Worker {
+    assignment: Assignment,
+    link: WorkerLink,
+    built: Receiver<Built>,
+    built_sender: Sender<Built>,
+    cancelled: Arc<AtomicBool>,
+    main: Building,
+    fallback: Building,
+    playing: Option<(Stage, Engine)>,
+    /// All joint moves that were played, as they were told.
+    moves: Vec<Vec<String>>,
+    facts: PositionFacts,
+    next_sample: Instant,
+    /// When figures were noted last, and the iterations and playouts up to then.
+    last_sample: (Instant, u64, u64),
+}
+
+impl Worker {
+    fn run(mut self) {
+        self.ask_for_main();
+        loop {
+            self.link.interrupt.store(false, Ordering::Release);
+            while let Ok(order) = self.link.orders.try_recv() {
+                if !self.obey(order) {
+                    return;
+                }
+            }
+            while let Ok(built) = self.built.try_recv() {
+                self.take_in(built);
+            }
+            self.ask_for_fallback_in_time();
+            if self.is_worth_thought() {
+                self.think();
+            } else if !self.wait() {
+                return;
+            }
+            self.sample();
+        }
+    }
+
+    /// Does what an order says; false at the end of the match.
+    fn obey(&mut self, order: Order) -> bool {
+        match order {
+            Order::Advance(moves) => {
+                self.follow(moves);
+                true
+            }
+            Order::Finish(moves) => {
+                if let Some(moves) = moves {
+                    self.follow(moves);
+                }
+                let goals = self.attempt(|engine| {
+                    if engine.is_terminal() {
+                        engine.goals()
+                    } else {
+                        Vec::new()
+                    }
+                });
+                self.assignment
+                    .record
+                    .ended("stopped", &goals.unwrap_or_default());
+                false
+            }
+            Order::Abandon(why) => {
+                self.assignment.record.ended(why, &[]);
+                false
+            }
+        }
+    }
+
+    /// Waits for something to happen; false when the conductor is gone.
+    fn wait(&mut self) -> bool {
+        let now = Instant::now();
+        let mut until = self.next_sample;
+        if matches!(self.fallback, Building::NotAsked) && self.playing.is_none() {
+            until = until.min(self.assignment.build_until);
+        }
+        let timeout = after(until.saturating_duration_since(now));
+        select! {
+            recv(self.link.orders) -> order => match order {
+                Ok(order) => self.obey(order),
+                Err(_) => {
+                    self.assignment.record.ended("the player is gone", &[]);
+                    false
+                }
+            },
+            // The worker holds a sender itself, so that this never fails.
+            recv(self.built) -> built => {
+                if let Ok(built) = built {
+                    self.take_in(built);
+                }
+                true
+            }
+            recv(timeout) -> _ => true,
+        }
+    }
+
+    fn is_worth_thought(&self) -> bool {
+        self.playing.is_some() && !self.facts.is_terminal && !self.facts.was_proven
+    }
+
+    fn think(&mut self) {
+        let interrupt = Arc::clone(&self.link.interrupt);
+        self.attempt(|engine| engine.thinker.think(Instant::now() + SLICE, &interrupt));
+        self.advise();
+    }
+
+    /// Plays on from the joint move that was made.
+    fn follow(&mut self, moves: Vec<String>) {
+        self.assignment.record.played(self.moves.len(), &moves);
+        let played = moves.clone();
+        // The move is in the list before the engine sees it: should the engine fail, its successor replays the list.
+        self.moves.push(moves);
+        let faults = self.attempt(|engine| engine.advance(&played));
+        for fault in faults.unwrap_or_default() {
+            self.assignment.record.warning(&fault);
+        }
+        self.look();
+    }
+
+    /// Runs game code. A panic in it costs the stage: the next one takes over, and nothing is returned.
+    fn attempt<T>(&mut self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
+        let (stage, engine) = self.playing.as_mut()?;
+        let stage = *stage;
+        match catch_unwind(AssertUnwindSafe(|| action(engine))) {
+            Ok(outcome) => Some(outcome),
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                let name = engine.thinker.name();
+                self.assignment
+                    .record
+                    .error(&format!("the {name} panicked: {text}"));
+                self.succeed(stage);
+                None
+            }
+        }
+    }
+
+    /// Puts in place what comes after a stage that failed.
+    fn succeed(&mut self, failed: Stage) {
+        self.discard();
+        let next = Stage {
+            thinker: failed.thinker + 1,
+            ..failed
+        };
+        if next.thinker < self.assignment.thinkers.len() {
+            self.install(next);
+        } else if failed.is_fallback {
+            self.fallback = Building::Failed;
+        } else {
+            self.main = Building::Failed;
+            self.ask_for_fallback();
+            self.install_first(true);
+        }
+    }
+
+    /// Lets go of the engine, whose destructors may panic too.
+    fn discard(&mut self) {
+        if let Some(playing) = self.playing.take() {
+            let outcome = catch_unwind(AssertUnwindSafe(move || drop(playing)));
+            if let Err(panic) = outcome {
+                self.assignment.record.error(&format!(
+                    "letting go of a machine panicked: {}",
+                    panic_text(&*panic)
+                ));
+            }
+        }
+    }
+
+    fn install_first(&mut self, is_fallback: bool) {
+        let stage = Stage {
+            is_fallback,
+            thinker: 0,
+        };
+        self.install(stage);
+    }
+
+    /// Puts a stage in place, on the position of the match, and looks at it. Stages that fail at once are passed
+    /// over, each costing one level of recursion: there are two for each thinker.
+    fn install(&mut self, stage: Stage) {
+        let building = if stage.is_fallback {
+            &self.fallback
+        } else {
+            &self.main
+        };
+        let Building::Here(machine) = building else {
+            return;
+        };
+        let machine = Arc::clone(machine);
+        let Some(thinker) = self.assignment.thinkers.get(stage.thinker) else {
+            return;
+        };
+        let (name, place) = &self.assignment.role;
+        let moves = &self.moves;
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let mut engine = Engine::new(machine, (name, *place), thinker);
+            for moves in moves {
+                // What is wrong with them was noted when they came.
+                engine.advance(moves);
+            }
+            engine
+        }));
+        match made {
+            Ok(engine) => {
+                self.assignment.record.note(&format!(
+                    "plays with the {} on the {} machine",
+                    engine.thinker.name(),
+                    engine.machine.kind()
+                ));
+                self.playing = Some((stage, engine));
+                self.look();
+            }
+            Err(panic) => {
+                self.assignment.record.error(&format!(
+                    "the machine panicked on the way to the position: {}",
+                    panic_text(&*panic)
+                ));
+                self.succeed(stage);
+            }
+        }
+    }
+
+    /// Learns what holds at the position, and gives first advice.
+    fn look(&mut self) {
+        self.facts = PositionFacts::default();
+        let last = self.moves.last().cloned();
+        let facts = self.attempt(|engine| {
+            let is_terminal = engine.is_terminal();
+            PositionFacts {
+                is_terminal,
+                is_only: engine.legal_moves().len() == 1,
+                repeat_is_legal: !is_terminal && last.is_some_and(|last| engine.is_legal(&last)),
+                ..PositionFacts::default()
+            }
+        });
+        // After a panic the next stage has looked already.
+        if let Some(facts) = facts {
+            self.facts = facts;
+            self.advise();
+        }
+    }
+
+    /// Lays down the advice for the position, and wakes the conductor when it is the first or the last word.
+    fn advise(&mut self) {
+        let position = self.moves.len();
+        let facts = self.facts;
+        let advice = self.attempt(|engine| {
+            let choice = engine.thinker.choice();
+            // Without a choice, in a broken game or a finished one, any legal move will do.
+            let best = choice
+                .map(|choice| choice.best)
+                .or_else(|| engine.legal_moves().first().copied())?;
+            let text = engine.machine.move_text(best);
+            (!text.is_empty()).then(|| Advice {
+                position,
+                text,
+                value: choice.and_then(|choice| choice.value),
+                visits: choice.map_or(0, |choice| choice.visits),
+                is_proven: choice.is_some_and(|choice| choice.is_proven),
+                is_only: facts.is_only,
+                repeat_is_legal: facts.repeat_is_legal,
+            })
+        });
+        let Some(advice) = advice else {
+            return;
+        };
+        let Some(advice) = advice else {
+            self.link.publish(None);
+            return;
+        };
+        let is_news = !self.facts.was_announced
+            || (advice.is_settled() && !self.facts.was_settled)
+            || (advice.is_proven && !self.facts.was_proven);
+        self.facts.was_announced = true;
+        self.facts.was_settled |= advice.is_settled();
+        self.facts.was_proven = advice.is_proven;
+        self.link.publish(Some(advice));
+        if is_news {
+            (self.assignment.wake)();
+        }
+    }
+
+    fn sample(&mut self) {
+        let now = Instant::now();
+        if now < self.next_sample {
+            return;
+        }
+        self.next_sample = now + SAMPLE_EVERY;
+        let position = self.moves.len();
+        let Some(mut sample) = self.attempt(|engine| engine.thinker.sample()) else {
+            return;
+        };
+        sample.step = u32::try_from(position).unwrap_or(u32::MAX);
+        let (then, iterations, playouts) = self.last_sample;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let rate = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
+        sample.iterations_per_second = rate(sample.iterations, iterations);
+        sample.playouts_per_second = rate(sample.playouts, playouts);
+        self.last_sample = (now, sample.iterations, sample.playouts);
+        self.assignment.record.sample(&sample);
+    }
+
+    fn ask_for_main(&mut self) {
+        let factory = Arc::clone(&self.assignment.factories.main);
+        self.main = self.build(false, factory);
+    }
+
+    /// Asks for the machine of last resort when the real one is late.
+    fn ask_for_fallback_in_time(&mut self) {
+        if self.playing.is_none() && Instant::now() >= self.assignment.build_until {
+            self.ask_for_fallback();
+        }
+    }
+
+    fn ask_for_fallback(&mut self) {
+        if !matches!(self.fallback, Building::NotAsked) {
+            return;
+        }
+        self.fallback = match self.assignment.factories.fallback.clone() {
+            Some(factory) => self.build(true, factory),
+            None => Building::Failed,
+        };
+    }
+
+    /// Starts a builder thread.
+    fn build(&self, is_fallback: bool, factory: Arc<dyn MachineFactory>) -> Building {
+        let rules = Arc::clone(&self.assignment.rules);
+        let budget = Budget {
+            until: self.assignment.build_until,
+            memory: self.assignment.memory,
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        let sender = self.built_sender.clone();
+        let alive = self.assignment.alive.clone();
+        let spawned = std::thread::Builder::new()
+            .name("build".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let begin = Instant::now();
+                let outcome = catch_unwind(AssertUnwindSafe(|| factory.build(&rules, &budget)))
+                    .unwrap_or_else(|panic| {
+                        Err(format!("building panicked: {}", panic_text(&*panic)))
+                    });
+                // The match may be over.
+                let _ = sender.send(Built {
+                    is_fallback,
+                    outcome,
+                    took: begin.elapsed(),
+                });
+                drop(alive);
+            });
+        match spawned {
+            Ok(_) => Building::UnderWay,
+            Err(error) => {
+                self.assignment
+                    .record
+                    .error(&format!("no thread to build a machine on: {error}"));
+                Building::Failed
+            }
+        }
+    }
+
+    /// Takes in what a builder made. The real machine replaces the one of last resort, however late it comes.
+    fn take_in(&mut self, built: Built) {
+        let name = if built.is_fallback {
+            "machine of last resort"
+        } else {
+            "machine"
+        };
+        let building = if built.is_fallback {
+            &mut self.fallback
+        } else {
+            &mut self.main
+        };
+        match built.outcome {
+            Ok(machine) => {
+                let kind = machine.kind();
+                *building = Building::Here(machine);
+                self.assignment
+                    .record
+                    .built(kind, built.is_fallback, built.took);
+                let is_better = match &self.playing {
+                    None => true,
+                    Some((stage, _)) => stage.is_fallback && !built.is_fallback,
+                };
+                if is_better {
+                    self.discard();
+                    self.install_first(built.is_fallback);
+                }
+            }
+            Err(text) => {
+                *building = Building::Failed;
+                self.assignment.record.error(&format!("no {name}: {text}"));
+                if !built.is_fallback {
+                    self.ask_for_fallback();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.discard();
+    }
+}
+
+/// The text that a panic carries.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        (*text).to_string()
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a panic without a text".to_string()
+    }
+}

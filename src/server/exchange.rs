@@ -1,0 +1,372 @@
+//! One request and its answer.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Version};
+use tokio::sync::oneshot;
+
+use super::connections::Progress;
+use super::message::{self, Message};
+use crate::config::ServerSettings;
+use crate::player::{Answer, Player, Reply, Status};
+
+/// This many bytes of a message are logged.
+const LOGGED_BYTES: usize = 200;
+/// A body that is too long is read up to this many times the limit, since a client that is still writing would not
+/// see the answer.
+const READ_ON: usize = 4;
+
+/// Answers requests.
+pub(super) struct Exchange {
+    player: Player,
+    name: String,
+    max_message_bytes: usize,
+    read_timeout: Duration,
+}
+
+/// What is answered.
+#[derive(Debug)]
+struct Outcome {
+    status: StatusCode,
+    is_ggp: bool,
+    text: String,
+    /// When the player gave the answer.
+    given: Option<Instant>,
+}
+
+impl Outcome {
+    fn ggp(text: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::OK,
+            is_ggp: true,
+            text: text.into(),
+            given: None,
+        }
+    }
+
+    fn fault(status: StatusCode, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            is_ggp: false,
+            text: text.into(),
+            given: None,
+        }
+    }
+}
+
+impl Exchange {
+    /// Answers for this player.
+    pub fn new(player: Player, settings: &ServerSettings) -> Self {
+        Self {
+            player,
+            name: settings.name.clone(),
+            max_message_bytes: settings.max_message_bytes,
+            read_timeout: settings.read_timeout,
+        }
+    }
+
+    /// How long a client may take to send a request.
+    pub fn read_timeout(&self) -> Duration {
+        self.read_timeout
+    }
+
+    /// Answers one request.
+    pub async fn respond(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        progress: &Progress,
+    ) -> Result<Response<Sent>, Infallible> {
+        let received = progress.began().unwrap_or_else(Instant::now);
+        let keeps_alive = asks_to_keep_alive(&request);
+        let method = request.method().clone();
+        let outcome = self.outcome(request, peer, progress, received).await;
+        if keeps_alive {
+            progress.rest();
+        }
+        if !outcome.is_ggp {
+            tracing::warn!(%peer, %method, status = outcome.status.as_u16(), "refused: {}", outcome.text);
+        }
+        Ok(self.response(outcome, keeps_alive))
+    }
+
+    async fn outcome(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        progress: &Progress,
+        received: Instant,
+    ) -> Outcome {
+        let method = request.method().as_str().to_ascii_uppercase();
+        let target = request
+            .uri()
+            .path_and_query()
+            .map(|target| decoded_target(target.as_str()));
+        // The body is read in any case, so that a client that writes first and reads then sees the answer.
+        let body = match self.read(request.into_body(), received).await {
+            Ok(body) => body,
+            Err(outcome) => return outcome,
+        };
+        progress.answer();
+        let text = match method.as_str() {
+            "OPTIONS" => return Outcome::ggp(""),
+            "POST" if body.is_empty() => {
+                let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
+                return Outcome::fault(StatusCode::BAD_REQUEST, text);
+            }
+            "POST" => message::decoded(&body),
+            "GET" => match &target {
+                Some(target) if target.trim_start().starts_with('(') => {
+                    message::decoded(target.as_bytes())
+                }
+                _ => {
+                    let text = "nothing is here, expected GET /( INFO ) or a message by POST";
+                    return Outcome::fault(StatusCode::NOT_FOUND, text);
+                }
+            },
+            _ => {
+                let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
+                return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
+            }
+        };
+        self.answer(&text, peer, received).await
+    }
+
+    /// Reads a body, within its bounds of length and time.
+    async fn read(&self, mut body: Incoming, received: Instant) -> Result<Vec<u8>, Outcome> {
+        let deadline = received + self.read_timeout;
+        let read = async {
+            let mut bytes = Vec::new();
+            let mut length = 0usize;
+            while let Some(frame) = body.frame().await {
+                let Ok(data) = frame?.into_data() else {
+                    continue;
+                };
+                length = length.saturating_add(data.len());
+                if length <= self.max_message_bytes {
+                    bytes.extend_from_slice(&data);
+                } else if length > self.max_message_bytes.saturating_mul(READ_ON) {
+                    break;
+                } else {
+                    bytes = Vec::new();
+                }
+            }
+            Ok::<_, hyper::Error>((bytes, length))
+        };
+        match tokio::time::timeout_at(deadline.into(), read).await {
+            Ok(Ok((bytes, length))) if length <= self.max_message_bytes => Ok(bytes),
+            Ok(Ok(_)) => Err(Outcome::fault(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is longer than {} bytes", self.max_message_bytes),
+            )),
+            Ok(Err(error)) => Err(Outcome::fault(
+                StatusCode::BAD_REQUEST,
+                format!("the body ended early: {error}"),
+            )),
+            Err(_) => Err(Outcome::fault(
+                StatusCode::REQUEST_TIMEOUT,
+                format!("the body did not come within {:?}", self.read_timeout),
+            )),
+        }
+    }
+
+    /// Hands a message to the player and waits for its answer.
+    async fn answer(&self, text: &str, peer: SocketAddr, received: Instant) -> Outcome {
+        let shown = escaped(text);
+        let message = match message::parse(text, received) {
+            Ok(message) => message,
+            Err(fault) => {
+                tracing::warn!(%peer, bytes = text.len(), "no message: {shown}");
+                return Outcome::fault(StatusCode::BAD_REQUEST, fault);
+            }
+        };
+        if let Message::Info = message {
+            // Match makers ask every second.
+            tracing::debug!(%peer, "received {shown}");
+            return Outcome::ggp(self.info());
+        }
+        tracing::info!(%peer, bytes = text.len(), "received {shown}");
+        let (sender, receiver) = oneshot::channel();
+        let reply: Reply = Box::new(move |answer| {
+            // The client may have hung up.
+            let _ = sender.send((answer, Instant::now()));
+        });
+        match message {
+            Message::Info => {}
+            Message::Preview => self.player.preview(reply),
+            Message::Start(start) => self.player.start(start, reply),
+            Message::Play(play) => self.player.play(play, reply),
+            Message::Stop { match_id, moves } => self.player.stop(match_id, moves, reply),
+            Message::Abort { match_id } => self.player.abort(match_id, reply),
+        }
+        let Ok((answer, given)) = receiver.await else {
+            // Only a defect of the player loses a reply.
+            tracing::error!(%peer, "the player gave no answer");
+            return Outcome::ggp("busy");
+        };
+        let outcome = match answer {
+            Answer::Ready => Outcome::ggp("ready"),
+            Answer::Busy => Outcome::ggp("busy"),
+            Answer::Done => Outcome::ggp("done"),
+            Answer::Aborted => Outcome::ggp("aborted"),
+            Answer::Move(text) => Outcome::ggp(text),
+            Answer::Refused(text) => Outcome::fault(
+                StatusCode::BAD_REQUEST,
+                format!("the rules cannot be played: {text}"),
+            ),
+        };
+        tracing::info!(%peer, "answers {}", escaped(&outcome.text));
+        Outcome {
+            given: Some(given),
+            ..outcome
+        }
+    }
+
+    fn info(&self) -> String {
+        let status = match self.player.info() {
+            Status::Available => "available",
+            Status::Busy => "busy",
+        };
+        format!(
+            "( ( name {} ) ( status {status} ) ( species alien ) )",
+            self.name
+        )
+    }
+
+    fn response(&self, outcome: Outcome, keeps_alive: bool) -> Response<Sent> {
+        let content_type = if outcome.is_ggp {
+            "text/acl"
+        } else {
+            "text/plain; charset=utf-8"
+        };
+        let body = Sent {
+            bytes: Bytes::from(outcome.text),
+            given: outcome.given.map(|given| (given, self.player.clone())),
+        };
+        let length = HeaderValue::from(body.bytes.len());
+        let mut response = Response::new(body);
+        *response.status_mut() = outcome.status;
+        let headers = response.headers_mut();
+        let mut set = |name: HeaderName, value: &'static str| {
+            headers.insert(name, HeaderValue::from_static(value));
+        };
+        set(header::CONTENT_TYPE, content_type);
+        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        set(header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS");
+        set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type");
+        set(header::ACCESS_CONTROL_MAX_AGE, "86400");
+        if outcome.status == StatusCode::METHOD_NOT_ALLOWED {
+            set(header::ALLOW, "POST, GET, OPTIONS");
+        }
+        if !keeps_alive {
+            set(header::CONNECTION, "close");
+        }
+        headers.insert(header::CONTENT_LENGTH, length);
+        response
+    }
+}
+
+/// Whether the connection stays open after the answer: only when an HTTP/1.1 client says that it wants it.
+fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
+    let asks = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|value| {
+            value
+                .split(',')
+                .any(|word| word.trim().eq_ignore_ascii_case("keep-alive"))
+        })
+    };
+    request.version() == Version::HTTP_11
+        && request.method() != Method::CONNECT
+        && request
+            .headers()
+            .get_all(header::CONNECTION)
+            .iter()
+            .any(asks)
+}
+
+/// The message in the target of a GET: without its slash, `+` and percent codes decoded.
+fn decoded_target(target: &str) -> String {
+    let target = target.strip_prefix('/').unwrap_or(target).as_bytes();
+    let mut bytes = Vec::with_capacity(target.len());
+    let mut at = 0;
+    while let Some(&byte) = target.get(at) {
+        let code = target
+            .get(at + 1..at + 3)
+            .filter(|code| byte == b'%' && code.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|code| std::str::from_utf8(code).ok())
+            .and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(match (code, byte) {
+            (Some(code), _) => code,
+            (None, b'+') => b' ',
+            (None, byte) => byte,
+        });
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    message::decoded(&bytes).into_owned()
+}
+
+/// The beginning of a text, on one line, for the log.
+fn escaped(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let shown = bytes.get(..LOGGED_BYTES).unwrap_or(bytes);
+    let more = if shown.len() < bytes.len() { "..." } else { "" };
+    format!("{}{more}", shown.escape_ascii())
+}
+
+/// A body that tells the player how long its answer took to be taken for sending.
+pub(super) struct Sent {
+    bytes: Bytes,
+    given: Option<(Instant, Player)>,
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some((given, player)) = self.given.take() {
+            player.note_delay(given.elapsed());
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_decoded() {
+        assert_eq!(decoded_target("/(%20INFO+)"), "( INFO )");
+        assert_eq!(decoded_target("/(a?x=%3Fy)"), "(a?x=?y)");
+        assert_eq!(decoded_target("/%zz%4"), "%zz%4");
+        assert_eq!(decoded_target("/%E4"), "\u{e4}");
+    }
+
+    #[test]
+    fn logged_texts_are_short_and_on_one_line() {
+        assert_eq!(escaped("( a\n\u{1b}[2J )"), "( a\\n\\x1b[2J )");
+        let long = escaped(&"\n".repeat(100_000));
+        assert_eq!(long.len(), 2 * LOGGED_BYTES + 3);
+    }
+}

@@ -1,0 +1,183 @@
+//! The first line of a connection, mended before hyper sees it.
+//!
+//! People and scripts send `GET /( INFO ) HTTP/1.0` with the spaces as they are, sometimes without a version. hyper
+//! takes such a line for garbage, so the target is percent-encoded here. Only the first request of a connection is
+//! mended, since only there it is known where a request begins.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A first line longer than this is left as it is.
+const MAX_LINE: usize = 8 * 1024;
+
+/// A stream whose first bytes were read already.
+#[derive(Debug)]
+pub(super) struct Mended {
+    /// What was read, and not yet read again.
+    ahead: Bytes,
+    stream: TcpStream,
+    began: Instant,
+}
+
+/// Reads up to the end of the first line and mends it.
+///
+/// # Errors
+/// The client sends no line until `deadline`, closes, or the connection breaks.
+pub(super) async fn read(stream: TcpStream, deadline: Instant) -> io::Result<Mended> {
+    tokio::time::timeout_at(deadline.into(), read_line(stream)).await?
+}
+
+async fn read_line(mut stream: TcpStream) -> io::Result<Mended> {
+    let mut line = Vec::with_capacity(1024);
+    let mut began = None;
+    while !line.contains(&b'\n') && line.len() < MAX_LINE {
+        if stream.read_buf(&mut line).await? == 0 {
+            if line.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            break;
+        }
+        began.get_or_insert_with(Instant::now);
+    }
+    let ahead = mended(&line).unwrap_or(line);
+    Ok(Mended {
+        ahead: ahead.into(),
+        stream,
+        began: began.unwrap_or_else(Instant::now),
+    })
+}
+
+/// The bytes with their first line mended; nothing when it needs no mending.
+fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    let (line, rest) = bytes.split_at(end);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let (method, target) = line.split_at_checked(4)?;
+    if !method.eq_ignore_ascii_case(b"GET ") {
+        return None;
+    }
+    let last_space = target.iter().rposition(|&byte| byte == b' ');
+    let version = last_space
+        .map(|at| &target[at + 1..])
+        .filter(|last| last.len() >= 5 && last[..5].eq_ignore_ascii_case(b"HTTP/"));
+    let target = match (version, last_space) {
+        (Some(_), Some(at)) => &target[..at],
+        _ => target,
+    };
+    if version.is_some() && target.iter().all(|&byte| is_plain(byte)) {
+        return None;
+    }
+    let mut line = b"GET ".to_vec();
+    for &byte in target.trim_ascii() {
+        if is_plain(byte) {
+            line.push(byte);
+        } else {
+            line.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+    line.push(b' ');
+    line.extend_from_slice(version.unwrap_or(b"HTTP/1.0"));
+    line.extend_from_slice(b"\r");
+    line.extend_from_slice(rest);
+    Some(line)
+}
+
+/// Whether a byte may stand in a target as it is. `#` would start a fragment, which is no part of a request.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte)
+}
+
+impl Mended {
+    /// When the first byte came.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+}
+
+impl AsyncRead for Mended {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.ahead.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, into);
+        }
+        let length = self.ahead.len().min(into.remaining());
+        into.put_slice(&self.ahead[..length]);
+        self.ahead.advance(length);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Mended {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Option<&str>) {
+        let found = mended(line.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(found.as_deref(), expected, "{line:?}");
+    }
+
+    #[test]
+    fn raw_targets_are_encoded() {
+        check(
+            "GET /( INFO ) HTTP/1.0\r\nHost: x\r\n",
+            Some("GET /(%20INFO%20) HTTP/1.0\r\nHost: x\r\n"),
+        );
+        check(
+            "get /(\tPLAY a#1 {b} ) http/1.1\n\n",
+            Some("GET /(%09PLAY%20a%231%20%7Bb%7D%20) http/1.1\r\n\n"),
+        );
+        check(
+            "GET /( INFO )\r\n\r\n",
+            Some("GET /(%20INFO%20) HTTP/1.0\r\n\r\n"),
+        );
+    }
+
+    #[test]
+    fn what_is_sound_or_no_get_stays() {
+        check("GET /(%20INFO%20) HTTP/1.0\r\n\r\n", None);
+        check("GET / HTTP/1.1\n\n", None);
+        check("POST /a b HTTP/1.0\r\n\r\n", None);
+        check("GET /( INFO ) without an end", None);
+        check("\n", None);
+        check("", None);
+    }
+}

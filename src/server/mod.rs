@@ -1,0 +1,171 @@
+//! The player's HTTP face: reads GGP messages, hands them to the [`Player`], writes its answers.
+//!
+//! ```text
+//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ──▶ message ──▶ Player
+//!          (how many)      (raw GETs)              (bounds)     (words)
+//! ```
+//!
+//! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET), and bounded in
+//! everything: bytes, time, connections. Whatever a client does, the others are served and the match goes on.
+//!
+//! Invariants: every answer has its exact length and the CORS headers, and closes the connection unless an HTTP/1.1
+//! client asked to keep it; no answer to a GGP message is empty.
+//!
+//! Never knows: nodes, gates, phases, clocks.
+
+mod connections;
+mod exchange;
+mod first_line;
+mod message;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::config::Settings;
+use crate::player::{Factories, Player};
+use connections::{Connections, Place};
+use exchange::Exchange;
+
+/// How many connections are served at the same time.
+pub const MAX_CONNECTIONS: usize = 256;
+/// How long the match may take to wind up when the server ends.
+const WIND_UP: Duration = Duration::from_secs(5);
+/// How long clients may take to fetch their last answers when the server ends.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// How long to wait when the system has no more connections to give.
+const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address of the settings.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The player's thread cannot be started.
+    #[error("cannot start the player: {0}")]
+    Player(io::Error),
+}
+
+/// Starts a player and serves it on the address of the settings until `shutdown` is there. `on_listening` is told
+/// the address that clients can reach, with the port that the system picked if the settings leave it to it.
+///
+/// # Errors
+/// The address cannot be listened on, or the system gives no thread. Nothing that a client does is an error.
+pub async fn serve(
+    settings: &Settings,
+    factories: Factories,
+    shutdown: impl Future<Output = ()>,
+    on_listening: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let address = settings.server.listen;
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let local = listener.local_addr().map_err(failed)?;
+    let player = Player::new(settings, factories).map_err(ServeError::Player)?;
+    on_listening(local);
+    Server::run(listener, player, settings, shutdown).await;
+    Ok(())
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Serves a player on a listener until `shutdown` is there. Then the match that runs ends, answers that are owed
+    /// leave, and the player is gone.
+    pub async fn run(
+        listener: TcpListener,
+        player: Player,
+        settings: &Settings,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        let exchange = Arc::new(Exchange::new(player.clone(), &settings.server));
+        let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
+        let mut tasks = JoinSet::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let accepted = tokio::select! {
+                () = &mut shutdown => break,
+                Some(_) = tasks.join_next() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => match connections.admit() {
+                    Some(place) => {
+                        tasks.spawn(attend(stream, peer, Arc::clone(&exchange), place));
+                    }
+                    None => {
+                        tracing::warn!(%peer, "turned away: too many connections wait for answers")
+                    }
+                },
+                Err(error) => {
+                    tracing::warn!("a connection could not be accepted: {error}");
+                    tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
+                }
+            }
+        }
+        drop(listener);
+        let ended = tokio::task::spawn_blocking(move || player.shut_down(WIND_UP)).await;
+        if !matches!(ended, Ok(true)) {
+            tracing::warn!("the match was still winding up when the server ended");
+        }
+        let last_answers = async { while tasks.join_next().await.is_some() {} };
+        // Connections that have sent no request are cut off.
+        connections.let_go();
+        let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
+    }
+}
+
+/// Serves one connection to its end.
+async fn attend(stream: TcpStream, peer: SocketAddr, exchange: Arc<Exchange>, mut place: Place) {
+    // Answers are single small packets that should leave at once; without this they still arrive.
+    let _ = stream.set_nodelay(true);
+    let progress = place.progress();
+    let serve = async {
+        let accepted = Instant::now();
+        let read_timeout = exchange.read_timeout();
+        let stream = match first_line::read(stream, accepted + read_timeout).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::debug!(%peer, "nothing was asked: {error}");
+                return;
+            }
+        };
+        progress.begin(stream.began());
+        let service = service_fn(|request| {
+            let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
+            async move { exchange.respond(request, peer, &progress).await }
+        });
+        let served = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(read_timeout)
+            // A client that has said all may close its side and still read the answer.
+            .half_close(true)
+            .title_case_headers(true)
+            .auto_date_header(false)
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+        if let Err(error) = served {
+            tracing::debug!(%peer, "connection ended: {error}");
+        }
+    };
+    tokio::select! {
+        () = serve => {}
+        () = place.lost() => tracing::debug!(%peer, "connection gives way to another"),
+    }
+}
