@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use thiserror::Error;
 
+use super::compile::CompileError;
 use crate::gdl::Rules;
 use crate::ids::{Id, MoveId, RoleId, TermId};
 use crate::machine::random::Random;
@@ -24,7 +25,7 @@ pub enum EngineError {
     Prover(#[from] ProverError),
     /// No compiled machine could be built.
     #[error("no compiled machine: {0}")]
-    Build(String),
+    Compile(#[from] CompileError),
 }
 
 /// Which engine a command uses.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::compile;
 use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
 use crate::gdl::Rules;
+use crate::ground::Budget;
 use crate::machine::Machine;
 
 /// What the command line asks for.
@@ -102,6 +104,6 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
     Ok(Built::Prover(rules.clone()))
 }
 
-fn build_machine(_rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
-    Err(EngineError::Build("not there yet".into()))
+fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+    Ok(compile::machine(rules, Budget::generous())?)
 }

@@ -27,6 +27,25 @@ pub fn exit_on_ctrl_c() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Ends on Ctrl-C, and where there are such signals on SIGTERM: what a service is stopped with.
+pub async fn ended() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // An error means that the signal cannot be listened to; then the system's own way of ending must do.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Becomes true on Ctrl-C; a second Ctrl-C ends the program at once. Must be called on a runtime.
 pub fn watch() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);

@@ -9,15 +9,21 @@
 pub mod bench;
 pub mod board;
 pub mod check;
+pub mod compile;
 pub mod engine;
 pub mod engine_choice;
 pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
+pub mod match_games;
 pub mod output;
 pub mod perft;
+pub mod players;
 pub mod playouts;
 pub mod replay;
+pub mod scores;
+pub mod serve;
+pub mod stats;
 pub mod trace;
 pub mod verify;
 
@@ -25,6 +31,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::telemetry;
 use output::Output;
 
 /// The whole command line.
@@ -36,6 +43,8 @@ use output::Output;
     after_help = "GAME is a path to a rulesheet, or the name of one of the games that come with the program.\n\
         Exit status: 0 done and holds, 1 done and does not hold, 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
+        panza serve                                        wait for a game manager on port 9147\n  \
+        panza match ticTacToe --player panza --player random\n  \
         panza check my-game.gdl                            look for faults in rules\n  \
         panza verify ticTacToe --trace playouts.jsonl.gz   compare with recorded playouts\n  \
         panza bench connectFour breakthrough               measure random playouts",
@@ -51,6 +60,23 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run the player server until Ctrl-C.
+    #[command(
+        after_help = "The first line of output says where it listens. Ctrl-C and SIGTERM end it with status 0.\n\n\
+            Examples:\n  panza serve\n  panza serve --listen 0.0.0.0:9147 --name Ada\n  \
+            panza serve --config tournament.toml --set search.threads=7"
+    )]
+    Serve(serve::ServeArguments),
+    /// Play matches as a game manager.
+    #[command(
+        after_help = "SPEC: panza (a server of our own on a loopback port), random, legal (the first legal move), or http://HOST:PORT.\n\
+            Players are given roles in the order of the rules. Missing, late and illegal moves are replaced by random ones.\n\
+            Status 1: a player of ours made an error, or a match had no proper end. Ctrl-C aborts the match at all players.\n\n\
+            Examples:\n  panza match ticTacToe --player panza --player random\n  \
+            panza match breakthrough --player panza --player http://127.0.0.1:9148 --start-clock 30 --play-clock 10\n  \
+            panza match connectFour --player legal --player random --games 10 --swap --seed 7 --json"
+    )]
+    Match(match_games::MatchArguments),
     /// Check rulesheets and show what is wrong with them, with lines.
     #[command(
         after_help = "Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex"
@@ -69,6 +95,9 @@ enum Command {
             Example:\n  panza perft ticTacToe --depth 9"
     )]
     Perft(perft::PerftArguments),
+    /// Show the sizes of a game's network and how long building it takes.
+    #[command(after_help = "Example:\n  panza stats breakthrough --json")]
+    Stats(stats::StatsArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
@@ -105,11 +134,23 @@ impl From<Outcome> for ExitCode {
 /// Arguments or input that cannot be used; the message says what and where.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
-    interrupt::exit_on_ctrl_c()?;
-    match &arguments.command {
+    let command = &arguments.command;
+    // The server takes its level from its settings.
+    let _console = match command {
+        Command::Serve(_) => None,
+        _ => Some(telemetry::init(tracing::Level::WARN)?),
+    };
+    // These two have leave to take.
+    if !matches!(command, Command::Serve(_) | Command::Match(_)) {
+        interrupt::exit_on_ctrl_c()?;
+    }
+    match command {
+        Command::Serve(arguments) => serve::run(arguments, output),
+        Command::Match(arguments) => match_games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
+        Command::Stats(arguments) => stats::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
     }
 }

@@ -190,15 +190,15 @@ pub enum MatchError {
 
 /// Watches a match.
 pub trait Spectator {
-    /// After START, in the initial state.
-    fn started(&mut self, facts: &[String]);
+    /// After START, in the initial state; `faults` are those at START.
+    fn started(&mut self, faults: &[Fault], facts: &[String]);
     /// After each joint move; `facts` hold in the new state.
     fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]);
 }
 
 /// A spectator that does not look.
 impl Spectator for () {
-    fn started(&mut self, _: &[String]) {}
+    fn started(&mut self, _: &[Fault], _: &[String]) {}
     fn moved(&mut self, _: u32, _: &[RoleTurn], _: &[String]) {}
 }
 
@@ -269,7 +269,7 @@ impl Table<'_> {
             .map(|role| messages::start(&plan.id, role, plan.rules_text, start, play))
             .collect();
         self.ask_without_moves("START", starts, Duration::from_secs(start.into()))?;
-        spectator.started(&self.referee.facts());
+        spectator.started(&self.faults, &self.referee.facts());
         while !self.referee.is_over()? {
             let legal = self.referee.legal_moves()?;
             let is_endless = self.moves.len() >= MAX_STEPS as usize;
