@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::Outcome;
 use super::engine::{EngineError, EngineKind};
 use super::engine_choice::{self, EngineChoice};
 use super::game_source::Game;
-use super::output::{Output, grouped, progress_bar};
+use super::output::{ByRole, Output, grouped, progress_bar};
 use super::playouts::{self, Until};
 
 /// Arguments of `panza bench`.
@@ -49,7 +48,7 @@ struct Report<'a> {
     playouts_per_second: f64,
     steps_per_second: f64,
     mean_length: Option<f64>,
-    goals: Option<Map<String, Value>>,
+    goals: Option<ByRole<f64>>,
 }
 
 /// Runs the command.
@@ -97,21 +96,17 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
     })?;
     bar.finish_and_clear();
 
-    let goals = figures.mean_goals().map(|goals| {
-        let roles = game.role_names();
-        roles
-            .into_iter()
-            .zip(goals.into_iter().map(Value::from))
-            .collect::<Map<_, _>>()
-    });
+    let goals = figures.mean_goals();
+    let roles = game.role_names();
     let shown_goals = goals.as_ref().map_or("none".to_string(), |goals| {
-        let shown = goals
+        let shown = roles
             .iter()
-            .map(|(role, goal)| format!("{role} {:.2}", goal.as_f64().unwrap_or_default()));
+            .zip(goals)
+            .map(|(role, goal)| format!("{role} {goal:.2}"));
         shown.collect::<Vec<_>>().join(", ")
     });
     output.line(format_args!(
-        "{:<26} {:<8} {init_seconds:>9.3} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
+        "{:<26} {:<8} {init_seconds:>9.4} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
         game.sheet.name,
         built.kind().to_string(),
         grouped(figures.playouts),
@@ -141,7 +136,7 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         playouts_per_second: figures.playouts_per_second,
         steps_per_second: figures.steps_per_second,
         mean_length: figures.mean_length(),
-        goals,
+        goals: goals.map(|goals| ByRole::new(&roles, goals)),
     })?;
     Ok(())
 }

@@ -28,7 +28,7 @@ pub enum Built {
 /// One thread's engine.
 pub enum Hands {
     /// On the prover.
-    Prover(ProverEngine),
+    Prover(Box<ProverEngine>),
     /// On a compiled machine.
     Machine(MachineEngine),
 }
@@ -93,7 +93,7 @@ impl Built {
     pub fn hands(&self) -> Result<Hands, EngineError> {
         Ok(match self {
             Built::Machine(machine) => Hands::Machine(MachineEngine::new(machine)),
-            Built::Prover(rules) => Hands::Prover(ProverEngine::new(rules)?),
+            Built::Prover(rules) => Hands::Prover(Box::new(ProverEngine::new(rules)?)),
         })
     }
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -16,11 +15,11 @@ use super::board::{self, BoardPainter};
 use super::engine::ProverEngine;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
-    Clocks, Ending, Fault, MatchError, MatchPlan, MatchRecord, Patience, RoleTurn, Spectator,
-    play_match,
+    Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
+    RoleTurn, Spectator, play_match,
 };
 use super::game_source::Game;
-use super::output::Output;
+use super::output::{ByRole, Output};
 use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
 use super::{Outcome, interrupt};
@@ -60,9 +59,9 @@ struct Report<'a> {
     match_id: &'a str,
     roles: &'a [String],
     players: Vec<String>,
-    goals: Map<String, Value>,
+    goals: ByRole<Option<u8>>,
     moves: &'a [Vec<String>],
-    errors: Map<String, Value>,
+    errors: ByRole<Vec<FaultKind>>,
     faults: Vec<ReportedFault<'a>>,
     ending: Ending,
     steps: usize,
@@ -178,6 +177,7 @@ impl Series<'_> {
                     play: self.arguments.play_clock,
                 },
                 patience: Patience::default(),
+                max_steps: MAX_STEPS,
                 seed: self.seed.wrapping_add(u64::from(number)),
             };
             self.announce(&plan.id, &seated, number)?;
@@ -263,13 +263,10 @@ impl Series<'_> {
             self.output
                 .line(format_args!("  {role} ({}): {goal}", specs[player]))?;
         }
-        let mut errors: Map<String, Value> = Map::new();
-        for (position, role) in self.roles.iter().enumerate() {
-            let own = record.faults.iter().filter(|fault| fault.role == position);
-            let kinds: Vec<Value> = own.map(|fault| fault.kind.as_str().into()).collect();
-            errors.insert(role.clone(), kinds.into());
-        }
-        let goals = record.goals.iter().map(|goal| Value::from(*goal));
+        let errors = (0..self.roles.len()).map(|role| {
+            let own = record.faults.iter().filter(|fault| fault.role == role);
+            own.map(|fault| fault.kind).collect()
+        });
         self.output.object(&Report {
             game: &self.game.sheet.name,
             match_id: id,
@@ -278,9 +275,9 @@ impl Series<'_> {
                 .iter()
                 .map(|&player| specs[player].to_string())
                 .collect(),
-            goals: self.roles.iter().cloned().zip(goals).collect(),
+            goals: ByRole::new(&self.roles, record.goals.iter().copied()),
             moves: &record.moves,
-            errors,
+            errors: ByRole::new(&self.roles, errors),
             faults: record
                 .faults
                 .iter()

@@ -63,7 +63,7 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
     let progress = spinner(format!("{}: depth {}", game.sheet.name, arguments.depth));
     let started = Instant::now();
     let counts = match built.hands()? {
-        Hands::Prover(mut engine) => count::<ProverEngine>(&mut engine, arguments.depth),
+        Hands::Prover(mut engine) => count::<ProverEngine>(engine.as_mut(), arguments.depth),
         Hands::Machine(mut engine) => count::<MachineEngine>(&mut engine, arguments.depth),
     }?;
     let seconds = started.elapsed().as_secs_f64();

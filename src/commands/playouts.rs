@@ -89,7 +89,7 @@ pub fn run(
             .map(|thread| {
                 let seed = seed.wrapping_add(thread as u64);
                 scope.spawn(move || match built.hands()? {
-                    Hands::Prover(mut engine) => play(&mut engine, seed, until, done),
+                    Hands::Prover(mut engine) => play(engine.as_mut(), seed, until, done),
                     Hands::Machine(mut engine) => play(&mut engine, seed, until, done),
                 })
             })

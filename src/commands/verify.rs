@@ -91,7 +91,7 @@ fn verify(game: &Game, kind: EngineKind, traces: &[PathBuf]) -> anyhow::Result<R
     for trace in traces {
         let on_state = || progress.inc(1);
         match &mut hands {
-            Hands::Prover(engine) => replay_file(engine, trace, &mut replay, on_state)?,
+            Hands::Prover(engine) => replay_file(engine.as_mut(), trace, &mut replay, on_state)?,
             Hands::Machine(engine) => replay_file(engine, trace, &mut replay, on_state)?,
         }
     }

@@ -235,7 +235,7 @@ fn ordered(values: &[String]) -> Option<Vec<String>> {
     if values.iter().all(is_letter) {
         // Single letters are the columns of a board only where they follow each other.
         let (first, last) = (values.first()?.as_bytes()[0], values.last()?.as_bytes()[0]);
-        let is_run = usize::from(last - first) + 1 <= values.len() + 2;
+        let is_run = usize::from(last - first) < values.len() + 2;
         return is_run.then(|| {
             (first..=last)
                 .map(|letter| char::from(letter).to_string())

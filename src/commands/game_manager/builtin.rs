@@ -7,6 +7,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -78,7 +79,7 @@ async fn accept(listener: TcpListener, state: Arc<Mutex<PlayerState>>) {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file descriptors, most likely: others must close theirs first.
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let state = Arc::clone(&state);

@@ -6,7 +6,7 @@
 //! thread, which evaluates the rules, while the requests run on a runtime.
 //!
 //! Invariants: each joint move that is played is legal by the reference prover, and the players are told just
-//! that joint move. A match ends within [`MAX_STEPS`] joint moves. An interrupted match is aborted at all players.
+//! that joint move. A match ends within a given number of joint moves. An interrupted match is aborted at all players.
 //!
 //! Never knows: how players think; who they are beyond an address and a name.
 
@@ -30,7 +30,7 @@ use crate::prover::ProverError;
 use referee::Referee;
 use wire::{Address, NoAnswer, ask};
 
-/// A match of more joint moves than this is taken to have no end, and is aborted.
+/// A match of more joint moves than this has no end, as far as anyone would wait for it.
 pub const MAX_STEPS: u32 = 10_000;
 
 /// One player at the table.
@@ -88,6 +88,8 @@ pub struct MatchPlan<'a> {
     pub clocks: Clocks,
     /// What is waited beside them.
     pub patience: Patience,
+    /// A match of more joint moves than this is aborted; [`MAX_STEPS`] unless there is a reason.
+    pub max_steps: u32,
     /// Fixes the moves that replace missing ones.
     pub seed: u64,
 }
@@ -150,7 +152,7 @@ pub enum Ending {
     Terminal,
     /// In a state that is not terminal and in which a role has no legal move.
     Stuck,
-    /// It had no end within [`MAX_STEPS`].
+    /// It had no end within the greatest number of joint moves.
     Endless,
 }
 
@@ -272,7 +274,7 @@ impl Table<'_> {
         spectator.started(&self.faults, &self.referee.facts());
         while !self.referee.is_over()? {
             let legal = self.referee.legal_moves()?;
-            let is_endless = self.moves.len() >= MAX_STEPS as usize;
+            let is_endless = self.step_number() >= plan.max_steps;
             if is_endless || legal.iter().any(Vec::is_empty) {
                 let goals = self.referee.goals()?;
                 self.abort();
