@@ -62,7 +62,7 @@ struct Outcome {
 fn is_known_oracle_defect(key: &str, what: &str) -> bool {
     match key {
         // The oracle takes `open2` and `(open2)` for two relations; here they are one.
-        "test_case_3a" => matches!(what, "legal" | "next" | "goal" | "terminal"),
+        "test_case_3a" => what == "legal",
         // The oracle drops a `not` whose variable only the head names.
         "test_case_3f" => what == "goal",
         _ => false,
@@ -86,6 +86,14 @@ impl Replay<'_> {
         }
     }
 
+    /// A text of the trace as the prover writes it: it takes `(foo)` and `foo` for one.
+    fn canonical(&mut self, text: &str) -> String {
+        match self.prover.read_term(text) {
+            Some(term) => self.prover.show(term),
+            None => text.to_string(),
+        }
+    }
+
     fn texts(&self, terms: &[TermId]) -> Vec<String> {
         let mut texts: Vec<String> = terms.iter().map(|&term| self.prover.show(term)).collect();
         texts.sort();
@@ -106,7 +114,12 @@ impl Replay<'_> {
             };
             let values = self.prover.goal_values(state, role);
             let values = values.map(|values| self.texts(&values));
-            self.note(at, "goal", format!("{:?}", Ok::<_, ()>(expected)), format!("{values:?}"));
+            self.note(
+                at,
+                "goal",
+                format!("{:?}", Ok::<_, ()>(expected)),
+                format!("{values:?}"),
+            );
         }
     }
 
@@ -119,7 +132,12 @@ impl Replay<'_> {
         self.outcome.states += 1;
         self.outcome.terminals += usize::from(at.terminal);
         let terminal = self.prover.is_terminal(state);
-        self.note(at, "terminal", format!("Ok({})", at.terminal), format!("{terminal:?}"));
+        self.note(
+            at,
+            "terminal",
+            format!("Ok({})", at.terminal),
+            format!("{terminal:?}"),
+        );
         self.goals(at, state);
         if let Some(legal) = &at.legal {
             for (role, name) in self.roles.clone() {
@@ -194,7 +212,10 @@ fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
         if let Some(facts) = &line.state {
             let texts = replay.texts(followed.as_ref().unwrap_or(&empty).facts_of(&replay.prover));
             let what = if line.step == 0 { "init" } else { "next" };
-            replay.note(&line, what, format!("{facts:?}"), format!("{texts:?}"));
+            let mut expected: Vec<String> =
+                facts.iter().map(|fact| replay.canonical(fact)).collect();
+            expected.sort();
+            replay.note(&line, what, format!("{expected:?}"), format!("{texts:?}"));
             let terms: Option<Vec<TermId>> = facts
                 .iter()
                 .map(|fact| replay.prover.read_term(fact))
@@ -262,7 +283,10 @@ fn traces_are_reproduced() {
         terminals += outcome.terminals;
         disagreements.extend(outcome.disagreements);
     }
-    println!("{} games, {states} states, {terminals} terminal", wanted.len());
+    println!(
+        "{} games, {states} states, {terminals} terminal",
+        wanted.len()
+    );
     assert!(
         disagreements.is_empty(),
         "{} disagreements:\n{}",

@@ -1,6 +1,502 @@
-//! x
-use super::{Diagnostic, Rules};
-/// x
-pub fn check(_rules: &Rules) -> Vec<Diagnostic> {
-    vec![]
+//! Static checks: what is wrong with rules that could be read.
+//!
+//! Faults that change what the rules mean are errors, oddities that every reasoner takes in its stride are warnings;
+//! whether a game is played all the same is decided by [`super::is_playable`], which few errors forbid.
+
+use std::collections::{HashMap, HashSet};
+
+use super::diagnostic::Diagnostic;
+use super::keyword;
+use super::rules::{Atom, Literal, Rule, Rules, Term};
+use super::span::Span;
+use crate::ids::Symbol;
+
+type Signature = (Symbol, usize);
+
+/// Everything that is wrong with the rules.
+pub fn check(rules: &Rules) -> Vec<Diagnostic> {
+    let mut checker = Checker {
+        rules,
+        diagnostics: Vec::new(),
+    };
+    checker.presence();
+    checker.arities();
+    checker.keywords();
+    checker.variables();
+    checker.goals();
+    let graph = Graph::new(rules);
+    checker.dependencies(&graph);
+    checker.undefined(&graph);
+    checker.recursion(&graph);
+    let mut seen = HashSet::new();
+    checker.diagnostics.retain(|diagnostic| {
+        seen.insert((diagnostic.code, diagnostic.span, diagnostic.message.clone()))
+    });
+    checker.diagnostics
+}
+
+struct Checker<'a> {
+    rules: &'a Rules,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// How many arguments GDL's own relations take.
+const KEYWORD_ARITIES: [(Symbol, usize); 10] = [
+    (keyword::ROLE, 1),
+    (keyword::INIT, 1),
+    (keyword::TRUE, 1),
+    (keyword::NEXT, 1),
+    (keyword::DOES, 2),
+    (keyword::LEGAL, 2),
+    (keyword::GOAL, 2),
+    (keyword::TERMINAL, 0),
+    (keyword::BASE, 1),
+    (keyword::INPUT, 2),
+];
+
+impl Checker<'_> {
+    fn name(&self, symbol: Symbol) -> &str {
+        self.rules.symbols.name(symbol)
+    }
+
+    fn shown(&self, (name, arity): Signature) -> String {
+        format!("{}/{arity}", self.name(name))
+    }
+
+    fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        self.rules.rules.iter().flat_map(|rule| {
+            std::iter::once(&rule.head).chain(rule.body.iter().filter_map(|literal| literal.atom()))
+        })
+    }
+
+    fn presence(&mut self) {
+        let start = Span::default();
+        if self.rules.roles().is_empty() {
+            let help = "add one fact per player, such as `(role white)`";
+            self.diagnostics
+                .push(Diagnostic::error("no-role", start, "no role is named").with_help(help));
+        }
+        let defines = |signature: Signature| {
+            self.rules
+                .rules
+                .iter()
+                .any(|rule| rule.head.signature() == signature)
+        };
+        let missing = |code, what: &str, help: &str| {
+            Diagnostic::error(code, start, format!("no rule defines `{what}`")).with_help(help)
+        };
+        let mut found = Vec::new();
+        if !defines((keyword::LEGAL, 2)) {
+            found.push(missing("no-legal", "legal", "without it nobody can move"));
+        }
+        if !defines((keyword::TERMINAL, 0)) {
+            found.push(missing(
+                "no-terminal",
+                "terminal",
+                "without it the game never ends",
+            ));
+        }
+        if !defines((keyword::GOAL, 2)) {
+            found.push(missing("no-goal", "goal", "without it nobody can win"));
+        }
+        self.diagnostics.extend(found);
+    }
+
+    fn arities(&mut self) {
+        let mut first: HashMap<Symbol, (usize, Span)> = HashMap::new();
+        let mut found = Vec::new();
+        for atom in self.atoms() {
+            let (name, arity) = atom.signature();
+            if let Some(&(_, expected)) =
+                KEYWORD_ARITIES.iter().find(|(keyword, _)| *keyword == name)
+            {
+                if arity != expected {
+                    let message = format!(
+                        "`{}` takes {expected} arguments, found {arity}",
+                        self.name(name)
+                    );
+                    found.push(Diagnostic::error("keyword-arity", atom.span, message));
+                }
+                continue;
+            }
+            let (known, _) = *first.entry(name).or_insert((arity, atom.span));
+            if known != arity {
+                let message = format!(
+                    "`{}` has {arity} arguments here and {known} before",
+                    self.name(name)
+                );
+                let help = "relations of one name and different arity are different relations; a misprint?";
+                found.push(Diagnostic::warning("arity-clash", atom.span, message).with_help(help));
+            }
+        }
+        self.diagnostics.extend(found);
+    }
+
+    fn keywords(&mut self) {
+        for rule in &self.rules.rules {
+            let head = rule.head.relation;
+            if head == keyword::TRUE || head == keyword::DOES {
+                let message = format!(
+                    "`{}` is given by the state and the moves, no rule may define it",
+                    self.name(head)
+                );
+                self.diagnostics.push(Diagnostic::error(
+                    "given-relation-defined",
+                    rule.head.span,
+                    message,
+                ));
+            }
+            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+                if atom.relation == keyword::NEXT {
+                    let message = "`next` stands in a body";
+                    let help = "`next` may only be defined; ask for its conditions instead";
+                    self.diagnostics.push(
+                        Diagnostic::warning("next-in-body", atom.span, message).with_help(help),
+                    );
+                }
+                if atom.relation == keyword::INIT && head != keyword::INIT {
+                    let message = "`init` stands in the body of a rule that does not define `init`";
+                    self.diagnostics
+                        .push(Diagnostic::warning("init-in-body", atom.span, message));
+                }
+            }
+        }
+    }
+
+    fn variables(&mut self) {
+        for rule in &self.rules.rules {
+            let bound = rule.bound_variables();
+            let mut free_in = |visit: &dyn Fn(&mut Vec<u32>),
+                               span: Span,
+                               place: &str,
+                               effect: &str| {
+                let mut used = Vec::new();
+                visit(&mut used);
+                used.retain(|&variable| !bound[variable as usize]);
+                used.sort_unstable();
+                used.dedup();
+                for variable in used {
+                    let name = &rule.variables[variable as usize];
+                    let message =
+                        format!("`{name}` is used {place} but no positive literal binds it");
+                    let help = format!(
+                        "bind it with a condition such as `(index {name})`; as it stands, {effect}"
+                    );
+                    self.diagnostics.push(
+                        Diagnostic::warning("unsafe-variable", span, message).with_help(help),
+                    );
+                }
+            };
+            let head = &rule.head;
+            let effect = "the rule derives nothing";
+            free_in(
+                &|used| head.for_each_variable(&mut |v| used.push(v)),
+                head.span,
+                "in the head",
+                effect,
+            );
+            for literal in &rule.body {
+                let (place, effect) = match literal {
+                    Literal::Positive(_) => continue,
+                    Literal::Negative(_) => ("under `not`", "it means that no value will do"),
+                    Literal::Distinct(..) => ("in `distinct`", "the condition is left out"),
+                };
+                free_in(
+                    &|used| literal.for_each_variable(&mut |v| used.push(v)),
+                    literal.span(),
+                    place,
+                    effect,
+                );
+            }
+        }
+    }
+
+    fn goals(&mut self) {
+        for rule in &self.rules.rules {
+            if rule.head.signature() != (keyword::GOAL, 2) {
+                continue;
+            }
+            let value = &rule.head.arguments[1];
+            let is_sound = match value {
+                Term::Variable(_) => true,
+                Term::Constant(name) => self
+                    .name(*name)
+                    .parse::<u8>()
+                    .is_ok_and(|value| value <= 100),
+                Term::Function(..) => false,
+            };
+            if !is_sound {
+                let shown = self.rules.show_term(value, &rule.variables).to_string();
+                let message =
+                    format!("the goal value is `{shown}`, expected a whole number from 0 to 100");
+                self.diagnostics
+                    .push(Diagnostic::warning("goal-value", rule.head.span, message));
+            }
+        }
+    }
+
+    /// `true` and `does` where they may not reach.
+    fn dependencies(&mut self, graph: &Graph) {
+        let on_true = graph.dependents(&[(keyword::TRUE, 1)]);
+        let on_does = graph.dependents(&[(keyword::DOES, 2)]);
+        for rule in &self.rules.rules {
+            let head = rule.head.signature();
+            let (is_static, is_before_moves) = match head {
+                (keyword::ROLE | keyword::INIT | keyword::BASE, 1) | (keyword::INPUT, 2) => {
+                    (true, true)
+                }
+                (keyword::LEGAL | keyword::GOAL, 2) | (keyword::TERMINAL, 0) => (false, true),
+                _ => continue,
+            };
+            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+                let wrong = if is_before_moves && on_does.contains(&atom.signature()) {
+                    "does"
+                } else if is_static && on_true.contains(&atom.signature()) {
+                    "true"
+                } else {
+                    continue;
+                };
+                let message = format!(
+                    "`{}` depends on `{wrong}` here, which it may not",
+                    self.name(head.0)
+                );
+                self.diagnostics.push(Diagnostic::error(
+                    "forbidden-dependency",
+                    atom.span,
+                    message,
+                ));
+            }
+        }
+    }
+
+    fn undefined(&mut self, graph: &Graph) {
+        let mut reported = HashSet::new();
+        for rule in &self.rules.rules {
+            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+                let signature = atom.signature();
+                let is_given = matches!(signature, (keyword::TRUE, 1) | (keyword::DOES, 2));
+                if !is_given && !graph.defined.contains(&signature) && reported.insert(signature) {
+                    let message =
+                        format!("`{}` is used but nothing defines it", self.shown(signature));
+                    let help = "it never holds; a misprint?";
+                    self.diagnostics.push(
+                        Diagnostic::warning("undefined-relation", atom.span, message)
+                            .with_help(help),
+                    );
+                }
+            }
+        }
+    }
+
+    fn recursion(&mut self, graph: &Graph) {
+        for rule in &self.rules.rules {
+            let head = rule.head.signature();
+            for literal in &rule.body {
+                let Some(atom) = literal.atom() else { continue };
+                if !graph.reaches(atom.signature(), head) {
+                    continue;
+                }
+                if matches!(literal, Literal::Negative(_)) {
+                    let message = format!(
+                        "`{}` depends on its own negation through `{}`",
+                        self.shown(head),
+                        self.shown(atom.signature())
+                    );
+                    let help =
+                        "the standard forbids it; it is played where the instances are in order";
+                    self.diagnostics.push(
+                        Diagnostic::warning("unstratified", atom.span, message).with_help(help),
+                    );
+                    continue;
+                }
+                for argument in &atom.arguments {
+                    if !self.is_restricted(rule, argument, graph, head) {
+                        let shown = self.rules.show_term(argument, &rule.variables).to_string();
+                        let message = format!(
+                            "the recursion through `{}` is not restricted: `{shown}` is neither in the head nor bound by a condition outside the recursion",
+                            self.shown(atom.signature())
+                        );
+                        self.diagnostics.push(Diagnostic::warning(
+                            "unrestricted-recursion",
+                            atom.span,
+                            message,
+                        ));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The standard's restriction on recursion, for one argument of a recursive condition.
+    fn is_restricted(&self, rule: &Rule, argument: &Term, graph: &Graph, head: Signature) -> bool {
+        if argument.is_ground() || rule.head.arguments.contains(argument) {
+            return true;
+        }
+        let mut variables = Vec::new();
+        argument.for_each_variable(&mut |variable| variables.push(variable));
+        let mut bound = HashSet::new();
+        for literal in &rule.body {
+            if let Literal::Positive(atom) = literal
+                && !graph.reaches(atom.signature(), head)
+            {
+                atom.for_each_variable(&mut |variable| {
+                    bound.insert(variable);
+                });
+            }
+        }
+        variables.iter().all(|variable| bound.contains(variable))
+    }
+}
+
+/// Which relation depends on which.
+struct Graph {
+    defined: HashSet<Signature>,
+    /// From a relation to those its rules ask for.
+    bodies: HashMap<Signature, HashSet<Signature>>,
+    reach: HashMap<Signature, HashSet<Signature>>,
+}
+
+impl Graph {
+    fn new(rules: &Rules) -> Self {
+        let mut defined = HashSet::new();
+        let mut bodies: HashMap<Signature, HashSet<Signature>> = HashMap::new();
+        for rule in &rules.rules {
+            defined.insert(rule.head.signature());
+            let body = bodies.entry(rule.head.signature()).or_default();
+            body.extend(
+                rule.body
+                    .iter()
+                    .filter_map(|literal| literal.atom())
+                    .map(Atom::signature),
+            );
+        }
+        let mut graph = Self {
+            defined,
+            bodies,
+            reach: HashMap::new(),
+        };
+        // Only relations that are heads can be part of a recursion.
+        graph.reach = graph
+            .bodies
+            .keys()
+            .map(|&from| (from, graph.reachable_from(from)))
+            .collect();
+        graph
+    }
+
+    fn reachable_from(&self, from: Signature) -> HashSet<Signature> {
+        let mut seen = HashSet::new();
+        let mut open = vec![from];
+        while let Some(relation) = open.pop() {
+            for &next in self.bodies.get(&relation).into_iter().flatten() {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    }
+
+    /// Whether `from` depends on `to`, or is it.
+    fn reaches(&self, from: Signature, to: Signature) -> bool {
+        from == to
+            || self
+                .reach
+                .get(&from)
+                .is_some_and(|reach| reach.contains(&to))
+    }
+
+    /// The relations that depend on one of these, themselves included.
+    fn dependents(&self, on: &[Signature]) -> HashSet<Signature> {
+        let heads = self
+            .reach
+            .iter()
+            .filter(|(_, reach)| on.iter().any(|given| reach.contains(given)));
+        heads
+            .map(|(&head, _)| head)
+            .chain(on.iter().copied())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load;
+
+    const SOUND: &str = "(role a) (init p) (<= (legal a go) (true p)) (<= (next p) (does a go)) \
+                         (<= terminal (not (true p))) (<= (goal a 100) (true p))";
+
+    /// The codes that `rules` add to a sound rulesheet, with the text they point at.
+    fn codes(rules: &str) -> Vec<(&'static str, String)> {
+        let text = format!("{SOUND} {rules}");
+        let (_, diagnostics) = load(&text);
+        diagnostics
+            .into_iter()
+            .map(|found| (found.code, text[found.span.range()].to_string()))
+            .collect()
+    }
+
+    fn check(rules: &str, expected: &[(&str, &str)]) {
+        let found = codes(rules);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(code, text)| (*code, text.as_str()))
+            .collect();
+        assert_eq!(found, expected, "{rules}");
+    }
+
+    #[test]
+    fn sound_rules_pass() {
+        check("", &[]);
+        check(
+            "(edge 1 2) (<= (path ?x ?y) (edge ?x ?y)) (<= (path ?x ?z) (path ?x ?y) (edge ?y ?z))",
+            &[],
+        );
+    }
+
+    #[test]
+    fn each_fault_is_found_where_it_stands() {
+        check("(<= (q ?x) (true p))", &[("unsafe-variable", "(q ?x)")]);
+        check(
+            "(<= q (not (r ?x)) ) (r 1)",
+            &[("unsafe-variable", "(r ?x)")],
+        );
+        check(
+            "(<= q (distinct ?x a))",
+            &[("unsafe-variable", "(distinct ?x a)")],
+        );
+        check("(q 1) (q 1 2)", &[("arity-clash", "(q 1 2)")]);
+        check("(goal a)", &[("keyword-arity", "(goal a)")]);
+        check(
+            "(<= (true q) (true p))",
+            &[("given-relation-defined", "(true q)")],
+        );
+        check("(<= q (next p))", &[("next-in-body", "(next p)")]);
+        check("(<= q (init p))", &[("init-in-body", "(init p)")]);
+        check(
+            "(<= (goal a 101) (true p))",
+            &[("goal-value", "(goal a 101)")],
+        );
+        check("(<= q (r ?x))", &[("undefined-relation", "(r ?x)")]);
+        check(
+            "(<= (init q) (true p))",
+            &[("forbidden-dependency", "(true p)")],
+        );
+        check(
+            "(<= q (does a go)) (<= (legal a ?x) q (r ?x)) (r 1)",
+            &[("forbidden-dependency", "q")],
+        );
+        check("(<= q (not q))", &[("unstratified", "q")]);
+        check(
+            "(<= (q ?x) (r ?x)) (r 1) (<= (q ?x) (q ?y) (r ?x))",
+            &[("unrestricted-recursion", "(q ?y)")],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let (_, diagnostics) = load("p");
+        let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, ["no-goal", "no-legal", "no-role", "no-terminal"]);
+    }
 }

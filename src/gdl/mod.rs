@@ -29,7 +29,7 @@ pub use term::TermTable;
 
 /// Reads and checks a whole rulesheet: the rules, and everything there is to say about them.
 ///
-/// The rules are usable when no diagnostic has [`Severity::Error`]; [`is_playable`] says so.
+/// Faulty statements are left out and reported. [`is_playable`] says whether what is left is a game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
     let (statements, mut diagnostics) = sexpr::parse(text);
     let (rules, more) = read::read_rules(&statements);
@@ -39,9 +39,10 @@ pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
     (rules, diagnostics)
 }
 
-/// Whether rules with these diagnostics can be played.
+/// Whether rules with these diagnostics can be played, however faulty: there must be somebody to play, and a move.
 pub fn is_playable(diagnostics: &[Diagnostic]) -> bool {
+    const FATAL: [&str; 4] = ["no-role", "no-legal", "nesting-too-deep", "text-too-long"];
     diagnostics
         .iter()
-        .all(|diagnostic| diagnostic.severity != Severity::Error)
+        .all(|diagnostic| !FATAL.contains(&diagnostic.code))
 }

@@ -147,17 +147,17 @@ fn with_bound_negation(source: &Rules) -> (Vec<Rule>, Vec<String>) {
     let mut rules = Vec::with_capacity(source.rules.len());
     for rule in &source.rules {
         let bound = rule.bound_variables();
-        let has_free = |visit: &dyn Fn(&mut dyn FnMut(u32))| {
-            let mut free = false;
-            visit(&mut |variable| free |= !bound[variable as usize]);
-            free
-        };
-        if has_free(&|note| rule.head.for_each_variable(&mut |variable| note(variable))) {
+        let mut head_has_free = false;
+        rule.head
+            .for_each_variable(&mut |variable| head_has_free |= !bound[variable as usize]);
+        if head_has_free {
             continue;
         }
         let mut body = Vec::with_capacity(rule.body.len());
         for literal in &rule.body {
-            if !has_free(&|note| literal.for_each_variable(&mut |variable| note(variable))) {
+            let mut has_free = false;
+            literal.for_each_variable(&mut |variable| has_free |= !bound[variable as usize]);
+            if !has_free {
                 body.push(literal.clone());
                 continue;
             }

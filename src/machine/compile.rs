@@ -1,7 +1,8 @@
 //! From network to flat arrays: the external representation that the counter engine runs on.
 //!
-//! Components are numbered bases, moves, gates, then helpers, all in one space. Each has a counter whose top bit is
-//! its value. A component's users lie in one run of the edge array, those that take it plain before those that take
+//! Components are numbered in one space: bases, moves, then all others by level, where a component's level is above
+//! those of its inputs. Each level starts at a multiple of 64, so that 64 numbers of one word never depend on each
+//! other; the gates of blocks come last. Each has a counter whose top bit is its value. A component's users lie in one run of the edge array, those that take it plain before those that take
 //! it inverted, so that a flip is an add of one number to the first run and of its negative to the second, whatever
 //! the users' kinds. (The idea of counters whose sign bit is the value is from Sancho's external representation.)
 //!
@@ -396,21 +397,65 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// The final number of each component, and how many numbers there are.
+    fn numbering(&self) -> (Vec<u32>, usize) {
+        let n = self.kinds.len();
+        let is_inside = |component: usize| self.block_of[component] != NOT_IN_BLOCK;
+        let mut users: Vec<Vec<u32>> = vec![Vec::new(); n];
+        let mut n_waiting = vec![0u32; n];
+        for &(from, to, _) in &self.edges {
+            users[from as usize].push(to);
+            n_waiting[to as usize] += 1;
+        }
+        // Mirrors have no inputs here, so they count as level 0 like bases and moves; they never wait for a turn.
+        let mut level = vec![0u32; n];
+        let mut open: Vec<u32> = (0..n as u32)
+            .filter(|&component| n_waiting[component as usize] == 0)
+            .collect();
+        while let Some(component) = open.pop() {
+            for &user in &users[component as usize] {
+                level[user as usize] = level[user as usize].max(level[component as usize] + 1);
+                n_waiting[user as usize] -= 1;
+                if n_waiting[user as usize] == 0 {
+                    open.push(user);
+                }
+            }
+        }
+        let is_input = |component: usize| component < self.first_gate;
+        let mut order: Vec<u32> = (self.first_gate as u32..n as u32).collect();
+        order.sort_by_key(|&component| (is_inside(component as usize), level[component as usize]));
+        let mut number_of: Vec<u32> = (0..n as u32).collect();
+        debug_assert!((0..n).all(|component| !is_input(component) || level[component] == 0));
+        let mut next = self.first_gate;
+        let mut current = None;
+        for &component in &order {
+            let group = (is_inside(component as usize), level[component as usize]);
+            if current != Some(group) && !group.0 {
+                next = next.next_multiple_of(64);
+            }
+            current = Some(group);
+            number_of[component as usize] = next as u32;
+            next += 1;
+        }
+        (number_of, next)
+    }
+
     fn finish(
         self,
-        ports: Vec<Port>,
-        blocks: Vec<Block>,
+        mut ports: Vec<Port>,
+        mut blocks: Vec<Block>,
         terminal: Reading,
-        goals: IdVec<RoleId, Vec<(u8, Reading)>>,
+        mut goals: IdVec<RoleId, Vec<(u8, Reading)>>,
         next_constants: &[BaseId],
         legal_constants: &[MoveId],
     ) -> Layout {
         let network = self.network;
-        let n = self.kinds.len();
+        let (number_of, n) = self.numbering();
+        let number = |component: u32| number_of[component as usize];
         // Two runs per component, filled by counting.
         let mut starts = vec![0u32; 2 * n + 1];
         for &(from, _, is_inverted) in &self.edges {
-            starts[2 * from as usize + usize::from(is_inverted) + 1] += 1;
+            starts[2 * number(from) as usize + usize::from(is_inverted) + 1] += 1;
         }
         for index in 0..2 * n {
             starts[index + 1] += starts[index];
@@ -419,19 +464,56 @@ impl<'a> Compiler<'a> {
         let mut edges = vec![0u32; self.edges.len()];
         let mut n_inputs = vec![0u32; n];
         for &(from, to, is_inverted) in &self.edges {
-            let slot = &mut fill[2 * from as usize + usize::from(is_inverted)];
-            edges[*slot as usize] = to;
+            let slot = &mut fill[2 * number(from) as usize + usize::from(is_inverted)];
+            edges[*slot as usize] = number(to);
             *slot += 1;
-            n_inputs[to as usize] += 1;
+            n_inputs[number(to) as usize] += 1;
         }
-        let components = (0..n)
+        let mut components: Vec<Component> = (0..n)
             .map(|index| Component {
                 start: starts[2 * index],
                 inverted: starts[2 * index + 1],
                 end: starts[2 * index + 2],
-                trigger: self.triggers[index],
+                trigger: 0,
             })
             .collect();
+        // Before any input has a value: every component off, and counters as if no edge had been counted. The
+        // engine brings this to rest by counting each inverted edge of a component that is off. Numbers that pad a
+        // level are never touched.
+        let mut at_rest = vec![OR_START; n];
+        for (component, &kind) in self.kinds.iter().enumerate() {
+            let number = number_of[component] as usize;
+            components[number].trigger = self.triggers[component];
+            if kind == GateKind::And {
+                at_rest[number] = AND_FULL - n_inputs[number];
+            }
+        }
+        let renumber = |reading: Reading| match reading {
+            Reading::Constant(value) => Reading::Constant(value),
+            Reading::Plain(component) => Reading::Plain(number(component)),
+            Reading::Inverted(component) => Reading::Inverted(number(component)),
+        };
+        let terminal = renumber(terminal);
+        goals
+            .iter_mut()
+            .flatten()
+            .for_each(|(_, reading)| *reading = renumber(*reading));
+        for port in &mut ports {
+            port.component = number(port.component);
+            port.targets
+                .iter_mut()
+                .for_each(|target| *target = number(*target));
+        }
+        for block in &mut blocks {
+            block
+                .gates
+                .iter_mut()
+                .for_each(|(gate, _)| *gate = number(*gate));
+            block.mirrors.iter_mut().for_each(|(gate, mirror)| {
+                *gate = number(*gate);
+                *mirror = number(*mirror);
+            });
+        }
         let mut initial = vec![0u64; network.facts.len().div_ceil(64).max(1)];
         network
             .initial
@@ -441,14 +523,6 @@ impl<'a> Compiler<'a> {
         next_constants
             .iter()
             .for_each(|base| next_at_rest[base.index() / 64] |= 1 << (base.index() % 64));
-        // Before any input has a value: every component off, and counters as if no edge had been counted. The
-        // engine brings this to rest by counting each inverted edge of a component that is off.
-        let at_rest = (0..n)
-            .map(|index| match self.kinds[index] {
-                GateKind::Or => OR_START,
-                GateKind::And => AND_FULL - n_inputs[index],
-            })
-            .collect();
         let mut role_moves: IdVec<RoleId, std::ops::Range<u32>> =
             network.roles.iter().map(|_| 0..0).collect();
         let mut first = 0;
@@ -461,6 +535,19 @@ impl<'a> Compiler<'a> {
             role_moves[of_role[0].0] = first..end;
             first = end;
         }
+        // The engine's unchecked accesses rest on these two.
+        assert!(
+            edges.iter().all(|&user| (user as usize) < n),
+            "an edge leads out of the network"
+        );
+        assert!(
+            components
+                .iter()
+                .all(|component| component.start <= component.inverted
+                    && component.inverted <= component.end
+                    && component.end as usize <= edges.len()),
+            "a component's users are out of order"
+        );
         Layout {
             roles: network.roles.clone(),
             facts: network.facts.clone(),

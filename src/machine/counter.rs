@@ -1,15 +1,16 @@
 //! The counter engine: one state at a time, by counting.
 //!
 //! Every component is one `u32` whose top bit is its value. When a component flips, one is added to (or taken from)
-//! each user's counter; a user whose top bit changed has flipped in turn and waits on the work stack. Adds commute,
-//! so the order of work does not matter to the result; whoever is told of a flip looks at the value as it is then,
-//! not at the flip. Standing on another state means flipping the bases that differ.
+//! each user's counter; a user whose top bit changed has flipped in turn. Flipped components wait as bits of a set
+//! that is scanned upwards; components are numbered inputs first, so each is settled when its turn comes and tells
+//! its users once, and one that flips twice before its turn tells nobody. Standing on another state means flipping
+//! the bases that differ.
 //!
 //! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted in as they come,
 //! but when one falls the block is taken back to nothing and derived anew, since a cycle of gates would otherwise
 //! hold itself up.
 //!
-//! Invariants between calls: the stack is empty, no block is waiting, and each counter outside blocks is its start
+//! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks is its start
 //! plus the number of its inputs that are on ([`CounterReasoner::check`] recomputes them).
 
 use std::sync::Arc;
@@ -36,6 +37,14 @@ impl CounterMachine {
         start.come_to_rest(&layout);
         start.set_state(&layout, &layout.initial);
         Self { layout, start }
+    }
+
+    /// A new thread's counters on the game.
+    pub fn counter_reasoner(self: Arc<Self>) -> CounterReasoner {
+        CounterReasoner {
+            counters: self.start.clone(),
+            machine: self,
+        }
     }
 
     /// The compiled network.
@@ -96,10 +105,7 @@ impl Machine for CounterMachine {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        Box::new(CounterReasoner {
-            counters: self.start.clone(),
-            machine: self,
-        })
+        Box::new(self.counter_reasoner())
     }
 }
 
@@ -169,8 +175,8 @@ impl Reasoner for CounterReasoner {
 #[derive(Clone, Debug)]
 struct Counters {
     counters: Vec<u32>,
-    /// Components that flipped and have not told their users: `2·component + new value`.
-    stack: Vec<u32>,
+    /// Components that flipped and have not told their users.
+    flipped: FlippedSet,
     state: Vec<u64>,
     next: Vec<u64>,
     /// Per role, its legal moves in no order.
@@ -200,7 +206,7 @@ impl Counters {
     fn new(layout: &Layout) -> Self {
         Self {
             counters: layout.at_rest.clone(),
-            stack: Vec::with_capacity(layout.components.len().min(1 << 16)),
+            flipped: FlippedSet::new(layout.components.len()),
             state: vec![0; layout.state_words()],
             next: layout.next_at_rest.clone(),
             legal: layout
@@ -238,7 +244,7 @@ impl Counters {
         // A gate of no inputs may be on from the start, and has told nobody yet.
         for component in 0..layout.components.len() as u32 {
             if self.is_on(component) {
-                self.stack.push(component << 1 | 1);
+                self.flipped.toggle(component);
             }
         }
         // Each user that takes a component inverted counts it once, as off.
@@ -271,21 +277,55 @@ impl Counters {
             .map(|&(value, _)| value)
     }
 
-    /// Gives a component without inputs its value.
+    /// Gives a component without inputs its other value.
     #[inline]
-    fn set_input(&mut self, component: u32, value: bool) {
-        self.counters[component as usize] = if value { TOP } else { OR_START };
-        self.stack.push(component << 1 | u32::from(value));
+    fn flip_input(&mut self, component: u32) {
+        self.counters[component as usize] ^= TOP ^ OR_START;
+        self.flipped.toggle(component);
     }
 
     #[inline]
     fn add(&mut self, component: u32, amount: u32) {
-        let counter = &mut self.counters[component as usize];
+        debug_assert!((component as usize) < self.counters.len());
+        // SAFETY: `component` is an entry of the layout's edge array, all of which are below the number of
+        // components (`Layout::compile` checks it), and `counters` has one entry per component for good.
+        let counter = unsafe { self.counters.get_unchecked_mut(component as usize) };
         let before = *counter;
         let after = before.wrapping_add(amount);
         *counter = after;
-        if (before ^ after) & TOP != 0 {
-            self.stack.push(component << 1 | after >> 31);
+        // SAFETY: as above; the set was made for the same number of components.
+        unsafe {
+            self.flipped
+                .toggle_unchecked(component, (before ^ after) >> 31)
+        };
+    }
+
+    /// Counts a component's new value with its users.
+    #[inline]
+    fn tell_users(&mut self, layout: &Layout, users: Component, is_on: bool) {
+        let amount = if is_on { 1 } else { u32::MAX };
+        let Component {
+            start,
+            inverted,
+            end,
+            ..
+        } = users;
+        debug_assert!(start <= inverted && inverted <= end && end as usize <= layout.edges.len());
+        // SAFETY: `users` comes from the layout's components, whose runs are in order and end within the edge array
+        // (`Layout::compile` checks it).
+        let (plain, opposite) = unsafe {
+            (
+                layout
+                    .edges
+                    .get_unchecked(start as usize..inverted as usize),
+                layout.edges.get_unchecked(inverted as usize..end as usize),
+            )
+        };
+        for &user in plain {
+            self.add(user, amount);
+        }
+        for &user in opposite {
+            self.add(user, amount.wrapping_neg());
         }
     }
 
@@ -300,7 +340,7 @@ impl Counters {
                 changed &= changed - 1;
                 let component = word as u32 * 64 + bit;
                 if (component as usize) < layout.facts.len() {
-                    self.set_input(component, wanted >> bit & 1 == 1);
+                    self.flip_input(component);
                 }
             }
         }
@@ -316,7 +356,7 @@ impl Counters {
             while changed != 0 {
                 let bit = changed.trailing_zeros();
                 changed &= changed - 1;
-                self.set_input(word as u32 * 64 + bit, wanted >> bit & 1 == 1);
+                self.flip_input(word as u32 * 64 + bit);
             }
         }
         self.propagate(layout);
@@ -333,10 +373,10 @@ impl Counters {
                 continue;
             }
             if let Some(mv) = std::mem::replace(&mut self.made[role], wanted) {
-                self.set_input(first_move + mv.0, false);
+                self.flip_input(first_move + mv.0);
             }
             if let Some(mv) = wanted {
-                self.set_input(first_move + mv.0, true);
+                self.flip_input(first_move + mv.0);
             }
         }
         self.propagate(layout);
@@ -365,22 +405,20 @@ impl Counters {
     /// Works until every flip is told and every block is settled.
     fn propagate(&mut self, layout: &Layout) {
         loop {
-            while let Some(flip) = self.stack.pop() {
-                let Component {
-                    start,
-                    inverted,
-                    end,
-                    trigger,
-                } = layout.components[(flip >> 1) as usize];
-                let amount = if flip & 1 == 1 { 1 } else { u32::MAX };
-                for &user in &layout.edges[start as usize..inverted as usize] {
-                    self.add(user, amount);
-                }
-                for &user in &layout.edges[inverted as usize..end as usize] {
-                    self.add(user, amount.wrapping_neg());
-                }
-                if trigger != 0 {
-                    self.tell(layout, flip >> 1, trigger);
+            for summary_word in 0..self.flipped.summary.len() {
+                while let Some(word) = self.flipped.next_word(summary_word) {
+                    // Numbers of one word do not depend on each other, so all of it can be taken at once.
+                    let mut waiting = std::mem::take(&mut self.flipped.words[word]);
+                    while waiting != 0 {
+                        let component = word as u32 * 64 + waiting.trailing_zeros();
+                        waiting &= waiting - 1;
+                        let users = layout.components[component as usize];
+                        let is_on = self.is_on(component);
+                        self.tell_users(layout, users, is_on);
+                        if users.trigger != 0 {
+                            self.tell(layout, is_on, users.trigger);
+                        }
+                    }
                 }
             }
             let Some(block) = self.waiting_blocks.pop() else {
@@ -390,8 +428,7 @@ impl Counters {
         }
     }
 
-    fn tell(&mut self, layout: &Layout, component: u32, trigger: u32) {
-        let is_on = self.is_on(component);
+    fn tell(&mut self, layout: &Layout, is_on: bool, trigger: u32) {
         let (kind, number) = Component::unpack_trigger(trigger);
         match kind {
             TriggerKind::None => {}
@@ -475,7 +512,13 @@ impl Counters {
         for &(gate, mirror) in &block.mirrors {
             let value = self.is_on(gate);
             if value != self.is_on(mirror) {
-                self.set_input(mirror, value);
+                // A mirror's users may have lower numbers than itself, so it does not wait for its turn.
+                self.counters[mirror as usize] ^= TOP ^ OR_START;
+                let users = layout.components[mirror as usize];
+                self.tell_users(layout, users, value);
+                if users.trigger != 0 {
+                    self.tell(layout, value, users.trigger);
+                }
             }
         }
     }
@@ -527,9 +570,66 @@ impl Counters {
                 ));
             }
         }
-        if !self.stack.is_empty() || !self.waiting_blocks.is_empty() {
+        if !self.flipped.is_empty() || !self.waiting_blocks.is_empty() {
             return Err("work was left over".into());
         }
         Ok(())
+    }
+}
+
+/// A set of component numbers that is emptied in rising order while higher ones are still added.
+#[derive(Clone, Debug)]
+struct FlippedSet {
+    words: Vec<u64>,
+    /// One bit per word: whether it may hold something.
+    summary: Vec<u64>,
+}
+
+impl FlippedSet {
+    fn new(n: usize) -> Self {
+        let n_words = n.div_ceil(64).max(1);
+        Self {
+            words: vec![0; n_words],
+            summary: vec![0; n_words.div_ceil(64)],
+        }
+    }
+
+    /// Adds the number, or takes it out if it is in.
+    #[inline]
+    fn toggle(&mut self, component: u32) {
+        let word = component as usize / 64;
+        self.words[word] ^= 1 << (component % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch: whether a user flips
+    /// is the one thing that cannot be predicted here.
+    ///
+    /// # Safety
+    /// The number must be below the count that the set was made for.
+    #[inline]
+    unsafe fn toggle_unchecked(&mut self, component: u32, condition: u32) {
+        let word = component as usize / 64;
+        debug_assert!(word < self.words.len());
+        // SAFETY: the caller's promise puts `word` below the number of words, and each 64 words have a summary word.
+        unsafe {
+            *self.words.get_unchecked_mut(word) ^= u64::from(condition) << (component % 64);
+            *self.summary.get_unchecked_mut(word / 64) |= u64::from(condition) << (word % 64);
+        }
+    }
+
+    /// The lowest word that may hold something, of the 64 words of one summary word; it is taken for looked at.
+    #[inline]
+    fn next_word(&mut self, summary_word: usize) -> Option<usize> {
+        let summary = self.summary[summary_word];
+        if summary == 0 {
+            return None;
+        }
+        self.summary[summary_word] = summary & (summary - 1);
+        Some(summary_word * 64 + summary.trailing_zeros() as usize)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
     }
 }

@@ -41,7 +41,7 @@ impl Signal {
     }
 
     /// The signal of a node, plain.
-    pub(super) fn of_node(node: usize) -> Signal {
+    pub(crate) fn of_node(node: usize) -> Signal {
         Signal((node as u32) << 1)
     }
 }

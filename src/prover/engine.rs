@@ -1,24 +1,28 @@
 //! Answers questions about a state by evaluating just the components that they need.
 //!
-//! A component is planned when it is first needed and evaluated when its last contents belong to another state or
-//! joint move. Positive recursion is semi-naive: each rule is run once for each new fact that one of its recursive
-//! literals matches. Negation within a component is answered by the alternating fixpoint, which gives the
-//! well-founded model: exact for locally stratified rules, and what it leaves undefined does not hold.
+//! A component is evaluated when its last contents belong to another state or joint move. An evaluation that grows
+//! beyond the soft limits makes its relations goal-directed ([`super::demand`]) and starts again; only when there is
+//! nothing left to make goal-directed do the hard limits count.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::demand::on_demand;
 use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE};
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
-use super::join::Outcome;
-use super::plan::{Op, Plan, Planner, Scan};
-use super::prepare::prepare;
+use super::evaluate::{Compiled, Evaluation};
+use super::names::Names;
+use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
 use super::store::{Fault, Store};
-use crate::gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
-use crate::ids::{IdVec, TermId};
+use crate::gdl::{Rule, Rules, TermTable, keyword};
+use crate::ids::{IdVec, Symbol, TermId};
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
+    /// The facts of the initial state.
+    Init,
     /// Whether the game is over.
     Terminal,
     /// The legal moves of all roles.
@@ -27,8 +31,6 @@ pub enum Question {
     Goal,
     /// The facts of the next state.
     Next,
-    /// The facts of the initial state.
-    Init,
 }
 
 impl Question {
@@ -40,13 +42,13 @@ impl Question {
         Question::Next,
     ];
 
-    fn signature(self) -> (crate::ids::Symbol, usize) {
+    fn signature(self) -> (Symbol, usize) {
         match self {
+            Question::Init => (keyword::INIT, 1),
             Question::Terminal => (keyword::TERMINAL, 0),
             Question::Legal => (keyword::LEGAL, 2),
             Question::Goal => (keyword::GOAL, 2),
             Question::Next => (keyword::NEXT, 1),
-            Question::Init => (keyword::INIT, 1),
         }
     }
 }
@@ -58,29 +60,30 @@ struct Needed {
     components: Vec<ComponentId>,
 }
 
-/// The plans of one component.
-#[derive(Default)]
-struct Compiled {
-    /// The rules without recursive literals.
-    start: Vec<Plan>,
-    /// For each recursive literal of each other rule, the plan that begins with it.
-    deltas: Vec<Delta>,
-}
-
-/// A plan that is run once for each new match of its first literal.
-struct Delta {
-    scan: Scan,
-    rest: Vec<Op>,
+/// An evaluation that was stopped.
+#[derive(Clone, Copy, Debug)]
+struct Stopped {
+    fault: Fault,
+    component: ComponentId,
 }
 
 /// Rules at work.
 pub struct Engine {
-    pub symbols: Symbols,
+    pub names: Names,
     pub store: Store,
+    pub estimates: Estimates,
+    /// The rules of the rulesheet.
+    source: Vec<Rule>,
+    /// How long the facts of its relations live.
+    stages: HashMap<(Symbol, usize), Stage>,
+    on_demand: BTreeSet<(Symbol, usize)>,
+    /// The rules that are evaluated.
     rules: Vec<Rule>,
-    dependencies: Dependencies,
+    /// Which relation of the rulesheet a relation stands for, where it is another.
+    origins: HashMap<(Symbol, usize), (Symbol, usize)>,
+    pub dependencies: Dependencies,
     limits: Limits,
-    estimates: Estimates,
+    is_at_hard_limits: bool,
     compiled: IdVec<ComponentId, Option<Compiled>>,
     /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
@@ -91,24 +94,58 @@ pub struct Engine {
     moves: Vec<(TermId, TermId)>,
     moves_serial: u64,
     registers: Vec<TermId>,
+    /// Relations of the rulesheet with negation within their component.
+    with_inner_negation: HashSet<(Symbol, usize)>,
+    /// Work done, by component.
+    work_of: IdVec<ComponentId, u64>,
+    /// When to look at how much is remembered, and how much is too much.
+    next_inspection: u64,
+    most_remembered: usize,
 }
 
 /// The serial number under which what is static is evaluated.
 const FOR_EVER: u64 = u64::MAX;
+/// Beyond this, goal-directed evaluation is tried.
+const SOFT_FACTS: usize = 300_000;
+/// See [`SOFT_FACTS`].
+const SOFT_WORK: u64 = 50_000_000;
+/// Facts and index places beyond this are forgotten, about 20 bytes each.
+const MOST_REMEMBERED: usize = 20_000_000;
+/// States between two looks at what is remembered.
+const INSPECTION: u64 = 4096;
 
 impl Engine {
     /// Plans the rules and evaluates what is static.
     pub fn new(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
-        let mut symbols = rules.symbols.clone();
-        let prepared = prepare(&rules.rules, &mut symbols);
-        let dependencies = Dependencies::of(&prepared);
+        let source = guard(&rules.rules);
+        let dependencies = Dependencies::of(&source);
+        let stages = dependencies
+            .components
+            .iter()
+            .flat_map(|component| {
+                let relations = component.relations.iter();
+                relations.map(|&relation| (dependencies.relations[relation], component.stage))
+            })
+            .collect();
+        let with_inner_negation = dependencies
+            .components
+            .iter()
+            .filter(|component| component.has_inner_negation)
+            .flat_map(|component| &component.relations)
+            .map(|&relation| dependencies.relations[relation])
+            .collect();
         let mut engine = Self {
-            symbols,
+            names: Names::new(rules.symbols.clone()),
             store: Store::new(TermTable::new(), std::iter::empty(), limits.clone()),
-            rules: prepared,
+            estimates: Estimates::default(),
+            on_demand: BTreeSet::new(),
+            stages,
+            source,
+            rules: Vec::new(),
+            origins: HashMap::new(),
             dependencies,
             limits,
-            estimates: Estimates::default(),
+            is_at_hard_limits: false,
             compiled: IdVec::new(),
             evaluated_for: IdVec::new(),
             needed: Default::default(),
@@ -118,19 +155,47 @@ impl Engine {
             moves: Vec::new(),
             moves_serial: 0,
             registers: Vec::new(),
+            with_inner_negation,
+            work_of: IdVec::new(),
+            next_inspection: INSPECTION,
+            most_remembered: MOST_REMEMBERED,
         };
+        // A head variable that the body leaves open can only be bound by a call.
+        engine.on_demand = engine
+            .source
+            .iter()
+            .filter(|rule| has_unsafe_head(rule))
+            .map(|rule| rule.head.signature())
+            .filter(|signature| !is_asked_for(*signature))
+            .collect();
         engine.rebuild()?;
         Ok(engine)
     }
 
-    /// Forgets all but the terms and plans anew.
-    fn rebuild(&mut self) -> Result<(), ProverError> {
+    /// Forgets all but terms and samples, and plans anew.
+    pub fn rebuild(&mut self) -> Result<(), ProverError> {
+        loop {
+            match self.try_rebuild() {
+                Ok(()) => return Ok(()),
+                Err(stopped) => self.relent(stopped)?,
+            }
+        }
+    }
+
+    fn try_rebuild(&mut self) -> Result<(), Stopped> {
+        let stages = &self.stages;
+        let stage_of = |signature| stages.get(&signature).copied().unwrap_or(Stage::Static);
+        let rewritten = on_demand(&self.source, &self.on_demand, stage_of, &mut self.names);
+        self.origins = rewritten.origins;
+        self.rules = prepare(&rewritten.rules, &mut self.names);
+        self.dependencies = Dependencies::of(&self.rules);
         let terms = std::mem::take(&mut self.store.terms);
         let arities = self.dependencies.relations.iter().map(|(_, arity)| *arity);
-        self.store = Store::new(terms, arities, self.limits.clone());
+        self.store = Store::new(terms, arities, self.current_limits());
         let n_components = self.dependencies.components.len();
         self.compiled = (0..n_components).map(|_| None).collect();
         self.evaluated_for = IdVec::from_vec(vec![0; n_components]);
+        self.clear_work();
         self.state = None;
         self.moves.clear();
         self.estimates.restart();
@@ -152,39 +217,152 @@ impl Engine {
         Ok(())
     }
 
+    fn current_limits(&self) -> Limits {
+        if self.is_at_hard_limits {
+            return self.limits.clone();
+        }
+        Limits {
+            facts: self.limits.facts.min(SOFT_FACTS),
+            work: self.limits.work.min(SOFT_WORK),
+            ..self.limits.clone()
+        }
+    }
+
+    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt engine gets
+    /// further. The error when neither is possible any more.
+    fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
+        if self.is_at_hard_limits || stopped.fault == Fault::TooManyTerms {
+            return Err(self.error(stopped));
+        }
+        if !self.put_on_demand(stopped.component) {
+            self.is_at_hard_limits = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the largest relations of a component goal-directed, or, where they are already, those whose rules call
+    /// them. False when there are none.
+    fn put_on_demand(&mut self, id: ComponentId) -> bool {
+        let component = &self.dependencies.components[id];
+        let sizes = component.relations.iter().map(|&relation| {
+            let signature = self.dependencies.relations[relation];
+            let size = self.store.relations[relation].holding().len();
+            (
+                self.origins.get(&signature).copied().unwrap_or(signature),
+                size,
+            )
+        });
+        let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
+        let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
+        let mut chosen: Vec<(Symbol, usize)> = sizes
+            .iter()
+            .filter(|(signature, size)| *size >= largest / 2 && self.may_be_on_demand(*signature))
+            .map(|(signature, _)| *signature)
+            .collect();
+        if chosen.is_empty() {
+            for rule in &self.source {
+                let calls = rule.body.iter().filter_map(|literal| literal.atom());
+                let is_caller = calls
+                    .map(|atom| atom.signature())
+                    .any(|called| sizes.iter().any(|(signature, _)| *signature == called));
+                if is_caller && self.may_be_on_demand(rule.head.signature()) {
+                    chosen.push(rule.head.signature());
+                }
+            }
+        }
+        let n_before = self.on_demand.len();
+        self.on_demand.extend(chosen);
+        self.on_demand.len() > n_before
+    }
+
+    /// Whether a relation can be made goal-directed and is not yet.
+    pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
+        !is_asked_for(signature)
+            && !self.on_demand.contains(&signature)
+            && self
+                .source
+                .iter()
+                .any(|rule| rule.head.signature() == signature)
+    }
+
+    /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
+    pub fn set_on_demand(&mut self, signature: (Symbol, usize), is_on_demand: bool) {
+        if is_on_demand {
+            self.on_demand.insert(signature);
+        } else {
+            self.on_demand.remove(&signature);
+        }
+    }
+
+    /// Whether goal-directed evaluation has brought negation into a recursion that had none.
+    pub fn gained_inner_negation(&self) -> bool {
+        let components = self.dependencies.components.iter();
+        let relations = components
+            .filter(|component| component.has_inner_negation)
+            .flat_map(|component| &component.relations);
+        relations
+            .map(|&relation| self.dependencies.relations[relation])
+            .any(|signature| {
+                let signature = self.origins.get(&signature).unwrap_or(&signature);
+                !self.with_inner_negation.contains(signature)
+            })
+    }
+
+    /// Whether the relation's facts are those of the current state or joint move.
+    pub fn is_evaluated(&self, relation: RelationId) -> bool {
+        let component = self.dependencies.component_of[relation];
+        self.evaluated_for[component] == self.serial_of(component)
+            || self.dependencies.components[component].rules.is_empty()
+    }
+
+    /// Starts counting work anew.
+    pub fn clear_work(&mut self) {
+        self.work_of = IdVec::from_vec(vec![0; self.dependencies.components.len()]);
+    }
+
+    /// The work done since, by relation of the rulesheet; that of a component counts for its first relation.
+    pub fn work_by_relation(&self) -> Vec<((Symbol, usize), u64)> {
+        let mut by_relation: BTreeMap<(Symbol, usize), u64> = BTreeMap::new();
+        for (id, work) in self.work_of.enumerate() {
+            let relations = self.dependencies.components[id].relations.iter();
+            let signatures = relations.map(|&relation| {
+                let signature = self.dependencies.relations[relation];
+                self.origins.get(&signature).copied().unwrap_or(signature)
+            });
+            if let Some(signature) = signatures.min() {
+                *by_relation.entry(signature).or_default() += work;
+            }
+        }
+        by_relation.into_iter().collect()
+    }
+
+    /// A term as canonical text.
+    pub fn show(&self, term: TermId) -> String {
+        self.store.terms.show(&self.names.symbols, term).to_string()
+    }
+
     /// The facts of the initial state.
     pub fn initial_facts(&mut self) -> Result<Vec<TermId>, ProverError> {
-        self.set_state(&State::of(&mut Vec::new()));
-        self.ask(Question::Init)?;
+        self.answer(Question::Init, &State::of(&mut Vec::new()), None)?;
         Ok(self.column(Question::Init))
     }
 
     /// Whether the game is over.
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
-        self.stand_on(state, None);
-        let relation = self.ask(Question::Terminal)?;
+        self.answer(Question::Terminal, state, None)?;
+        let relation = self.needed[Question::Terminal as usize].relation;
         Ok(relation.is_some_and(|relation| !self.store.relations[relation].holding().is_empty()))
     }
 
     /// The role's legal moves.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
-        self.stand_on(state, None);
-        self.ask(Question::Legal)?;
+    pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
+        self.answer(Question::Legal, state, None)?;
         Ok(self.of_role(Question::Legal, role))
     }
 
     /// The role's goal values.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
-        self.stand_on(state, None);
-        self.ask(Question::Goal)?;
+    pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
+        self.answer(Question::Goal, state, None)?;
         Ok(self.of_role(Question::Goal, role))
     }
 
@@ -194,8 +372,7 @@ impl Engine {
         state: &State,
         moves: &[(TermId, TermId)],
     ) -> Result<Vec<TermId>, ProverError> {
-        self.stand_on(state, Some(moves));
-        self.ask(Question::Next)?;
+        self.answer(Question::Next, state, Some(moves))?;
         Ok(self.column(Question::Next))
     }
 
@@ -205,25 +382,37 @@ impl Engine {
         relation: &str,
         arity: usize,
     ) -> Result<Vec<Box<[TermId]>>, ProverError> {
-        let Some(relation) = self
-            .symbols
-            .find(relation)
-            .and_then(|name| self.dependencies.find((name, arity)))
-        else {
+        let Some(name) = self.names.symbols.find(relation) else {
+            return Ok(Vec::new());
+        };
+        // On demand there are only the instances that were called for.
+        if self.on_demand.contains(&(name, arity)) {
+            let chosen = std::mem::take(&mut self.on_demand);
+            let was_at_hard_limits = std::mem::replace(&mut self.is_at_hard_limits, true);
+            let found = self.rebuild().and_then(|()| self.instances(name, arity));
+            self.on_demand = chosen;
+            self.is_at_hard_limits = was_at_hard_limits;
+            self.rebuild()?;
+            return found;
+        }
+        self.instances(name, arity)
+    }
+
+    fn instances(&mut self, name: Symbol, arity: usize) -> Result<Vec<Box<[TermId]>>, ProverError> {
+        let Some(relation) = self.dependencies.find((name, arity)) else {
             return Ok(Vec::new());
         };
         self.stand_on(&State::of(&mut Vec::new()), None);
-        self.store.refill();
         for component in self.dependencies.needed_for(relation) {
-            self.compile(component)?;
-            self.evaluate(component)?;
+            self.store.set_limits(self.limits.clone());
+            self.compile(component)
+                .and_then(|()| self.evaluate(component))
+                .map_err(|stopped| self.error(stopped))?;
         }
+        self.store.set_limits(self.current_limits());
         let relation = &self.store.relations[relation];
-        Ok(relation
-            .holding()
-            .iter()
-            .map(|&fact| relation.arguments(fact).into())
-            .collect())
+        let facts = relation.holding().iter();
+        Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
     }
 
     /// The first arguments of all facts of the question's relation.
@@ -242,15 +431,48 @@ impl Engine {
             return Vec::new();
         };
         let relation = &self.store.relations[relation];
-        let facts = relation.holding().iter().map(|&fact| relation.arguments(fact));
+        let facts = relation.holding().iter();
         facts
+            .map(|&fact| relation.arguments(fact))
             .filter(|arguments| arguments[0] == role)
             .map(|arguments| arguments[1])
             .collect()
     }
 
-    /// Makes `state` the one that questions are about, and `moves` what the roles do. Without moves, those made
-    /// last stay where they do not matter: a question that depends on none.
+    /// Evaluates what a question needs, for a state and what the roles do there.
+    pub fn answer(
+        &mut self,
+        question: Question,
+        state: &State,
+        moves: Option<&[(TermId, TermId)]>,
+    ) -> Result<(), ProverError> {
+        if self.serial >= self.next_inspection {
+            self.inspect()?;
+        }
+        loop {
+            self.stand_on(state, moves);
+            match self.ask(question) {
+                Ok(()) => return Ok(()),
+                Err(stopped) => {
+                    self.relent(stopped)?;
+                    self.rebuild()?;
+                }
+            }
+        }
+    }
+
+    /// Gives memory back when too much is remembered of states gone by.
+    fn inspect(&mut self) -> Result<(), ProverError> {
+        self.next_inspection = self.serial + INSPECTION;
+        if self.store.n_remembered() > self.most_remembered {
+            self.rebuild()?;
+            // What is static comes back at once, and must not be taken for old.
+            self.most_remembered = MOST_REMEMBERED + self.store.n_remembered();
+        }
+        Ok(())
+    }
+
+    /// Makes `state` the one that questions are about, and `moves` what the roles do, if given.
     fn stand_on(&mut self, state: &State, moves: Option<&[(TermId, TermId)]>) {
         self.store.refill();
         if self.state.as_ref() != Some(state) {
@@ -294,8 +516,7 @@ impl Engine {
         }
     }
 
-    /// Evaluates what a question needs; gives its relation.
-    fn ask(&mut self, question: Question) -> Result<Option<RelationId>, ProverError> {
+    fn ask(&mut self, question: Question) -> Result<(), Stopped> {
         for position in 0..self.needed[question as usize].components.len() {
             let component = self.needed[question as usize].components[position];
             let stage = self.dependencies.components[component].stage;
@@ -306,119 +527,90 @@ impl Engine {
             }
             self.evaluate(component)?;
         }
-        Ok(self.needed[question as usize].relation)
+        Ok(())
     }
 
     /// Plans a component, once. What it needs must have been planned.
-    fn compile(&mut self, id: ComponentId) -> Result<(), ProverError> {
+    fn compile(&mut self, id: ComponentId) -> Result<(), Stopped> {
         if self.compiled[id].is_some() {
             return Ok(());
         }
-        let component = &self.dependencies.components[id];
-        let mut planner = Planner {
-            store: &mut self.store,
-            dependencies: &self.dependencies,
-            estimates: &mut self.estimates,
-            component: id,
-        };
-        let mut compiled = Compiled::default();
-        let mut n_registers = 0;
-        for &rule in &component.rules {
-            let rule = &self.rules[rule];
-            let recursive: Vec<usize> = rule
-                .body
-                .iter()
-                .enumerate()
-                .filter_map(|(position, literal)| match literal {
-                    Literal::Positive(atom) => {
-                        let relation = self.dependencies.find(atom.signature())?;
-                        (self.dependencies.component_of[relation] == id).then_some(position)
-                    }
-                    _ => None,
-                })
-                .collect();
-            if recursive.is_empty() {
-                if let Some(plan) = planner.plan(rule, None) {
-                    n_registers = n_registers.max(plan.n_registers);
-                    compiled.start.push(plan);
-                }
-                continue;
-            }
-            for position in recursive {
-                if let Some(plan) = planner.plan(rule, Some(position)) {
-                    n_registers = n_registers.max(plan.n_registers);
-                    let mut ops = plan.ops.into_iter();
-                    if let Some(Op::Scan(scan)) = ops.next() {
-                        compiled.deltas.push(Delta {
-                            scan,
-                            rest: ops.collect(),
-                        });
-                    }
-                }
-            }
-        }
-        if self.registers.len() < n_registers {
-            self.registers.resize(n_registers, TermId(0));
+        let compiled = Compiled::new(
+            id,
+            &self.rules,
+            &self.dependencies,
+            &mut self.store,
+            &mut self.estimates,
+        );
+        if self.registers.len() < compiled.n_registers {
+            self.registers.resize(compiled.n_registers, TermId(0));
         }
         self.compiled[id] = Some(compiled);
-        if component.stage == Stage::Static {
+        if self.dependencies.components[id].stage == Stage::Static {
             self.store.refill();
             self.evaluate(id)?;
         }
         Ok(())
     }
 
-    /// Evaluates a component if its contents belong to another state or joint move.
-    fn evaluate(&mut self, id: ComponentId) -> Result<(), ProverError> {
-        let component = &self.dependencies.components[id];
-        let serial = match component.stage {
+    /// The serial number that the component's contents should have.
+    fn serial_of(&self, id: ComponentId) -> u64 {
+        match self.dependencies.components[id].stage {
             Stage::Static => FOR_EVER,
             Stage::State => self.state_serial,
             Stage::Moves => self.moves_serial,
-        };
-        if self.evaluated_for[id] == serial {
-            return Ok(());
-        }
-        let Some(compiled) = &self.compiled[id] else {
-            return Ok(());
-        };
-        if component.rules.is_empty() {
-            self.evaluated_for[id] = serial;
-            return Ok(());
-        }
-        let mut evaluation = Evaluation {
-            relations: &component.relations,
-            compiled,
-            store: &mut self.store,
-            registers: &mut self.registers,
-        };
-        let outcome = if component.has_inner_negation {
-            evaluation.alternating_fixpoint()
-        } else {
-            evaluation.least_fixpoint()
-        };
-        match outcome {
-            Ok(()) => {
-                self.evaluated_for[id] = serial;
-                Ok(())
-            }
-            Err(fault) => {
-                self.evaluated_for[id] = 0;
-                let relation = component
-                    .relations
-                    .first()
-                    .map(|&relation| self.dependencies.relations[relation]);
-                Err(self.error(fault, relation))
-            }
         }
     }
 
-    fn error(&self, fault: Fault, relation: Option<(crate::ids::Symbol, usize)>) -> ProverError {
-        let relation = match relation {
-            Some((name, arity)) => format!("{}/{arity}", self.symbols.name(name)),
+    /// Evaluates a component if its contents belong to another state or joint move.
+    fn evaluate(&mut self, id: ComponentId) -> Result<(), Stopped> {
+        let component = &self.dependencies.components[id];
+        let serial = self.serial_of(id);
+        if self.evaluated_for[id] == serial {
+            return Ok(());
+        }
+        // What a state or a joint move gives has no rules, and is there already.
+        if let Some(compiled) = &self.compiled[id]
+            && !component.rules.is_empty()
+        {
+            let mut evaluation = Evaluation {
+                relations: &component.relations,
+                compiled,
+                store: &mut self.store,
+                registers: &mut self.registers,
+            };
+            let work_before = evaluation.store.work_done();
+            let outcome = if component.has_inner_negation {
+                evaluation.alternating_fixpoint()
+            } else {
+                evaluation.least_fixpoint()
+            };
+            self.work_of[id] += self.store.work_done() - work_before;
+            if let Err(fault) = outcome {
+                self.evaluated_for[id] = 0;
+                return Err(Stopped {
+                    fault,
+                    component: id,
+                });
+            }
+        }
+        self.evaluated_for[id] = serial;
+        Ok(())
+    }
+
+    fn error(&self, stopped: Stopped) -> ProverError {
+        let relations = &self.dependencies.components[stopped.component].relations;
+        let largest = relations
+            .iter()
+            .max_by_key(|relation| self.store.relations[**relation].holding().len());
+        let relation = match largest.map(|&relation| self.dependencies.relations[relation]) {
+            Some(signature) => {
+                let (name, arity) = self.origins.get(&signature).copied().unwrap_or(signature);
+                format!("{}/{arity}", self.names.symbols.name(name))
+            }
             None => String::new(),
         };
-        match fault {
+        match stopped.fault {
             Fault::TooManyFacts => ProverError::TooManyFacts {
                 limit: self.limits.facts,
                 relation,
@@ -438,84 +630,10 @@ impl Engine {
     }
 }
 
-/// One component being evaluated.
-struct Evaluation<'a> {
-    relations: &'a [RelationId],
-    compiled: &'a Compiled,
-    store: &'a mut Store,
-    registers: &'a mut [TermId],
-}
-
-impl Evaluation<'_> {
-    fn fault(&self) -> Fault {
-        self.store.fault.unwrap_or(Fault::TooMuchWork)
-    }
-
-    fn n_holding(&self) -> usize {
-        let relations = self.relations.iter();
-        relations
-            .map(|&relation| self.store.relations[relation].holding().len())
-            .sum()
-    }
-
-    /// Everything that the rules derive, with negation within the component held against the reference.
-    fn least_fixpoint(&mut self) -> Result<(), Fault> {
-        for &relation in self.relations {
-            self.store.clear(relation);
-        }
-        for plan in &self.compiled.start {
-            if self.store.run(&plan.ops, self.registers) == Outcome::Stopped {
-                return Err(self.fault());
-            }
-        }
-        if self.compiled.deltas.is_empty() {
-            return Ok(());
-        }
-        let mut n_done = vec![0; self.compiled.deltas.len()];
-        loop {
-            let mut is_done = true;
-            for (delta, n_done) in self.compiled.deltas.iter().zip(&mut n_done) {
-                let (position, outcome) =
-                    self.store
-                        .run_from(&delta.scan, &delta.rest, *n_done, self.registers);
-                if outcome == Outcome::Stopped {
-                    return Err(self.fault());
-                }
-                is_done &= position == *n_done;
-                *n_done = position;
-            }
-            if is_done {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that possibly hold.
-    fn alternating_fixpoint(&mut self) -> Result<(), Fault> {
-        for &relation in self.relations {
-            self.store.relations[relation].clear_reference();
-        }
-        let facts_left = self.store.facts_left;
-        let mut n_surely = 0;
-        loop {
-            self.least_fixpoint()?;
-            let n_possibly = self.n_holding();
-            self.keep_as_reference();
-            self.store.facts_left = facts_left;
-            self.least_fixpoint()?;
-            let n_now = self.n_holding();
-            if n_now == n_possibly || n_now == n_surely {
-                return Ok(());
-            }
-            n_surely = n_now;
-            self.keep_as_reference();
-            self.store.facts_left = facts_left;
-        }
-    }
-
-    fn keep_as_reference(&mut self) {
-        for &relation in self.relations {
-            self.store.relations[relation].keep_as_reference();
-        }
-    }
+/// Whether questions are about this relation, or a state or joint move gives it.
+fn is_asked_for(signature: (Symbol, usize)) -> bool {
+    [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
+        || Question::ALL
+            .iter()
+            .any(|question| question.signature() == signature)
 }

@@ -32,6 +32,11 @@ impl Estimates {
         self.samples.entry(signature).or_default().push(arguments);
     }
 
+    /// Whether there are samples of a relation.
+    pub fn is_known(&self, signature: (Symbol, usize)) -> bool {
+        self.samples.contains_key(&signature)
+    }
+
     /// Forgets the answers, not the samples.
     pub fn restart(&mut self) {
         self.answers.clear();
@@ -94,11 +99,16 @@ impl Count<'_> {
         for arguments in facts {
             keys.clear();
             outputs.clear();
-            let is_match = matches(self.patterns, arguments, self.terms, &mut keys, &mut outputs)
-                && keys
-                    .iter()
-                    .zip(self.known)
-                    .all(|(key, known)| known.is_none_or(|known| known == *key));
+            let is_match = matches(
+                self.patterns,
+                arguments,
+                self.terms,
+                &mut keys,
+                &mut outputs,
+            ) && keys
+                .iter()
+                .zip(self.known)
+                .all(|(key, known)| known.is_none_or(|known| known == *key));
             if is_match {
                 self.n_matches += 1;
                 if !seen.contains(&keys) {

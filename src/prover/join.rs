@@ -72,9 +72,9 @@ impl Store {
         self.catch_up(scan.index, scan.relation);
         let bucket = match &scan.place {
             Place::Bucket(bucket) => Some(*bucket),
-            Place::Keys(keys) => self.find_all(keys, registers, |keys| {
-                self.indexes[scan.index].find(keys)
-            }),
+            Place::Keys(keys) => {
+                self.find_all(keys, registers, |keys| self.indexes[scan.index].find(keys))
+            }
         };
         let Some(bucket) = bucket else {
             return Outcome::Failed;
@@ -86,11 +86,11 @@ impl Store {
         if scan.outputs.is_empty() {
             return self.run(rest, registers);
         }
-        if self.work_left < n_items as u64 {
+        if self.work_left <= n_items as u64 {
             self.fault = Some(Fault::TooMuchWork);
             return Outcome::Stopped;
         }
-        self.work_left -= n_items as u64;
+        self.work_left -= n_items as u64 + 1;
         let mut found = Outcome::Failed;
         // The bucket may grow meanwhile, in a recursive component; what is new then gets its own turn.
         for position in 0..n_items {
@@ -135,6 +135,12 @@ impl Store {
         };
         self.catch_up(scan.index, scan.relation);
         let n_items = self.indexes[scan.index].items(bucket).len();
+        let n_new = n_items.saturating_sub(from) as u64;
+        if self.work_left < n_new {
+            self.fault = Some(Fault::TooMuchWork);
+            return (from, Outcome::Stopped);
+        }
+        self.work_left -= n_new;
         let mut found = Outcome::Failed;
         for position in from..n_items {
             let item = self.indexes[scan.index].items(bucket)[position];

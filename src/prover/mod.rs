@@ -9,17 +9,22 @@
 //!
 //! Never knows: ground programs, networks, machines, time.
 
+mod demand;
 mod dependency;
 mod engine;
 mod error;
 mod estimate;
+mod evaluate;
 mod index;
 mod join;
+mod names;
+mod order;
 mod plan;
 mod prepare;
 mod relation;
 mod state;
 mod store;
+mod tune;
 
 pub use error::{Limits, ProverError};
 pub use state::State;
@@ -27,12 +32,14 @@ pub use state::State;
 use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, RoleId, TermId};
 use engine::Engine;
+use order::TextOrder;
 
 /// A game's rules, ready to answer questions about any state.
 pub struct Prover {
     engine: Engine,
     roles: Vec<TermId>,
     initial: State,
+    order: TextOrder,
 }
 
 impl Prover {
@@ -59,10 +66,13 @@ impl Prover {
             return Err(ProverError::NoRoles);
         }
         let initial = State::of(&mut engine.initial_facts()?);
+        // Plans that do not fit are slow, not wrong: a sample that fails leaves the game as it was.
+        let _ = tune::tune(&mut engine, &roles, &initial);
         Ok(Self {
             engine,
             roles,
             initial,
+            order: TextOrder::default(),
         })
     }
 
@@ -98,14 +108,10 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
-        moves.sort_by_cached_key(|&mv| self.show(mv));
+        self.order.sort(&mut moves, |mv| self.engine.show(mv));
         Ok(moves)
     }
 
@@ -138,14 +144,11 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
-        values.sort_by_cached_key(|&value| self.show(value));
+        self.order
+            .sort(&mut values, |value| self.engine.show(value));
         Ok(values)
     }
 
@@ -166,11 +169,7 @@ impl Prover {
 
     /// A term as canonical text: one space between elements, none inside the parentheses.
     pub fn show(&self, term: TermId) -> String {
-        self.engine
-            .store
-            .terms
-            .show(&self.engine.symbols, term)
-            .to_string()
+        self.engine.show(term)
     }
 
     /// The ground term that a text writes. Nothing for any other text.
@@ -187,7 +186,7 @@ impl Prover {
         self.engine
             .store
             .terms
-            .intern_sexpr(&mut self.engine.symbols, expression)
+            .intern_sexpr(&mut self.engine.names.symbols, expression)
     }
 
     /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of arguments.

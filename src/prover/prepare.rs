@@ -9,19 +9,29 @@
 //! - `not` with a variable that nothing binds holds when no instance of its atom holds;
 //! - any other head variable that nothing binds: the rule derives nothing.
 
-use crate::gdl::{Atom, Literal, Rule, Symbols, Term, keyword};
-
 use super::dependency::{DOES, TRUE};
+use super::names::Names;
+use crate::gdl::{Atom, Literal, Rule, Term, keyword};
 
-/// The rules with everything unsafe settled. Names of helper relations are added to `symbols`.
-pub fn prepare(rules: &[Rule], symbols: &mut Symbols) -> Vec<Rule> {
+/// The rules that derive anything, with the role's place of their heads bound.
+pub fn guard(rules: &[Rule]) -> Vec<Rule> {
+    let derived = rules
+        .iter()
+        .filter(|rule| ![TRUE, DOES].contains(&rule.head.signature()));
+    derived.cloned().map(guard_role).collect()
+}
+
+/// Whether a variable of the head is bound by no positive literal of the body.
+pub fn has_unsafe_head(rule: &Rule) -> bool {
+    has_unbound(&rule.head, &rule.bound_variables())
+}
+
+/// Guarded rules with everything unsafe settled.
+pub fn prepare(rules: &[Rule], names: &mut Names) -> Vec<Rule> {
     let mut prepared = Vec::with_capacity(rules.len());
     let mut helpers = Vec::new();
     for rule in rules {
-        if [TRUE, DOES].contains(&rule.head.signature()) {
-            continue;
-        }
-        let mut rule = guard_role(rule.clone());
+        let mut rule = rule.clone();
         let is_bound = rule.bound_variables();
         if !settle_distinct(&mut rule, &is_bound) || has_unbound(&rule.head, &is_bound) {
             continue;
@@ -30,8 +40,7 @@ pub fn prepare(rules: &[Rule], symbols: &mut Symbols) -> Vec<Rule> {
             if let Literal::Negative(atom) = literal
                 && has_unbound(atom, &is_bound)
             {
-                let name = format!("not${}", helpers.len());
-                let relation = symbols.intern(&name);
+                let relation = names.helper(&format!("not${}", helpers.len()));
                 let helper = projection(atom, &is_bound, relation, &rule.variables);
                 *atom = helper.head.clone();
                 helpers.push(helper);
@@ -52,13 +61,9 @@ pub fn prepare(rules: &[Rule], symbols: &mut Symbols) -> Vec<Rule> {
 }
 
 /// Adds `(role ?p)` where `legal`, `goal` and `input` leave the role open.
-pub fn guard_role(mut rule: Rule) -> Rule {
-    let is_for_role = [
-        (keyword::LEGAL, 2),
-        (keyword::GOAL, 2),
-        (keyword::INPUT, 2),
-    ]
-    .contains(&rule.head.signature());
+fn guard_role(mut rule: Rule) -> Rule {
+    let is_for_role = [(keyword::LEGAL, 2), (keyword::GOAL, 2), (keyword::INPUT, 2)]
+        .contains(&rule.head.signature());
     if is_for_role
         && let Some(Term::Variable(role)) = rule.head.arguments.first()
         && !rule.bound_variables()[*role as usize]
@@ -73,7 +78,7 @@ pub fn guard_role(mut rule: Rule) -> Rule {
 }
 
 /// Whether a variable of the atom is not bound.
-pub fn has_unbound(atom: &Atom, is_bound: &[bool]) -> bool {
+fn has_unbound(atom: &Atom, is_bound: &[bool]) -> bool {
     let mut found = false;
     atom.for_each_variable(&mut |variable| found |= !is_bound[variable as usize]);
     found
@@ -161,11 +166,16 @@ mod tests {
     use crate::gdl::{read, sexpr};
 
     fn prepared(text: &str) -> Vec<String> {
-        let (mut rules, _) = read::read_rules(&sexpr::parse(text).0);
-        let prepared = prepare(&rules.rules, &mut rules.symbols);
+        let (rules, _) = read::read_rules(&sexpr::parse(text).0);
+        let mut names = Names::new(rules.symbols);
+        let prepared = prepare(&guard(&rules.rules), &mut names);
+        let shown = crate::gdl::Rules {
+            symbols: names.symbols,
+            rules: Vec::new(),
+        };
         prepared
             .iter()
-            .map(|rule| rules.show_rule(rule).to_string())
+            .map(|rule| shown.show_rule(rule).to_string())
             .collect()
     }
 

@@ -2,11 +2,11 @@
 //!
 //! The store also holds the limits: what would exceed them is not stored, and the fault is kept until it is taken.
 
+use super::dependency::RelationId;
 use super::error::Limits;
 use super::index::{Index, Pattern};
 use super::plan::Build;
 use super::relation::Relation;
-use super::dependency::RelationId;
 use crate::gdl::TermTable;
 use crate::ids::{Id, IdVec, Symbol, TermId};
 
@@ -50,6 +50,7 @@ pub struct Store {
     pub facts_left: usize,
     /// How many more rows may be visited.
     pub work_left: u64,
+    work_refilled: u64,
     /// Why the evaluation was stopped.
     pub fault: Option<Fault>,
 }
@@ -69,16 +70,31 @@ impl Store {
             indexes_of,
             facts_left: limits.facts,
             work_left: limits.work,
+            work_refilled: 0,
             limits,
             fault: None,
         }
     }
 
-    /// Gives a new evaluation its full measure.
+    /// Evaluates within these limits from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.refill();
+        self.work_left = limits.work;
+        self.facts_left = limits.facts;
+        self.limits = limits;
+    }
+
+    /// Gives a new evaluation the full measure of the limits.
     pub fn refill(&mut self) {
+        self.work_refilled += self.limits.work - self.work_left;
         self.facts_left = self.limits.facts;
         self.work_left = self.limits.work;
         self.fault = None;
+    }
+
+    /// All the work ever done.
+    pub fn work_done(&self) -> u64 {
+        self.work_refilled + (self.limits.work - self.work_left)
     }
 
     /// How many facts and places of facts are remembered; a measure of the memory that can be given back.

@@ -1,0 +1,159 @@
+//! Making gates: one table keyed by kind and sorted inputs, with constants, repeats and contradictions folded on the way.
+
+use std::hash::BuildHasher;
+use std::time::Instant;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+use super::build::BuildError;
+use super::network::{Gate, GateKind, Signal};
+use crate::ground::Budget;
+use crate::ids::{GateId, Id, IdVec};
+
+/// Gates in the making.
+pub(super) struct Builder {
+    /// Nodes that are no gates: false, bases, moves.
+    first_gate: usize,
+    gates: IdVec<GateId, Gate>,
+    inputs: Vec<Signal>,
+    by_content: HashTable<GateId>,
+}
+
+fn hash_of(inputs: &[Signal]) -> u64 {
+    FxBuildHasher.hash_one(inputs)
+}
+
+impl Builder {
+    /// No gates yet, over so many bases and moves.
+    pub(super) fn new(n_inputs: usize) -> Self {
+        Self {
+            first_gate: 1 + n_inputs,
+            gates: IdVec::new(),
+            inputs: Vec::new(),
+            by_content: HashTable::new(),
+        }
+    }
+
+    /// Whether the budget still holds.
+    pub(super) fn check(&self, budget: Budget) -> Result<(), BuildError> {
+        let gates = self.gates.len();
+        if budget.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(BuildError::OutOfTime { gates });
+        }
+        if gates * 24 + self.inputs.len() * 4 > budget.max_bytes
+            || self.inputs.len() > (u32::MAX / 4) as usize
+        {
+            return Err(BuildError::OutOfMemory {
+                max_bytes: budget.max_bytes,
+                gates,
+            });
+        }
+        Ok(())
+    }
+
+    /// A gate whose inputs come later.
+    pub(super) fn reserve(&mut self, kind: GateKind) -> Signal {
+        let gate = self.gates.push(Gate {
+            kind,
+            start: 0,
+            end: 0,
+        });
+        Signal::of_node(self.first_gate + gate.index())
+    }
+
+    /// The inputs of a reserved gate. A gate that they make constant becomes a gate of no inputs.
+    pub(super) fn fill(&mut self, signal: Signal, inputs: &mut Vec<Signal>) {
+        let gate = GateId::from_index(signal.node_number() - self.first_gate);
+        let mut kind = self.gates[gate].kind;
+        let (neutral, decisive, opposite) = match kind {
+            GateKind::And => (Signal::TRUE, Signal::FALSE, GateKind::Or),
+            GateKind::Or => (Signal::FALSE, Signal::TRUE, GateKind::And),
+        };
+        if inputs.contains(&decisive) {
+            inputs.clear();
+            kind = opposite;
+        }
+        inputs.retain(|&input| input != neutral);
+        inputs.sort_unstable();
+        inputs.dedup();
+        let start = self.inputs.len() as u32;
+        self.inputs.extend_from_slice(inputs);
+        self.gates[gate] = Gate {
+            kind,
+            start,
+            end: self.inputs.len() as u32,
+        };
+    }
+
+    /// The inputs of the AND gate that a signal comes from, if it comes from one.
+    pub(super) fn and_inputs(&self, signal: Signal) -> Option<&[Signal]> {
+        let gate = self.gates.get(GateId::from_index(
+            signal.node_number().checked_sub(self.first_gate)?,
+        ))?;
+        let Gate { kind, start, end } = *gate;
+        (kind == GateKind::And && start < end).then(|| &self.inputs[start as usize..end as usize])
+    }
+
+    /// How many gates there are.
+    pub(super) fn n_gates(&self) -> usize {
+        self.gates.len()
+    }
+
+    /// Gates and their inputs, done.
+    pub(super) fn into_gates(self) -> (IdVec<GateId, Gate>, Vec<Signal>) {
+        (self.gates, self.inputs)
+    }
+
+    /// The conjunction of some signals, whose order and repeats do not matter.
+    pub(super) fn and(&mut self, inputs: &mut Vec<Signal>) -> Signal {
+        inputs.sort_unstable();
+        inputs.dedup();
+        if inputs.first() == Some(&Signal::FALSE) {
+            return Signal::FALSE;
+        }
+        if inputs.first() == Some(&Signal::TRUE) {
+            inputs.remove(0);
+        }
+        // A signal and its inverse stand side by side after sorting.
+        if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {
+            return Signal::FALSE;
+        }
+        match inputs[..] {
+            [] => return Signal::TRUE,
+            [only] => return only,
+            _ => {}
+        }
+        let hash = hash_of(inputs);
+        let (gates, stored) = (&self.gates, &self.inputs);
+        let content = |gate: GateId| {
+            let Gate { start, end, .. } = gates[gate];
+            &stored[start as usize..end as usize]
+        };
+        if let Some(&gate) = self
+            .by_content
+            .find(hash, |&gate| content(gate) == &inputs[..])
+        {
+            return Signal::of_node(self.first_gate + gate.index());
+        }
+        let start = self.inputs.len() as u32;
+        self.inputs.extend_from_slice(inputs);
+        let gate = self.gates.push(Gate {
+            kind: GateKind::And,
+            start,
+            end: self.inputs.len() as u32,
+        });
+        let (gates, stored) = (&self.gates, &self.inputs);
+        self.by_content.insert_unique(hash, gate, |&gate| {
+            let Gate { start, end, .. } = gates[gate];
+            hash_of(&stored[start as usize..end as usize])
+        });
+        Signal::of_node(self.first_gate + gate.index())
+    }
+
+    /// The disjunction of some signals.
+    pub(super) fn or(&mut self, inputs: &mut Vec<Signal>) -> Signal {
+        inputs.iter_mut().for_each(|input| *input = !*input);
+        !self.and(inputs)
+    }
+}

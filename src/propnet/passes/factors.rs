@@ -1,0 +1,105 @@
+//! Common factors of an OR's terms are tested once.
+//!
+//! Pattern: `(s ∧ a) ∨ (s ∧ b) ∨ c` becomes `(s ∧ (a ∨ b)) ∨ c`. Sound by distributivity. Of several shared signals
+//! the one in most terms is taken out first, and the remaining OR is looked at in the same way. Terms that other
+//! gates need as well stay whole. It finds again what the rules' variables said before they were instantiated: a rule that
+//! joins a move with a fact becomes one gate per fact instead of one per pair.
+
+use rustc_hash::FxHashMap;
+
+use super::{Context, rewrite};
+use crate::ground::Budget;
+use crate::propnet::{BuildError, Network, Signal};
+
+/// How deep factors of factors are taken out.
+const MAX_DEPTH: usize = 8;
+
+/// Applies the pass.
+///
+/// # Errors
+/// When the budget ends.
+pub fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    rewrite(network, budget, |context: &mut Context<'_>, inputs| {
+        let mut plain: Vec<Signal> = Vec::new();
+        let mut terms: Vec<Vec<Signal>> = Vec::new();
+        for &input in inputs.iter() {
+            match context.single_and(input) {
+                Some(inner) if input.is_inverted() => terms.push(inner.to_vec()),
+                _ => plain.push(input),
+            }
+        }
+        if terms.len() < 2 {
+            return context.builder.and(inputs);
+        }
+        let any = factored(context, terms, MAX_DEPTH);
+        plain.push(!any);
+        context.builder.and(&mut plain)
+    })
+}
+
+/// The OR of some conjunctions.
+fn factored(context: &mut Context<'_>, terms: Vec<Vec<Signal>>, depth: usize) -> Signal {
+    let mut alternatives: Vec<Signal> = Vec::new();
+    let mut waiting = terms;
+    while depth > 0 && waiting.len() > 1 {
+        let Some(groups) = groups_by_best_factor(&waiting) else {
+            break;
+        };
+        let mut rest = Vec::new();
+        let mut of_factor: FxHashMap<Signal, Vec<Vec<Signal>>> = FxHashMap::default();
+        let mut order: Vec<Signal> = Vec::new();
+        for (term, factor) in waiting.into_iter().zip(groups) {
+            match factor {
+                Some(factor) => {
+                    let group = of_factor.entry(factor).or_default();
+                    if group.is_empty() {
+                        order.push(factor);
+                    }
+                    group.push(
+                        term.into_iter()
+                            .filter(|&signal| signal != factor)
+                            .collect(),
+                    );
+                }
+                None => rest.push(term),
+            }
+        }
+        for factor in order {
+            let group = of_factor.remove(&factor).unwrap_or_default();
+            let any = factored(context, group, depth - 1);
+            alternatives.push(context.builder.and(&mut vec![factor, any]));
+        }
+        waiting = rest;
+    }
+    for mut term in waiting {
+        alternatives.push(context.builder.and(&mut term));
+    }
+    context.builder.or(&mut alternatives)
+}
+
+/// Per term the signal it shares with most other terms; each group has two terms or more. Nothing when no two terms
+/// share a signal.
+fn groups_by_best_factor(terms: &[Vec<Signal>]) -> Option<Vec<Option<Signal>>> {
+    let mut counts: FxHashMap<Signal, u32> = FxHashMap::default();
+    for signal in terms.iter().flatten() {
+        *counts.entry(*signal).or_default() += 1;
+    }
+    // The most common signal first, ties by number so that the result does not depend on hashing.
+    let best = |term: &Vec<Signal>| {
+        let candidates = term.iter().copied().filter(|signal| counts[signal] > 1);
+        candidates.max_by_key(|signal| (counts[signal], std::cmp::Reverse(*signal)))
+    };
+    let mut chosen: Vec<Option<Signal>> = terms.iter().map(best).collect();
+    // A signal that only one term chose is no factor for now; that term waits for the next round.
+    let mut n_chosen: FxHashMap<Signal, u32> = FxHashMap::default();
+    chosen
+        .iter()
+        .flatten()
+        .for_each(|&signal| *n_chosen.entry(signal).or_default() += 1);
+    for factor in &mut chosen {
+        if factor.is_some_and(|factor| n_chosen[&factor] < 2) {
+            *factor = None;
+        }
+    }
+    chosen.iter().any(Option::is_some).then_some(chosen)
+}

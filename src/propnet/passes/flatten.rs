@@ -1,0 +1,27 @@
+//! An AND that only another AND needs is taken into it.
+//!
+//! Pattern: `(a ∧ b) ∧ c` with one user of `a ∧ b` becomes `a ∧ b ∧ c`. Sound because conjunction is associative; with
+//! a single user nothing is computed twice. Inverted inputs are let be, so an OR of ORs is the same pattern: both are
+//! inverted ANDs. Saves the inner gate.
+
+use super::{Context, rewrite};
+use crate::ground::Budget;
+use crate::propnet::{BuildError, Network, Signal};
+
+/// Applies the pass.
+///
+/// # Errors
+/// When the budget ends.
+pub fn flatten(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    let mut flat: Vec<Signal> = Vec::new();
+    rewrite(network, budget, |context: &mut Context<'_>, inputs| {
+        flat.clear();
+        for &input in inputs.iter() {
+            match context.single_and(input) {
+                Some(inner) if !input.is_inverted() => flat.extend_from_slice(inner),
+                _ => flat.push(input),
+            }
+        }
+        context.builder.and(&mut flat)
+    })
+}

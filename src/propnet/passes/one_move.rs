@@ -1,0 +1,71 @@
+//! Each role makes exactly one move, so the moves of a role say things about each other.
+//!
+//! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not that other move'
+//! superfluous; 'none of these moves' over more than half of a role's moves becomes 'one of the others', which takes
+//! fewer edges (a large OR of moves is, inverted, such an AND). Sound wherever moves matter at all, since `legal`, `terminal` and
+//! `goal` do not depend on moves and `next` is asked only with one move made per role. In the frame rules of a board
+//! game (a square keeps its content under every move but a few) it saves nearly all edges.
+
+use super::{Context, rewrite};
+use crate::ground::Budget;
+use crate::ids::{Id, IdVec, MoveId, RoleId};
+use crate::propnet::{BuildError, Network, Node, Signal};
+
+/// Applies the pass.
+///
+/// # Errors
+/// When the budget ends.
+pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    let mut moves_of: IdVec<RoleId, Vec<MoveId>> =
+        network.roles.iter().map(|_| Vec::new()).collect();
+    network
+        .moves
+        .enumerate()
+        .for_each(|(mv, &(role, _))| moves_of[role].push(mv));
+    let mut is_excluded = vec![false; network.moves.len()];
+    let mut others: Vec<Signal> = Vec::new();
+    rewrite(network, budget, |context: &mut Context<'_>, inputs| {
+        for (role, moves) in moves_of.enumerate() {
+            let of_role = |signal: Signal| match context.network.node(signal) {
+                Node::Move(mv) if context.network.moves[mv].0 == role => Some(mv),
+                _ => None,
+            };
+            let n_plain = inputs
+                .iter()
+                .filter(|&&input| !input.is_inverted() && of_role(input).is_some())
+                .count();
+            if n_plain > 1 {
+                return Signal::FALSE;
+            }
+            let n_excluded = inputs
+                .iter()
+                .filter(|&&input| input.is_inverted() && of_role(input).is_some())
+                .count();
+            let is_large = n_excluded >= 2 && n_excluded * 2 > moves.len();
+            if n_excluded == 0 || (n_plain == 0 && !is_large) {
+                continue;
+            }
+            others.clear();
+            if n_plain == 0 {
+                let excluded = inputs
+                    .iter()
+                    .filter(|input| input.is_inverted())
+                    .filter_map(|&input| of_role(input));
+                excluded
+                    .clone()
+                    .for_each(|mv| is_excluded[mv.index()] = true);
+                let rest = moves.iter().filter(|mv| !is_excluded[mv.index()]);
+                others.extend(
+                    rest.map(|mv| Signal::of_node(1 + context.network.facts.len() + mv.index())),
+                );
+                excluded.for_each(|mv| is_excluded[mv.index()] = false);
+            }
+            inputs.retain(|&input| !(input.is_inverted() && of_role(input).is_some()));
+            if n_plain == 0 {
+                let one_of_others = context.builder.or(&mut others);
+                inputs.push(one_of_others);
+            }
+        }
+        context.builder.and(inputs)
+    })
+}

@@ -1,0 +1,284 @@
+//! Goal-directed evaluation of chosen relations, by the magic-set transformation (Bancilhon, Maier, Sagiv, Ullman,
+//! 1986; Beeri and Ramakrishnan, 1991).
+//!
+//! A relation on demand is derived only for the calls made to it. For each way in which its arguments are bound at
+//! a call there is a copy of the relation and a relation of calls; a rule of the copy begins with the call, and each
+//! rule that calls has a rule that derives the call from the conditions before it. Bottom-up evaluation of the
+//! result does what a goal-directed prover would do, each call once.
+//!
+//! That serves relations whose bottom-up evaluation would have no end or be far too large, and rules whose head has
+//! variables that only the caller binds. Calls from rules that depend on the joint move have copies of their own, so
+//! that answers about a state do not depend on it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::dependency::Stage;
+use super::names::Names;
+use crate::gdl::{Atom, Literal, Rule, Term};
+use crate::ids::Symbol;
+
+type Signature = (Symbol, usize);
+
+/// A copy of a relation: which of its arguments the caller binds, and what the caller depends on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Copy {
+    relation: Signature,
+    is_bound: Vec<bool>,
+    stage: Stage,
+}
+
+struct Transformation<'a> {
+    rules_of: HashMap<Signature, Vec<usize>>,
+    on_demand: &'a BTreeSet<Signature>,
+    names: &'a mut Names,
+    known: HashSet<Copy>,
+    waiting: Vec<Copy>,
+    output: Vec<Rule>,
+    origins: HashMap<Signature, Signature>,
+}
+
+/// Rewritten rules.
+pub struct Rewritten {
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// For each relation that stands for another, or for the calls of it, which one.
+    pub origins: HashMap<Signature, Signature>,
+}
+
+/// Rewrites rules so that the relations of `on_demand` are derived for the calls made to them alone. `stage_of` says
+/// what a relation of the given rules depends on.
+pub fn on_demand(
+    rules: &[Rule],
+    on_demand: &BTreeSet<Signature>,
+    stage_of: impl Fn(Signature) -> Stage,
+    names: &mut Names,
+) -> Rewritten {
+    let mut rules_of: HashMap<Signature, Vec<usize>> = HashMap::new();
+    for (index, rule) in rules.iter().enumerate() {
+        rules_of
+            .entry(rule.head.signature())
+            .or_default()
+            .push(index);
+    }
+    let mut transformation = Transformation {
+        rules_of,
+        on_demand,
+        names,
+        known: HashSet::new(),
+        waiting: Vec::new(),
+        output: Vec::new(),
+        origins: HashMap::new(),
+    };
+    for rule in rules {
+        if !on_demand.contains(&rule.head.signature()) {
+            transformation.rewrite(rule, None, stage_of(rule.head.signature()));
+        }
+    }
+    while let Some(copy) = transformation.waiting.pop() {
+        let own = transformation.rules_of.get(&copy.relation).cloned();
+        for index in own.unwrap_or_default() {
+            transformation.rewrite(&rules[index], Some(&copy), copy.stage);
+        }
+    }
+    Rewritten {
+        rules: transformation.output,
+        origins: transformation.origins,
+    }
+}
+
+impl Transformation<'_> {
+    /// The names of the copy and of the relation of its calls.
+    fn names_of(&mut self, copy: &Copy) -> (Symbol, Symbol) {
+        let mut name = self.names.symbols.name(copy.relation.0).to_string();
+        name.push('$');
+        name.push(match copy.stage {
+            Stage::Static => 's',
+            Stage::State => 't',
+            Stage::Moves => 'd',
+        });
+        let bound = copy.is_bound.iter();
+        name.extend(bound.map(|is_bound| if *is_bound { 'b' } else { 'f' }));
+        let answers = self.names.helper(&name);
+        let calls = self.names.helper(&format!("{name}?"));
+        (answers, calls)
+    }
+
+    /// The call that an atom of this copy makes.
+    fn call(&mut self, copy: &Copy, atom: &Atom) -> Atom {
+        let (_, calls) = self.names_of(copy);
+        let arguments = atom.arguments.iter().zip(&copy.is_bound);
+        Atom {
+            relation: calls,
+            arguments: arguments
+                .filter(|(_, is_bound)| **is_bound)
+                .map(|(argument, _)| argument.clone())
+                .collect(),
+            span: atom.span,
+        }
+    }
+
+    /// Adds the rule, for this copy of its head if any, and a rule for each call that it makes.
+    fn rewrite(&mut self, rule: &Rule, copy: Option<&Copy>, stage: Stage) {
+        let mut is_bound = vec![false; rule.variables.len()];
+        let mut head = rule.head.clone();
+        let mut done: Vec<Literal> = Vec::new();
+        if let Some(copy) = copy {
+            let call = self.call(copy, &rule.head);
+            call.for_each_variable(&mut |variable| is_bound[variable as usize] = true);
+            done.push(Literal::Positive(call));
+            head.relation = self.names_of(copy).0;
+        }
+        let mut waiting: Vec<&Literal> = rule.body.iter().collect();
+        while !waiting.is_empty() {
+            // Whatever is fully bound comes first, other conditions than calls before calls. Then the first
+            // condition of the text that binds something, then what nothing will ever bind.
+            let next = waiting
+                .iter()
+                .enumerate()
+                .min_by_key(|(position, literal)| {
+                    let rank = match (all_bound(literal, &is_bound), literal) {
+                        (true, _) if !self.is_call(literal) => 0,
+                        (true, _) => 1,
+                        (false, Literal::Positive(_)) => 2,
+                        (false, _) => 3,
+                    };
+                    (rank, *position)
+                })
+                .map(|(position, _)| position);
+            let Some(next) = next else {
+                break;
+            };
+            let literal = waiting.remove(next);
+            let literal = if self.is_call(literal) {
+                self.rewrite_call(literal, &is_bound, stage, &done, rule)
+            } else {
+                literal.clone()
+            };
+            if let Literal::Positive(atom) = &literal {
+                atom.for_each_variable(&mut |variable| is_bound[variable as usize] = true);
+            }
+            done.push(literal);
+        }
+        self.output.push(Rule {
+            head,
+            body: done,
+            variables: rule.variables.clone(),
+            span: rule.span,
+        });
+    }
+
+    fn is_call(&self, literal: &Literal) -> bool {
+        literal
+            .atom()
+            .is_some_and(|atom| self.on_demand.contains(&atom.signature()))
+    }
+
+    /// The literal with the copy's name in place of the relation's; adds the rule for the call.
+    fn rewrite_call(
+        &mut self,
+        literal: &Literal,
+        is_bound: &[bool],
+        stage: Stage,
+        before: &[Literal],
+        rule: &Rule,
+    ) -> Literal {
+        let (Literal::Positive(atom) | Literal::Negative(atom)) = literal else {
+            return literal.clone();
+        };
+        let arguments = atom.arguments.iter();
+        let copy = Copy {
+            relation: atom.signature(),
+            is_bound: arguments
+                .map(|term| is_term_bound(term, is_bound))
+                .collect(),
+            stage,
+        };
+        let call = self.call(&copy, atom);
+        let name = self.names_of(&copy).0;
+        if self.known.insert(copy.clone()) {
+            self.origins.insert(call.signature(), atom.signature());
+            self.origins
+                .insert((name, atom.arguments.len()), atom.signature());
+            self.waiting.push(copy);
+        }
+        let is_trivial = before.iter().any(|literal| match literal {
+            Literal::Positive(known) => {
+                known.signature() == call.signature() && known.arguments == call.arguments
+            }
+            _ => false,
+        });
+        if !is_trivial {
+            self.output.push(Rule {
+                head: call,
+                body: before.to_vec(),
+                variables: rule.variables.clone(),
+                span: rule.span,
+            });
+        }
+        let renamed = Atom {
+            relation: name,
+            ..atom.clone()
+        };
+        match literal {
+            Literal::Positive(_) => Literal::Positive(renamed),
+            _ => Literal::Negative(renamed),
+        }
+    }
+}
+
+fn is_term_bound(term: &Term, is_bound: &[bool]) -> bool {
+    let mut all = true;
+    term.for_each_variable(&mut |variable| all &= is_bound[variable as usize]);
+    all
+}
+
+fn all_bound(literal: &Literal, is_bound: &[bool]) -> bool {
+    let mut all = true;
+    literal.for_each_variable(&mut |variable| all &= is_bound[variable as usize]);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gdl::{read, sexpr};
+
+    fn transformed(text: &str, relation: &str, arity: usize) -> Vec<String> {
+        let (rules, _) = read::read_rules(&sexpr::parse(text).0);
+        let mut names = Names::new(rules.symbols.clone());
+        let relation = names.symbols.find(relation).unwrap();
+        let chosen = BTreeSet::from([(relation, arity)]);
+        let output = on_demand(&rules.rules, &chosen, |_| Stage::State, &mut names);
+        let shown = crate::gdl::Rules {
+            symbols: names.symbols,
+            rules: Vec::new(),
+        };
+        output
+            .rules
+            .iter()
+            .map(|rule| shown.show_rule(rule).to_string())
+            .collect()
+    }
+
+    #[test]
+    fn calls_restrict_what_is_derived() {
+        assert_eq!(
+            transformed(
+                "(<= (path ?x ?y) (edge ?x ?y))
+                 (<= (path ?x ?z) (path ?x ?y) (edge ?y ?z))
+                 (<= (goal r 100) (true (at ?x)) (not (path ?x end)))",
+                "path",
+                2
+            ),
+            [
+                "(<= (path$tbb? ?x end) (true (at ?x)))",
+                "(<= (goal r 100) (true (at ?x)) (not (path$tbb ?x end)))",
+                "(<= (path$tbb ?x ?y) (path$tbb? ?x ?y) (edge ?x ?y))",
+                "(<= (path$tbf? ?x) (path$tbb? ?x ?z))",
+                "(<= (path$tbb ?x ?z) (path$tbb? ?x ?z) (path$tbf ?x ?y) (edge ?y ?z))",
+                "(<= (path$tbf ?x ?y) (path$tbf? ?x) (edge ?x ?y))",
+                "(<= (path$tbf ?x ?z) (path$tbf? ?x) (path$tbf ?x ?y) (edge ?y ?z))",
+            ]
+        );
+    }
+}

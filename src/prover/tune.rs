@@ -1,0 +1,175 @@
+//! Fits the plans to the game: samples some states, plans again, and tries goal-directed evaluation where the work
+//! is.
+//!
+//! Everything is counted in work units, not in time, so that the same rules always give the same plans.
+
+use super::dependency::Stage;
+use super::engine::{Engine, Question};
+use super::error::ProverError;
+use super::state::State;
+use crate::ids::{Symbol, TermId};
+
+/// Steps of the sample playout.
+const STEPS: usize = 48;
+/// The sample playout ends after this much work.
+const PLAYOUT_WORK: u64 = 2_000_000;
+/// Trials end after this much work.
+const TRIAL_WORK: u64 = 4_000_000;
+/// A relation is tried on demand when it takes at least this share of the work, as one part of so many.
+const LEAST_SHARE: u64 = 8;
+/// Work for one state below which nothing is tried.
+const WORTH_WHILE: u64 = 500;
+/// Facts of a relation that one sample keeps.
+const SAMPLE_FACTS: usize = 10_000;
+
+/// A state and what the roles do there.
+pub struct Step {
+    state: State,
+    moves: Vec<(TermId, TermId)>,
+}
+
+/// Work done for the sampled steps: in all, and by relation of the rulesheet.
+struct Work {
+    total: u64,
+    by_relation: Vec<((Symbol, usize), u64)>,
+}
+
+/// Fits the engine's plans to the game. On an error the engine still answers.
+pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<(), ProverError> {
+    let mut steps = playout(engine, roles, initial)?;
+    if steps.is_empty() {
+        return Ok(());
+    }
+    // Doubling distances: the opening in detail, the rest of the game too.
+    let n_steps = steps.len();
+    let mut number = 0usize;
+    steps.retain(|_| {
+        number += 1;
+        number.is_power_of_two() || number == n_steps
+    });
+    sample(engine, &steps)?;
+    engine.rebuild()?;
+    let mut work = measure(engine, &steps)?;
+    let mut trial_work = 0;
+    let mut tried: Vec<(Symbol, usize)> = Vec::new();
+    while work.total / steps.len() as u64 >= WORTH_WHILE && trial_work < TRIAL_WORK {
+        let share = work.total / LEAST_SHARE;
+        let candidate = work
+            .by_relation
+            .iter()
+            .filter(|(signature, own)| {
+                *own >= share && !tried.contains(signature) && engine.may_be_on_demand(*signature)
+            })
+            .max_by_key(|(_, own)| *own);
+        let Some((candidate, _)) = candidate.copied() else {
+            break;
+        };
+        tried.push(candidate);
+        engine.set_on_demand(candidate, true);
+        let new_work = engine
+            .rebuild()
+            .and_then(|()| sample(engine, &steps))
+            .and_then(|()| engine.rebuild())
+            .and_then(|()| measure(engine, &steps));
+        let is_better = match &new_work {
+            Ok(new_work) => {
+                trial_work += 2 * new_work.total;
+                new_work.total < work.total - work.total / 8 && !engine.gained_inner_negation()
+            }
+            Err(_) => false,
+        };
+        match new_work {
+            Ok(new_work) if is_better => work = new_work,
+            _ => {
+                engine.set_on_demand(candidate, false);
+                engine.rebuild()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A playout with pseudo-random moves.
+fn playout(
+    engine: &mut Engine,
+    roles: &[TermId],
+    initial: &State,
+) -> Result<Vec<Step>, ProverError> {
+    let mut steps = Vec::new();
+    let mut state = initial.clone();
+    let mut random = 1u64;
+    let before = engine.store.work_done();
+    while steps.len() < STEPS && engine.store.work_done() - before < PLAYOUT_WORK {
+        if engine.is_terminal(&state)? {
+            break;
+        }
+        let mut moves = Vec::with_capacity(roles.len());
+        for &role in roles {
+            let legal = engine.legal_moves(&state, role)?;
+            // A plain linear congruential sequence will do: the moves only need to vary.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let choice = (random >> 33) as usize % legal.len().max(1);
+            let Some(mv) = legal.get(choice) else {
+                return Ok(steps);
+            };
+            moves.push((role, *mv));
+        }
+        let mut facts = engine.next_facts(&state, &moves)?;
+        steps.push(Step { state, moves });
+        state = State::of(&mut facts);
+    }
+    Ok(steps)
+}
+
+/// Keeps what holds in the sampled steps, for relations of which nothing is known yet.
+fn sample(engine: &mut Engine, steps: &[Step]) -> Result<(), ProverError> {
+    let relations: Vec<_> = engine.dependencies.relations.ids().collect();
+    let unknown: Vec<_> = relations
+        .into_iter()
+        .filter(|&relation| {
+            let component = engine.dependencies.component_of[relation];
+            engine.dependencies.components[component].stage != Stage::Static
+                && !engine
+                    .estimates
+                    .is_known(engine.dependencies.relations[relation])
+        })
+        .collect();
+    for (position, step) in steps.iter().enumerate() {
+        if position + 1 == steps.len() {
+            engine.answer(Question::Goal, &step.state, None)?;
+        }
+        ask_all(engine, step)?;
+        for &relation in &unknown {
+            if !engine.is_evaluated(relation) {
+                continue;
+            }
+            let signature = engine.dependencies.relations[relation];
+            let relation = &engine.store.relations[relation];
+            let facts = relation.holding().iter().take(SAMPLE_FACTS);
+            let arguments = facts.flat_map(|&fact| relation.arguments(fact).iter().copied());
+            let arguments = arguments.collect();
+            engine.estimates.add(signature, arguments);
+        }
+    }
+    Ok(())
+}
+
+fn ask_all(engine: &mut Engine, step: &Step) -> Result<(), ProverError> {
+    engine.answer(Question::Terminal, &step.state, None)?;
+    engine.answer(Question::Legal, &step.state, None)?;
+    engine.answer(Question::Next, &step.state, Some(&step.moves))
+}
+
+fn measure(engine: &mut Engine, steps: &[Step]) -> Result<Work, ProverError> {
+    engine.clear_work();
+    for step in steps {
+        ask_all(engine, step)?;
+    }
+    let by_relation = engine.work_by_relation();
+    Ok(Work {
+        total: by_relation.iter().map(|(_, work)| *work).sum(),
+        by_relation,
+    })
+}

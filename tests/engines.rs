@@ -1,0 +1,275 @@
+//! The counter engine against the prover, state by state, on every game of the project.
+//!
+//! Both walk the same random playouts; at each state the facts, terminality, goals and every role's legal moves must be
+//! the same. The network is tried plain, with every pass, and with each pass alone.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use panza::gdl::{self, Rules};
+use panza::ground::{self, Budget};
+use panza::ids::{Id, RoleId};
+use panza::machine::compile::Layout;
+use panza::machine::counter::{CounterMachine, CounterReasoner};
+use panza::machine::random::Random;
+use panza::machine::{Machine, Reasoner};
+use panza::propnet::{self, Network, passes};
+use panza::prover::{Prover, State};
+
+/// A way to treat the network before it is compiled.
+type Treatment = (&'static str, fn(Network) -> Network);
+
+const TREATMENTS: [Treatment; 5] = [
+    ("plain", |network| network),
+    ("optimised", |network| {
+        passes::optimise(network, Budget::generous())
+    }),
+    ("flatten", |network| {
+        passes::flatten::flatten(&network, Budget::generous()).expect("no limit")
+    }),
+    ("factors", |network| {
+        passes::factors::factors(&network, Budget::generous()).expect("no limit")
+    }),
+    ("one move", |network| {
+        passes::one_move::one_move(&network, Budget::generous()).expect("no limit")
+    }),
+];
+
+fn network_of(rules: &Rules) -> Network {
+    let program = ground::ground(rules, Budget::generous()).expect("the game can be grounded");
+    propnet::build(&program, Budget::generous()).expect("the game has a network")
+}
+
+fn rules_of(text: &str) -> Rules {
+    let (rules, diagnostics) = gdl::load(text);
+    assert!(gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    rules
+}
+
+/// Walks random playouts of up to `max_steps` joint moves on both until `max_states` states were compared.
+fn compare(
+    name: &str,
+    rules: &Rules,
+    machine: CounterMachine,
+    max_states: usize,
+    max_steps: usize,
+) {
+    let machine = Arc::new(machine);
+    let mut reasoner = machine.clone().counter_reasoner();
+    let mut prover = Prover::new(rules).expect("the prover takes the game");
+    let mut random = Random::new(1);
+    let n_roles = machine.n_roles();
+    assert_eq!(n_roles, prover.roles().len(), "{name}: roles");
+    let mut states = 0;
+    while states < max_states {
+        let mut state = prover.initial_state();
+        let mut words = machine.initial_state();
+        for step in 0..=max_steps {
+            let place = format!("{name}, state {states}, step {step}");
+            reasoner.set_state(&words);
+            reasoner
+                .check()
+                .unwrap_or_else(|error| panic!("{place}: {error}"));
+            states += 1;
+            let is_over =
+                compare_state(&place, &machine, &mut reasoner, &words, &mut prover, &state);
+            if is_over || step == max_steps {
+                break;
+            }
+            let mut moves = Vec::new();
+            let mut joint_move = Vec::new();
+            for role in (0..n_roles).map(RoleId::from_index) {
+                let legal = prover
+                    .legal_moves(&state, role)
+                    .expect("legal moves can be proven");
+                let chosen = legal[random.below(legal.len() as u32) as usize];
+                let text = prover.show(chosen);
+                joint_move.push(
+                    machine
+                        .find_move(role, &text)
+                        .unwrap_or_else(|| panic!("{place}: no move {text}")),
+                );
+                moves.push(chosen);
+            }
+            state = prover
+                .next_state(&state, &moves)
+                .expect("the next state can be proven");
+            reasoner.next_state(&joint_move, &mut words);
+        }
+    }
+}
+
+/// Compares everything there is to say about one state; true when the game is over there.
+fn compare_state(
+    place: &str,
+    machine: &CounterMachine,
+    reasoner: &mut CounterReasoner,
+    words: &[u64],
+    prover: &mut Prover,
+    state: &State,
+) -> bool {
+    let facts: BTreeSet<String> = prover
+        .facts(state)
+        .iter()
+        .map(|&fact| prover.show(fact))
+        .collect();
+    let found: BTreeSet<String> = machine.state_facts(words).into_iter().collect();
+    assert_eq!(found, facts, "{place}: facts");
+    let is_terminal = prover.is_terminal(state).expect("terminal can be proven");
+    assert_eq!(reasoner.is_terminal(), is_terminal, "{place}: terminal");
+    let mut goals = vec![None; machine.n_roles()];
+    reasoner.goals(&mut goals);
+    let mut is_over = is_terminal;
+    for role in (0..machine.n_roles()).map(RoleId::from_index) {
+        let expected = prover.goal(state, role).expect("goals can be proven");
+        if is_terminal || expected.is_some() {
+            assert_eq!(
+                goals[role.index()],
+                expected,
+                "{place}: goal of role {}",
+                role.index()
+            );
+        }
+        if !is_terminal {
+            let legal = prover
+                .legal_moves(state, role)
+                .expect("legal moves can be proven");
+            let expected: BTreeSet<String> = legal.iter().map(|&mv| prover.show(mv)).collect();
+            let found = reasoner.legal_moves(role);
+            let found: BTreeSet<String> = found.iter().map(|&mv| machine.move_text(mv)).collect();
+            is_over |= expected.is_empty();
+            assert_eq!(
+                found,
+                expected,
+                "{place}: legal moves of role {}",
+                role.index()
+            );
+        }
+    }
+    is_over
+}
+
+#[test]
+fn every_game_agrees_with_the_prover_under_every_treatment() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
+    let mut games = 0;
+    for entry in std::fs::read_dir(folder).expect("the games are there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.extension().is_none_or(|extension| extension != "gdl") {
+            continue;
+        }
+        games += 1;
+        let rules = rules_of(&std::fs::read_to_string(&path).expect("the game can be read"));
+        let network = network_of(&rules);
+        for (treatment, treat) in TREATMENTS {
+            let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+            let states = if treatment == "optimised" { 150 } else { 40 };
+            compare(
+                &format!("{} ({treatment})", path.display()),
+                &rules,
+                machine,
+                states,
+                500,
+            );
+        }
+    }
+    assert!(games >= 18, "only {games} games");
+}
+
+/// A graph whose edges come and go while reachability recurses over them: a latch would keep what lost its support.
+const COMING_AND_GOING: &str = "
+    (role walker)
+    (node a) (node b) (node c) (node d)
+    (init (open a b)) (init (step 0))
+    (<= (legal walker (open ?x ?y)) (node ?x) (node ?y) (distinct ?x ?y) (not (true (open ?x ?y))))
+    (<= (legal walker (close ?x ?y)) (true (open ?x ?y)))
+    (<= (legal walker (swap ?x ?y)) (true (open ?x ?y)))
+    (<= (next (open ?x ?y)) (does walker (open ?x ?y)))
+    (<= (next (open ?y ?x)) (does walker (swap ?x ?y)))
+    (<= (next (open ?x ?y)) (true (open ?x ?y)) (not (gone ?x ?y)))
+    (<= (gone ?x ?y) (does walker (close ?x ?y)))
+    (<= (gone ?x ?y) (does walker (swap ?x ?y)))
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9) (succ 9 10)
+    (succ 10 11) (succ 11 12) (succ 12 13) (succ 13 14) (succ 14 15) (succ 15 16) (succ 16 17) (succ 17 18)
+    (<= (reach ?x ?y) (true (open ?x ?y)))
+    (<= (reach ?x ?z) (reach ?x ?y) (reach ?y ?z))
+    (<= (even ?x) (reach a ?x) (not (odd ?x)))
+    (<= (odd ?x) (true (open a ?x)))
+    (<= (next (seen ?x)) (even ?x))
+    (<= terminal (true (step 18)))
+    (<= (goal walker 100) (reach a d) (reach d a))
+    (<= (goal walker 40) (reach a d) (not (reach d a)))
+    (<= (goal walker 0) (not (reach a d)))";
+
+#[test]
+fn withdrawn_support_takes_a_recursion_back() {
+    let rules = rules_of(COMING_AND_GOING);
+    let network = network_of(&rules);
+    assert!(!network.blocks.is_empty(), "the recursion makes a block");
+    for (treatment, treat) in TREATMENTS {
+        let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+        compare(treatment, &rules, machine, 600, 500);
+    }
+}
+
+/// Recursion below recursion, the lower one negated, and a block that depends on the move made.
+const STACKED: &str = "
+    (role r)
+    (cell 1) (cell 2) (cell 3)
+    (init (on 1))
+    (<= (legal r (flip ?x)) (cell ?x))
+    (<= (next (on ?x)) (does r (flip ?x)) (not (true (on ?x))))
+    (<= (next (on ?x)) (true (on ?x)) (not (does r (flip ?x))))
+    (<= (next (mark ?x)) (spread ?x))
+    (<= (spread ?x) (does r (flip ?x)))
+    (<= (spread ?y) (spread ?x) (link ?x ?y) (true (on ?y)))
+    (link 1 2) (link 2 3) (link 3 1) (link 2 1)
+    (<= (low ?x) (true (on ?x)) (true (mark ?x)))
+    (<= (low ?x) (low ?y) (link ?y ?x))
+    (<= (high ?x) (cell ?x) (not (low ?x)))
+    (<= (high ?x) (high ?y) (link ?y ?x) (true (on ?x)))
+    (<= terminal (high 1) (high 2) (not (true (on 3))) (true (mark 3)))
+    (<= (goal r 70) (high 3))
+    (<= (goal r 20) (not (high 3)))";
+
+#[test]
+fn recursions_stack() {
+    let rules = rules_of(STACKED);
+    let network = network_of(&rules);
+    assert!(
+        network.blocks.len() >= 2,
+        "found {} blocks",
+        network.blocks.len()
+    );
+    for (treatment, treat) in TREATMENTS {
+        let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+        compare(treatment, &rules, machine, 600, 60);
+    }
+}
+
+#[test]
+fn odd_rules_mean_to_both_what_they_say() {
+    let sheets = [
+        // A role without moves at some point ends the game without an end.
+        "(role r) (init p) (<= (legal r go) (true p)) (<= (goal r 30) (true p)) (<= (goal r 60) (not (true p)))",
+        // Outputs that never change.
+        "(role r) (init p) (legal r go) (next p) (next q) (goal r 50) (<= terminal (true q))",
+        // Bare variables, or with not inside, an unbound variable under not, nested functions.
+        "(role r) (role s) (init (f (g a) 1)) (init b) (m a) (m b)
+         (<= (legal ?r (say (h ?x) ?x)) (role ?r) (m ?x))
+         (<= (next ?x) (true ?x) (not (does r (say (h a) ?any))))
+         (<= (next (f (g ?x) ?y)) (does s (say ?h ?x)) (does r (say (h ?y) ?z)) (or (distinct ?x ?y) (not (true b))))
+         (<= terminal (not (true (f ?x ?y))))
+         (<= (goal ?r 100) (role ?r) (true b)) (<= (goal ?r 0) (role ?r) (not (true b)))",
+    ];
+    for sheet in sheets {
+        let rules = rules_of(sheet);
+        let network = network_of(&rules);
+        for (treatment, treat) in TREATMENTS {
+            let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+            compare(&format!("{treatment}: {sheet}"), &rules, machine, 60, 12);
+        }
+    }
+}
