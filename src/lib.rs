@@ -9,6 +9,7 @@ pub mod machine;
 pub mod player;
 pub mod propnet;
 pub mod prover;
+pub mod search;
 pub mod server;
 pub mod sync;
 pub mod telemetry;

@@ -25,8 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
+use super::link::{Advice, Link, Order};
 use super::record::Record;
-use super::worker::{Advice, Link, Order, panic_text};
+use super::worker::panic_text;
 use super::{Answer, PlayRequest, Reply, StartRequest};
 use crate::config::Settings;
 use crate::gdl::{self, Diagnostic, Rules, Severity, Sexpr};
@@ -561,3 +562,6 @@ fn place_of(role: &str, roles: &[String]) -> Option<usize> {
 fn texts(moves: Vec<Sexpr>) -> Vec<String> {
     moves.iter().map(Sexpr::to_string).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,11 +12,14 @@ use crossbeam::channel::{
 
 use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
+use super::link::Link;
 use super::sampler::Sampler;
-use super::worker::{Assignment, Link, panic_text, spawn};
+use super::searching::{Searching, search_config};
+use super::worker::{Assignment, panic_text, spawn};
 use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
 use crate::config::Settings;
 use crate::gdl::Sexpr;
+use crate::search::SearchConfig;
 
 /// What the conductor's thread is told.
 enum Event {
@@ -174,7 +177,7 @@ fn launch(
             build_until: new_match.build_until,
             memory: mebibytes(settings.player.build_memory_mib),
             factories: factories.clone(),
-            thinkers: thinkers(seed),
+            thinkers: thinkers(search_config(&settings.search, seed)),
             record: new_match.record,
             // A full channel holds a wake-up call already.
             wake: Box::new(move || {
@@ -188,10 +191,14 @@ fn launch(
 }
 
 /// The ways to choose a move, best first.
-fn thinkers(seed: u64) -> Vec<Box<ThinkerFactory>> {
-    vec![Box::new(move |machine, role, state| {
-        Box::new(Sampler::new(machine, role, state, seed))
-    })]
+fn thinkers(config: SearchConfig) -> Vec<Box<ThinkerFactory>> {
+    let seed = config.seed;
+    vec![
+        Box::new(move |machine, role, state| {
+            Box::new(Searching::new(machine, role, state, config.clone()))
+        }),
+        Box::new(move |machine, role, state| Box::new(Sampler::new(machine, role, state, seed))),
+    ]
 }
 
 /// The seed of a match.

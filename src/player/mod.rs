@@ -15,12 +15,16 @@
 //!
 //! Never knows: sockets, HTTP, async.
 
+mod build;
 mod clock;
 mod conductor;
 mod engine;
 mod handle;
+mod last_resort;
+mod link;
 mod record;
 mod sampler;
+mod searching;
 mod worker;
 
 use std::sync::Arc;
@@ -30,7 +34,10 @@ use std::time::{Duration, Instant};
 use crate::gdl::{Rules, Sexpr};
 use crate::machine::Machine;
 
+pub use build::{build, prover};
 pub use handle::Player;
+pub use last_resort::ProverMachine;
+pub use searching::search_config;
 
 /// What a build may spend.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use serde_json::json;
 use tracing::Level;
 
 use super::StartRequest;
-use super::worker::Advice;
+use super::link::Advice;
 use crate::config::Settings;
 use crate::telemetry::{MatchLog, SearchSample};
 

@@ -9,13 +9,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
 use super::engine::{Engine, ThinkerFactory};
+use super::link::{Advice, Order, WorkerLink};
 use super::record::Record;
 use super::{Budget, Factories, MachineFactory};
 use crate::gdl::Rules;
@@ -27,96 +28,6 @@ const SLICE: Duration = Duration::from_millis(5);
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Deep recursion in reading or building is paid from this stack.
 const STACK_BYTES: usize = 64 << 20;
-
-/// What the match thread is told.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Order {
-    /// These moves were played.
-    Advance(Vec<String>),
-    /// The match is over, after these last moves.
-    Finish(Option<Vec<String>>),
-    /// The match is over, and why.
-    Abandon(&'static str),
-}
-
-/// What the match thread would play.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Advice {
-    /// How many joint moves were made before this position.
-    pub position: usize,
-    /// The move as canonical text; never empty.
-    pub text: String,
-    /// Our expected goal, 0 to 100, if any thought was given.
-    pub value: Option<f64>,
-    /// How often the move was tried.
-    pub visits: u64,
-    /// Whether more thought cannot change the move.
-    pub is_proven: bool,
-    /// Whether it is the only legal move.
-    pub is_only: bool,
-    /// Whether the joint move that led here could be played again here.
-    pub repeat_is_legal: bool,
-}
-
-impl Advice {
-    /// Whether waiting cannot better it.
-    pub fn is_settled(&self) -> bool {
-        self.is_proven || self.is_only
-    }
-}
-
-/// The conductor's end of a match thread.
-#[derive(Clone)]
-pub(super) struct Link {
-    orders: Sender<Order>,
-    interrupt: Arc<AtomicBool>,
-    advice: Arc<Mutex<Option<Advice>>>,
-}
-
-impl Link {
-    /// Both ends.
-    pub fn new() -> (Link, WorkerLink) {
-        let (orders, taken) = unbounded();
-        let link = Link {
-            orders,
-            interrupt: Arc::new(AtomicBool::new(false)),
-            advice: Arc::new(Mutex::new(None)),
-        };
-        let worker = WorkerLink {
-            orders: taken,
-            interrupt: Arc::clone(&link.interrupt),
-            advice: Arc::clone(&link.advice),
-        };
-        (link, worker)
-    }
-
-    /// Gives an order; the slice of thought under way ends.
-    pub fn order(&self, order: Order) {
-        // A match thread that is gone needs no orders.
-        let _ = self.orders.send(order);
-        self.interrupt.store(true, Ordering::Release);
-    }
-
-    /// The latest advice for a position.
-    pub fn advice(&self, position: usize) -> Option<Advice> {
-        let advice = self.advice.lock().unwrap_or_else(PoisonError::into_inner);
-        advice.clone().filter(|advice| advice.position == position)
-    }
-}
-
-/// The match thread's end.
-pub(super) struct WorkerLink {
-    pub orders: Receiver<Order>,
-    interrupt: Arc<AtomicBool>,
-    advice: Arc<Mutex<Option<Advice>>>,
-}
-
-impl WorkerLink {
-    /// Lays down advice for the conductor.
-    pub fn publish(&self, advice: Option<Advice>) {
-        *self.advice.lock().unwrap_or_else(PoisonError::into_inner) = advice;
-    }
-}
 
 /// A match for a match thread.
 pub(super) struct Assignment {
@@ -368,16 +279,26 @@ impl Worker {
         }
     }
 
-    /// Lets go of the engine, whose destructors may panic too.
+    /// Lets go of the engine, on a thread of its own: a search waits for its rollout threads, which may be in the
+    /// midst of something long, and destructors may panic too.
     fn discard(&mut self) {
-        if let Some(playing) = self.playing.take() {
-            let outcome = catch_unwind(AssertUnwindSafe(move || drop(playing)));
-            if let Err(panic) = outcome {
-                self.assignment.record.error(&format!(
-                    "letting go of a machine panicked: {}",
-                    panic_text(&*panic)
-                ));
+        let Some(playing) = self.playing.take() else {
+            return;
+        };
+        let alive = self.assignment.alive.clone();
+        let let_go = move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(playing))) {
+                let text = panic_text(&*panic);
+                tracing::error!("letting go of a machine panicked: {text}");
             }
+            drop(alive);
+        };
+        if let Err(error) = std::thread::Builder::new()
+            .name("let-go".into())
+            .spawn(let_go)
+        {
+            // The engine went with the closure, here and now.
+            tracing::warn!("no thread to let go of a machine on: {error}");
         }
     }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Request, Response, StatusCode};
 use tokio::sync::oneshot;
 
 use super::connections::Progress;
@@ -274,7 +274,8 @@ impl Exchange {
     }
 }
 
-/// Whether the connection stays open after the answer: only when an HTTP/1.1 client says that it wants it.
+/// Whether the connection stays open after the answer: only when the client says that it wants it, of whatever
+/// version it is.
 fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
     let asks = |value: &HeaderValue| {
         value.to_str().is_ok_and(|value| {
@@ -283,13 +284,11 @@ fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
                 .any(|word| word.trim().eq_ignore_ascii_case("keep-alive"))
         })
     };
-    request.version() == Version::HTTP_11
-        && request.method() != Method::CONNECT
-        && request
-            .headers()
-            .get_all(header::CONNECTION)
-            .iter()
-            .any(asks)
+    request
+        .headers()
+        .get_all(header::CONNECTION)
+        .iter()
+        .any(asks)
 }
 
 /// The message in the target of a GET: without its slash, `+` and percent codes decoded.

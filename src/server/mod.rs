@@ -8,7 +8,7 @@
 //! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET), and bounded in
 //! everything: bytes, time, connections. Whatever a client does, the others are served and the match goes on.
 //!
-//! Invariants: every answer has its exact length and the CORS headers, and closes the connection unless an HTTP/1.1
+//! Invariants: every answer has its exact length and the CORS headers, and closes the connection unless the
 //! client asked to keep it; no answer to a GGP message is empty.
 //!
 //! Never knows: nodes, gates, phases, clocks.

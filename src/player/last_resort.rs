@@ -1,0 +1,276 @@
+//! The prover as a machine: for games that no faster machine takes.
+//!
+//! The prover knows states of any length and moves by their terms; a machine has states of fixed width and numbered
+//! moves. So both are numbered here as they come up, and a state is one word: its number. States inside playouts are
+//! not numbered, so that the table grows with the search tree and not with the playouts.
+//!
+//! One prover serves all threads in turn. A question that is beyond its limits is answered as if there were nothing:
+//! not over, no moves, no goals, no change.
+//!
+//! Invariant: equal states have equal numbers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::gdl::Rules;
+use crate::ids::{Id, IdVec, MoveId, RoleId, TermId};
+use crate::machine::random::Random;
+use crate::machine::{Machine, PlayoutEnd, Reasoner};
+use crate::prover::{Prover, ProverError, State};
+
+/// A game run by the prover.
+pub struct ProverMachine {
+    roles: Vec<String>,
+    tables: Mutex<Tables>,
+    /// Whether the prover's limits were passed once, which is said once.
+    was_beyond: AtomicBool,
+}
+
+struct Tables {
+    prover: Prover,
+    states: Vec<State>,
+    state_numbers: HashMap<State, u64>,
+    moves: IdVec<MoveId, TermId>,
+    move_numbers: HashMap<(RoleId, TermId), MoveId>,
+}
+
+impl ProverMachine {
+    /// A machine for these rules.
+    ///
+    /// # Errors
+    /// As [`Prover::new`].
+    pub fn new(rules: &Rules) -> Result<Self, ProverError> {
+        let prover = Prover::new(rules)?;
+        let roles = prover
+            .roles()
+            .iter()
+            .map(|&role| prover.show(role))
+            .collect();
+        let initial = prover.initial_state();
+        let mut tables = Tables {
+            prover,
+            states: Vec::new(),
+            state_numbers: HashMap::new(),
+            moves: IdVec::new(),
+            move_numbers: HashMap::new(),
+        };
+        tables.number_of(&initial);
+        Ok(Self {
+            roles,
+            tables: Mutex::new(tables),
+            was_beyond: AtomicBool::new(false),
+        })
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer, or `otherwise` when the question was beyond the prover.
+    fn or<T>(&self, answer: Result<T, ProverError>, otherwise: T) -> T {
+        answer.unwrap_or_else(|error| {
+            if !self.was_beyond.swap(true, Ordering::Relaxed) {
+                tracing::error!("the prover is beyond its limits: {error}");
+            }
+            otherwise
+        })
+    }
+}
+
+impl Tables {
+    /// The number of a state, given to it now if it has none.
+    fn number_of(&mut self, state: &State) -> u64 {
+        if let Some(&number) = self.state_numbers.get(state) {
+            return number;
+        }
+        let number = self.states.len() as u64;
+        self.states.push(state.clone());
+        self.state_numbers.insert(state.clone(), number);
+        number
+    }
+
+    /// The state of a number; the initial one for a number that was never given.
+    fn state_of(&self, words: &[u64]) -> State {
+        let number = words.first().and_then(|&word| usize::try_from(word).ok());
+        let known = number.and_then(|number| self.states.get(number));
+        known
+            .cloned()
+            .unwrap_or_else(|| self.prover.initial_state())
+    }
+
+    fn move_number(&mut self, role: RoleId, term: TermId) -> MoveId {
+        let moves = &mut self.moves;
+        *self
+            .move_numbers
+            .entry((role, term))
+            .or_insert_with(|| moves.push(term))
+    }
+
+    fn terms(&self, joint_move: &[MoveId]) -> Vec<TermId> {
+        joint_move
+            .iter()
+            .filter_map(|&mv| self.moves.get(mv).copied())
+            .collect()
+    }
+}
+
+impl Machine for ProverMachine {
+    fn kind(&self) -> &'static str {
+        "prover"
+    }
+
+    fn n_roles(&self) -> usize {
+        self.roles.len()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.roles.get(role.index()).cloned().unwrap_or_default()
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        vec![0]
+    }
+
+    fn move_text(&self, mv: MoveId) -> String {
+        let tables = self.tables();
+        let term = tables.moves.get(mv);
+        term.map_or(String::new(), |&term| tables.prover.show(term))
+    }
+
+    /// Finds moves that were legal in a state that was asked about; no others have numbers.
+    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
+        let mut tables = self.tables();
+        let term = tables.prover.read_term(text)?;
+        tables.move_numbers.get(&(role, term)).copied()
+    }
+
+    fn state_facts(&self, state: &[u64]) -> Vec<String> {
+        let tables = self.tables();
+        let state = tables.state_of(state);
+        let facts = tables.prover.facts(&state).iter();
+        let mut facts: Vec<String> = facts.map(|&fact| tables.prover.show(fact)).collect();
+        facts.sort();
+        facts
+    }
+
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+        let mut tables = self.tables();
+        let terms: Result<Vec<TermId>, String> = facts
+            .iter()
+            .map(|fact| {
+                let term = tables.prover.read_term(fact);
+                term.ok_or_else(|| format!("`{fact}` is no ground term"))
+            })
+            .collect();
+        let state = tables.prover.state_from_facts(&terms?);
+        Ok(vec![tables.number_of(&state)])
+    }
+
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        let state = self.tables().prover.initial_state();
+        Box::new(ProverReasoner {
+            machine: self,
+            state,
+            legal: Vec::new(),
+        })
+    }
+}
+
+struct ProverReasoner {
+    machine: Arc<ProverMachine>,
+    state: State,
+    legal: Vec<MoveId>,
+}
+
+impl ProverReasoner {
+    /// The state after a joint move. A joint move that is none leads nowhere.
+    fn after(&self, tables: &mut Tables, joint_move: &[TermId]) -> State {
+        let next = tables.prover.next_state(&self.state, joint_move);
+        self.machine.or(next, self.state.clone())
+    }
+
+    /// A random legal move of each role, unless one has none.
+    fn random_joint_move(&self, tables: &mut Tables, random: &mut Random) -> Option<Vec<TermId>> {
+        (0..self.machine.roles.len())
+            .map(|role| {
+                let legal = tables
+                    .prover
+                    .legal_moves(&self.state, RoleId::from_index(role));
+                let legal = self.machine.or(legal, Vec::new());
+                let bound = u32::try_from(legal.len()).ok().filter(|&bound| bound > 0)?;
+                legal.get(random.below(bound) as usize).copied()
+            })
+            .collect()
+    }
+}
+
+impl Reasoner for ProverReasoner {
+    fn set_state(&mut self, state: &[u64]) {
+        self.state = self.machine.tables().state_of(state);
+    }
+
+    fn is_terminal(&mut self) -> bool {
+        let is_terminal = self.machine.tables().prover.is_terminal(&self.state);
+        self.machine.or(is_terminal, false)
+    }
+
+    fn goals(&mut self, out: &mut [Option<u8>]) {
+        let mut tables = self.machine.tables();
+        for (role, goal) in out.iter_mut().enumerate() {
+            let role = RoleId::from_index(role);
+            let values = tables.prover.goal_values(&self.state, role);
+            let values = self.machine.or(values, Vec::new());
+            *goal = values
+                .into_iter()
+                .filter_map(|value| tables.prover.show(value).parse().ok())
+                .filter(|value: &u8| *value <= 100)
+                .max();
+        }
+    }
+
+    fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
+        let mut tables = self.machine.tables();
+        let legal = tables.prover.legal_moves(&self.state, role);
+        let legal = self.machine.or(legal, Vec::new());
+        self.legal.clear();
+        self.legal
+            .extend(legal.into_iter().map(|term| tables.move_number(role, term)));
+        &self.legal
+    }
+
+    fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
+        let mut tables = self.machine.tables();
+        let terms = tables.terms(joint_move);
+        let next = self.after(&mut tables, &terms);
+        out.clear();
+        out.push(tables.number_of(&next));
+    }
+
+    fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
+        let mut steps = 0;
+        let end = loop {
+            if self.is_terminal() {
+                break PlayoutEnd::Finished { steps };
+            }
+            if steps == max_steps {
+                break PlayoutEnd::CutOff;
+            }
+            // Taken anew for each step, so that other threads have their turns.
+            let mut tables = self.machine.tables();
+            let Some(joint_move) = self.random_joint_move(&mut tables, random) else {
+                break PlayoutEnd::Finished { steps };
+            };
+            let next = self.after(&mut tables, &joint_move);
+            drop(tables);
+            self.state = next;
+            steps += 1;
+        };
+        let mut values = vec![None; goals.len()];
+        self.goals(&mut values);
+        for (goal, value) in goals.iter_mut().zip(values) {
+            *goal = value.unwrap_or(0);
+        }
+        end
+    }
+}

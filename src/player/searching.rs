@@ -1,0 +1,159 @@
+//! The tree search as a thinker, and its settings.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use super::engine::{Choice, Thinker};
+use crate::config::SearchSettings;
+use crate::ids::{MoveId, RoleId};
+use crate::machine::Machine;
+use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::telemetry::{RootMove, SearchSample};
+
+/// Bytes of the game graph for each node that it may hold; a node with its moves and state takes about that much.
+const BYTES_PER_NODE: usize = 1024;
+/// The score that an untried move competes with: each move is tried once before any is tried twice.
+const FIRST_PLAY_URGENCY: f32 = f32::INFINITY;
+/// A playout that is longer counts as the goals where it stands.
+const MAX_PLAYOUT_STEPS: u32 = 10_000;
+/// At most this many moves of the root are noted.
+const NOTED_MOVES: usize = 32;
+
+/// A search's settings from the file's, with the seed of a match.
+pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
+    let rollout_threads = match settings.threads {
+        0 => default_threads(available_parallelism().map_or(1, usize::from)),
+        threads => threads,
+    };
+    SearchConfig {
+        exploration: settings.exploration as f32,
+        first_play_urgency: FIRST_PLAY_URGENCY,
+        max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
+        max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),
+        samples_per_request: u32::try_from(settings.samples_per_request.max(1)).unwrap_or(u32::MAX),
+        ring_capacity: settings.ring_capacity,
+        rollout_threads,
+        pin_threads: settings.pin_threads,
+        max_playout_steps: MAX_PLAYOUT_STEPS,
+        fixed_sum: None,
+        seed,
+    }
+}
+
+/// Rollout threads on so many cores: one core is for the thread that writes the graph, and from eight on another for
+/// everything else.
+fn default_threads(cores: usize) -> usize {
+    let others = if cores >= 8 { 2 } else { 1 };
+    cores.saturating_sub(others).max(1)
+}
+
+/// The tree search of a match.
+pub(super) struct Searching {
+    machine: Arc<dyn Machine>,
+    search: Search,
+    is_proven: bool,
+}
+
+impl Searching {
+    /// A search that stands on `state`.
+    pub fn new(
+        machine: Arc<dyn Machine>,
+        role: RoleId,
+        state: &[u64],
+        config: SearchConfig,
+    ) -> Self {
+        let mut search = Search::new(Arc::clone(&machine), role, config);
+        if state != machine.initial_state() {
+            search.set_state(state);
+        }
+        Self {
+            machine,
+            search,
+            is_proven: false,
+        }
+    }
+}
+
+impl Thinker for Searching {
+    fn name(&self) -> &'static str {
+        "search"
+    }
+
+    fn think(&mut self, until: Instant, interrupt: &AtomicBool) {
+        // A slice is short enough to look at the flag only before it.
+        if interrupt.load(Ordering::Acquire) {
+            return;
+        }
+        let limit = Limit {
+            until: Some(until),
+            ..Limit::default()
+        };
+        self.is_proven = self.search.run(limit) == Stopped::Proven;
+    }
+
+    fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {
+        self.is_proven = false;
+        self.search.advance(joint_move);
+    }
+
+    fn stand_on(&mut self, state: &[u64]) {
+        self.is_proven = false;
+        self.search.set_state(state);
+    }
+
+    fn choice(&mut self) -> Option<Choice> {
+        let best = self.search.best_move()?;
+        let root = self.search.root();
+        let report = root.moves.iter().find(|report| report.mv == best);
+        let value = report.and_then(|report| report.value).or(root.value);
+        Some(Choice {
+            best,
+            value: value.map(f64::from),
+            visits: report.map_or(0, |report| u64::from(report.visits)),
+            is_proven: self.is_proven,
+        })
+    }
+
+    fn sample(&mut self) -> SearchSample {
+        let statistics = self.search.statistics();
+        let root = self.search.root();
+        let best = self.search.best_move();
+        let root_moves: Vec<RootMove> = root
+            .moves
+            .iter()
+            .take(NOTED_MOVES)
+            .map(|report| RootMove {
+                name: self.machine.move_text(report.mv),
+                visits: u64::from(report.visits),
+                value: report.value.map_or(f64::NAN, f64::from),
+            })
+            .collect();
+        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        SearchSample {
+            iterations: statistics.iterations,
+            playouts: statistics.playouts,
+            nodes: u64::from(statistics.nodes),
+            request_rings: ratio(
+                f64::from(statistics.in_flight),
+                f64::from(statistics.ring_slots),
+            ),
+            samples_per_request: ratio(statistics.playouts as f64, statistics.iterations as f64),
+            best_move: best.map_or(String::new(), |best| self.machine.move_text(best)),
+            best_value: root.value.map_or(f64::NAN, f64::from),
+            root_moves,
+            ..SearchSample::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_left_for_the_writer_and_the_rest() {
+        assert_eq!([1, 2, 4, 8, 16].map(default_threads), [1, 1, 3, 6, 14]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Backing up: one result goes from the end of its path to the root.
+//!
+//! A path may come back long after it was made, from a rollout thread, when parts of the tree it went through are
+//! gone. Each step names its node with a generation, so that the steps whose nodes were freed are passed over, and
+//! the others still count the visit and take back their mark of being under way.
+//!
+//! News, that is a change of what is proven, travels in the same pass: each step hears of its child's and judges
+//! anew (`proof`), and stops telling when nothing changed.
+//!
+//! Invariant: backing up undoes, in every node and entry that still lives, the marks that its descent made.
+
+use super::Search;
+use super::graph::Graph;
+use super::pool::Place;
+use super::record::EntryId;
+use crate::ids::NodeId;
+
+/// The way of one iteration through the tree.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    /// From the root down.
+    pub(super) steps: Vec<Step>,
+    /// The entries picked in all steps, one after the other.
+    pub(super) picks: Vec<EntryId>,
+    /// Length in joint moves, forced ones included.
+    pub(super) joint_moves: u32,
+}
+
+/// A node that a path goes through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) node: NodeId,
+    /// The node's generation when the path was made.
+    pub(super) generation: u32,
+    /// Where its picks end; they begin where those of the step before end.
+    pub(super) picks_end: u32,
+    /// The solved entry whose score is backed up above this node instead of the result, or none.
+    pub(super) instead: EntryId,
+}
+
+impl Path {
+    /// The entries picked in a step.
+    pub(super) fn picks_of(&self, step: usize) -> &[EntryId] {
+        let start = match step {
+            0 => 0,
+            _ => self.steps[step - 1].picks_end,
+        };
+        &self.picks[start as usize..self.steps[step].picks_end as usize]
+    }
+}
+
+/// What a node tells its parent when its proof has changed; its bounds travel beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct News {
+    /// Whether no further visit to the child can teach anything.
+    pub(super) solved: bool,
+    /// Joint moves from the parent's state to the end along the child's proof.
+    pub(super) length: u16,
+}
+
+impl News {
+    /// Of a child in which the game is over.
+    pub(super) fn terminal() -> Self {
+        Self {
+            solved: true,
+            length: 1,
+        }
+    }
+}
+
+impl Search {
+    /// Backs up `self.values` along a path. `news` is what the path's end has to tell, with its bounds in
+    /// `self.facts`. Says whether all nodes of the path were still there.
+    pub(super) fn back_up(&mut self, path: &Path, mut news: Option<News>) -> bool {
+        let graph = &mut self.graph;
+        let values = &mut self.values;
+        let mut complete = true;
+        for (index, step) in path.steps.iter().enumerate().rev() {
+            let node = step.node;
+            if graph.nodes[node].generation != step.generation {
+                complete = false;
+                news = None;
+                continue;
+            }
+            let picks = path.picks_of(index);
+            for &pick in picks {
+                let chunk = &mut graph.chunks[pick.chunk()];
+                let slot = pick.slot();
+                chunk.in_flight[slot] -= 1;
+                chunk.visits[slot] += 1;
+                let value = values[chunk.role as usize];
+                chunk.means[slot] += (value - chunk.means[slot]) / chunk.visits[slot] as f32;
+            }
+            if !picks.is_empty()
+                && let Some(heard) = news
+            {
+                news = graph.refresh(node, picks, heard, &mut self.facts);
+            }
+            if step.instead.is_some() {
+                graph.take_instead(step.instead, values);
+            }
+            for (value, bounds) in values.iter_mut().zip(&graph.bounds[node]) {
+                if bounds.is_exact() {
+                    *value = f32::from(bounds.lower);
+                }
+            }
+            let record = &mut graph.nodes[node];
+            record.in_flight -= 1;
+            record.visits += 1;
+            let weight = 1.0 / record.visits as f32;
+            for (mean, &value) in graph.means[node].iter_mut().zip(&*values) {
+                *mean += (value - *mean) * weight;
+            }
+        }
+        complete
+    }
+}
+
+impl Graph {
+    /// The expected goals of a node, exact where proven.
+    pub(super) fn read_values(&self, node: NodeId, values: &mut [f32]) {
+        let unvisited = self.nodes[node].visits == 0;
+        let known = self.bounds[node].iter().zip(&self.means[node]);
+        for (value, (bounds, &mean)) in values.iter_mut().zip(known) {
+            *value = if unvisited {
+                f32::from(bounds.lower).midpoint(f32::from(bounds.upper))
+            } else {
+                bounds.clamp(mean)
+            };
+        }
+    }
+
+    /// Replaces a result by what a solved entry is worth, and counts the visit there.
+    fn take_instead(&mut self, entry: EntryId, values: &mut [f32]) {
+        let chunk = &mut self.chunks[entry.chunk()];
+        let slot = entry.slot();
+        let role = chunk.role as usize;
+        let value = chunk.bounds(slot).clamp(chunk.means[slot]);
+        let child = chunk.children[slot];
+        chunk.visits[slot] += 1;
+        chunk.means[slot] += (value - chunk.means[slot]) / chunk.visits[slot] as f32;
+        if child.is_some() {
+            self.read_values(child, values);
+        }
+        values[role] = value;
+    }
+
+    /// Everything that is marked as under way, in nodes and in entries.
+    #[cfg(test)]
+    pub(super) fn marks(&mut self) -> u64 {
+        let nodes: u64 = self
+            .nodes
+            .all_mut()
+            .map(|node| u64::from(node.in_flight))
+            .sum();
+        let chunks: u64 = self
+            .chunks
+            .all_mut()
+            .flat_map(|chunk| chunk.in_flight)
+            .map(u64::from)
+            .sum();
+        nodes + chunks
+    }
+}

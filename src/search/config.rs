@@ -1,0 +1,131 @@
+//! What goes into a search and what it tells: settings, limits, reports, counters. Plain data, no logic.
+
+use std::time::Instant;
+
+use crate::ids::MoveId;
+use crate::sync::stop::StopFlag;
+
+/// The settings of one search. There is no default: the outermost layer decides.
+#[derive(Clone, Debug)]
+pub struct SearchConfig {
+    /// Weight of the exploration term `sqrt(ln N / n)` for scores scaled to 0..1; 0.4 to 1.4 are usual. Higher
+    /// spreads visits more evenly over the moves, lower follows the best one deeper.
+    pub exploration: f32,
+    /// The score, in points of 0..100, that an untried move competes with. Infinite: each move is tried once before
+    /// any is tried twice. Lower values let a good move be followed before hundreds of others were tried.
+    pub first_play_urgency: f32,
+    /// The most nodes held at once. At least 2.
+    pub max_nodes: u32,
+    /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half
+    /// of it. Each kind of record may always fill one segment of 1024, so very small bounds are exceeded.
+    pub max_bytes: usize,
+    /// Playouts averaged into one result. At least 1.
+    pub samples_per_request: u32,
+    /// The most requests under way to one rollout thread. At least 1.
+    pub ring_capacity: usize,
+    /// Threads that play out beside the searching one; 0 makes the searching thread do it itself, which is the
+    /// deterministic mode.
+    pub rollout_threads: usize,
+    /// Whether rollout threads are pinned to cores, where there are cores to spare.
+    pub pin_threads: bool,
+    /// Joint moves after which a playout is cut off and counts as the goals where it stands.
+    pub max_playout_steps: u32,
+    /// The sum of all roles' goals in every terminal state, if analysis knows that it is always the same. It lets
+    /// proofs go further; a wrong value makes them wrong.
+    pub fixed_sum: Option<u32>,
+    /// Fixes all random choices. With no rollout threads and a limit in iterations the whole search repeats exactly.
+    pub seed: u64,
+}
+
+/// When [`run`](super::Search::run) returns. With everything absent it returns only when the position is proven.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limit<'a> {
+    /// The moment to be back at, missed by a millisecond at most in fast games and by one playout in slow ones.
+    pub until: Option<Instant>,
+    /// Iterations to do in this run.
+    pub iterations: Option<u64>,
+    /// A flag that somebody else may set.
+    pub stop: Option<&'a StopFlag>,
+}
+
+/// Why a run returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The clock.
+    Deadline,
+    /// The iterations asked for are done.
+    Iterations,
+    /// The stop flag.
+    Stop,
+    /// There is nothing left to learn: the game is over here, or a move of ours that proves our value is known.
+    Proven,
+}
+
+/// What the search knows about the position it stands on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RootReport {
+    /// Our legal moves, most visited first.
+    pub moves: Vec<MoveReport>,
+    /// Our expected goal, 0 to 100; `None` before the first result.
+    pub value: Option<f32>,
+    /// Our goal with best play by everyone, once proven.
+    pub proven: Option<u8>,
+    /// Iterations finished since the search came to this position.
+    pub iterations: u64,
+    /// Playouts finished since the search came to this position.
+    pub playouts: u64,
+    /// Nodes in use.
+    pub nodes: u32,
+    /// Longest line looked at since the search came to this position, in joint moves.
+    pub max_depth: u32,
+}
+
+/// What the search knows about one of our moves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MoveReport {
+    /// The move.
+    pub mv: MoveId,
+    /// Finished iterations that went through it.
+    pub visits: u32,
+    /// Our expected goal after it, 0 to 100; `None` before the first result.
+    pub value: Option<f32>,
+    /// Our goal after it with best play by everyone, once proven.
+    pub proven: Option<u8>,
+}
+
+/// Counters of a search since it was made, and levels as they are now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SearchStatistics {
+    /// Results backed up, exact ones included.
+    pub iterations: u64,
+    /// Playouts whose goals were backed up, wherever they were played.
+    pub playouts: u64,
+    /// Joint moves made in these playouts.
+    pub playout_steps: u64,
+    /// Playouts that ended at the step limit.
+    pub cut_off: u64,
+    /// Playouts that the searching thread did itself.
+    pub own_playouts: u64,
+    /// Requests sent to rollout threads.
+    pub requests: u64,
+    /// Requests that came back.
+    pub answers: u64,
+    /// Answers that arrived after the position they were asked for had left the tree, in whole or in part.
+    pub stale_answers: u64,
+    /// Requests lost with a rollout thread that panicked.
+    pub lost_requests: u64,
+    /// Times that no memory was left for a node or for its moves, so that the tree did not grow.
+    pub refused: u64,
+    /// Nodes given back because memory was needed for others.
+    pub recycled: u64,
+    /// Nodes in use now, those waiting to be freed included.
+    pub nodes: u32,
+    /// Bytes taken from the system now.
+    pub bytes: usize,
+    /// Requests under way now.
+    pub in_flight: u32,
+    /// Requests that could be under way: ring capacity times living rollout threads.
+    pub ring_slots: u32,
+    /// Rollout threads alive.
+    pub rollout_threads: u32,
+}

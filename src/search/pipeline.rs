@@ -1,0 +1,257 @@
+//! The pipeline: how playouts are spread over threads.
+//!
+//! ```text
+//!            ┌─ requests ─▶ rollout thread 1 ─ results ─┐
+//!  writer ───┼─ requests ─▶ rollout thread 2 ─ results ─┼──▶ writer
+//!            └─ requests ─▶ rollout thread n ─ results ─┘
+//! ```
+//!
+//! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout thread has a ring
+//! of requests and a ring of results of its own, a reasoner and a random stream. A request is a box that carries the
+//! state to play out from and the path it belongs to; it comes back with the sums of the goals, is backed up along
+//! that path, and is used again, so that nothing is allocated or looked up on the way.
+//!
+//! **Full rings.** The writer has at most `ring_capacity` requests under way to a thread, in its rings or in its
+//! hands, so a result ring is never full and no rollout thread ever waits to get rid of an answer. When all threads
+//! have that many, the writer takes in what is finished, and if that made no room it plays out itself. It never waits
+//! for room, so nothing can lock up.
+//!
+//! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
+//! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
+//!
+//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer sees them closed, takes what was
+//! finished, joins the thread and counts the rest as lost. Lost paths cannot take back their marks, so the caller
+//! clears all marks and opens a new account (`epoch`); answers of older accounts are dropped. The search goes on with
+//! the threads that are left, at last with the writer alone.
+//!
+//! **Shutdown**, when the pipeline is dropped:
+//! 1. The stop flag is set, which wakes every rollout thread that is parked.
+//! 2. Each thread finishes the playout it is in, leaves what is still in its ring, and returns. A request pushed
+//!    before step 1 may or may not be answered; none is pushed after it, since the writer is here.
+//! 3. All threads are joined. One that had panicked has nothing more to say.
+//! 4. The rings go, and the boxes in them.
+//!
+//! Never knows: nodes, moves.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::config::SearchConfig;
+use super::rollout::{Job, Rollout};
+use crate::machine::Machine;
+use crate::machine::random::Random;
+use crate::sync::pinning;
+use crate::sync::ring::{Consumer, Producer, ring};
+use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
+
+/// The most requests under way altogether: an entry counts its own in 16 bits.
+const MOST_IN_FLIGHT: usize = 60_000;
+
+/// The writer's side of all rollout threads.
+pub(super) struct Pipeline {
+    threads: Vec<RolloutThread>,
+    /// The thread to look at next.
+    turn: usize,
+    capacity: u32,
+    in_flight: u32,
+    stop: StopFlag,
+    waiter: Waiter,
+}
+
+/// The writer's side of one rollout thread.
+struct RolloutThread {
+    requests: Producer<Box<Job>>,
+    results: Consumer<Box<Job>>,
+    waker: Waker,
+    /// Requests under way to this thread.
+    in_flight: u32,
+    handle: Option<JoinHandle<()>>,
+}
+
+/// What looking for a result brought.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// An answer.
+    Answer(Box<Job>),
+    /// Nothing at the moment.
+    Nothing,
+    /// A thread has ended, and this many requests with it.
+    Lost(u32),
+}
+
+impl Pipeline {
+    /// Starts the rollout threads. One that cannot be started is done without, and said so in the log.
+    pub(super) fn start(machine: &Arc<dyn Machine>, config: &SearchConfig) -> Self {
+        let stop = StopFlag::new();
+        let (waiter, answered) = stop.waiter();
+        let wanted = config.rollout_threads;
+        let capacity = config
+            .ring_capacity
+            .clamp(1, (MOST_IN_FLIGHT / wanted.max(1)).max(1));
+        let cores = if config.pin_threads {
+            pinning::plan(&pinning::available_cores(), wanted).rollouts
+        } else {
+            vec![None; wanted]
+        };
+        let mut threads = Vec::with_capacity(wanted);
+        for (index, core) in cores.into_iter().enumerate() {
+            let (requests, incoming) = ring(capacity);
+            let (outgoing, results) = ring(capacity);
+            let (waiter, waker) = stop.waiter();
+            let rollout = Rollout {
+                requests: incoming,
+                results: outgoing,
+                waiter,
+                answered: answered.clone(),
+                stop: stop.clone(),
+                samples: config.samples_per_request.max(1),
+                max_steps: config.max_playout_steps,
+                random: Random::new(stream_seed(config.seed, index)),
+            };
+            let machine = Arc::clone(machine);
+            let spawned = std::thread::Builder::new()
+                .name(format!("rollout-{index}"))
+                .spawn(move || {
+                    if let Some(core) = core
+                        && !pinning::pin_current(core)
+                    {
+                        tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
+                    }
+                    rollout.run(machine);
+                });
+            match spawned {
+                Ok(handle) => threads.push(RolloutThread {
+                    requests,
+                    results,
+                    waker,
+                    in_flight: 0,
+                    handle: Some(handle),
+                }),
+                Err(error) => {
+                    tracing::error!(thread = index, %error, "a rollout thread did not start");
+                }
+            }
+        }
+        Self {
+            threads,
+            turn: 0,
+            capacity: capacity as u32,
+            in_flight: 0,
+            stop,
+            waiter,
+        }
+    }
+
+    /// Rollout threads alive, as far as noticed.
+    #[inline]
+    pub(super) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Requests under way.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Requests that could be under way.
+    pub(super) fn slots(&self) -> u32 {
+        self.capacity * self.threads.len() as u32
+    }
+
+    /// Sends a request to the thread whose turn it is, or else to any that has room; hands it back when none has.
+    pub(super) fn send(&mut self, mut job: Box<Job>) -> Result<(), Box<Job>> {
+        for offset in 0..self.threads.len() {
+            let index = (self.turn + offset) % self.threads.len();
+            let thread = &mut self.threads[index];
+            if thread.in_flight >= self.capacity || thread.requests.is_closed() {
+                continue;
+            }
+            match thread.requests.push(job) {
+                Ok(()) => {
+                    thread.waker.wake();
+                    thread.in_flight += 1;
+                    self.in_flight += 1;
+                    return Ok(());
+                }
+                Err(refused) => job = refused,
+            }
+        }
+        Err(job)
+    }
+
+    /// An answer from the thread whose turn it is. When it has none, the turn goes to the next.
+    ///
+    /// Looking at one thread a call keeps the cost of a call the same for any number of threads: an empty ring is a
+    /// cache line fetched from another core.
+    pub(super) fn take(&mut self) -> Taken {
+        let Some(thread) = self.threads.get_mut(self.turn) else {
+            return Taken::Nothing;
+        };
+        if thread.in_flight > 0 || thread.results.is_closed() {
+            // Asked first: what was pushed before the ring was closed is then seen by the pop.
+            let closed = thread.results.is_closed();
+            if let Some(job) = thread.results.pop() {
+                thread.in_flight -= 1;
+                self.in_flight -= 1;
+                return Taken::Answer(job);
+            }
+            if closed {
+                return Taken::Lost(self.bury());
+            }
+        }
+        self.turn = (self.turn + 1) % self.threads.len();
+        Taken::Nothing
+    }
+
+    /// Sleeps until an answer can be taken or a thread has ended. Returns at once when nothing is under way.
+    pub(super) fn wait(&mut self) {
+        if self.in_flight == 0 {
+            return;
+        }
+        let threads = &self.threads;
+        let ready = || {
+            threads
+                .iter()
+                .any(|thread| !thread.results.is_empty() || thread.results.is_closed())
+        };
+        match self.waiter.wait_until(ready) {
+            Waited::Ready | Waited::Stopped => {}
+        }
+    }
+
+    /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
+    fn bury(&mut self) -> u32 {
+        let mut thread = self.threads.remove(self.turn);
+        self.turn = 0;
+        self.in_flight -= thread.in_flight;
+        if let Some(handle) = thread.handle.take() {
+            let panicked = handle.join().is_err();
+            tracing::error!(
+                panicked,
+                lost = thread.in_flight,
+                left = self.threads.len(),
+                "a rollout thread has ended"
+            );
+        }
+        thread.in_flight
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.stop.stop();
+        for thread in &mut self.threads {
+            if let Some(handle) = thread.handle.take()
+                && handle.join().is_err()
+            {
+                tracing::error!("a rollout thread has panicked");
+            }
+        }
+    }
+}
+
+/// A seed for the stream of one rollout thread, unlike that of the writer and of the others.
+fn stream_seed(seed: u64, index: usize) -> u64 {
+    seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

@@ -1,0 +1,53 @@
+//! What the tests of the player and of the server share.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod client;
+pub mod pile;
+
+use std::sync::Arc;
+
+use panza::config::Settings;
+use panza::gdl::Rules;
+use panza::machine::Machine;
+use panza::player::{Budget, Factories, MachineFactory};
+use pile::{Mischief, Pile};
+
+/// Settings for tests: nothing is written to disk, a fixed seed, and a margin in seconds.
+pub fn settings(overrides: &[&str]) -> Settings {
+    let mut items = vec![
+        "server.listen=127.0.0.1:0".to_string(),
+        "logs.match_logs=false".to_string(),
+        "search.seed=1".to_string(),
+        "search.threads=1".to_string(),
+        "player.margin_seconds=0.1".to_string(),
+    ];
+    items.extend(overrides.iter().map(ToString::to_string));
+    Settings::load(None, &items).expect("the overrides are in range")
+}
+
+/// A factory from a closure.
+pub fn factory<F>(build: F) -> Arc<dyn MachineFactory>
+where
+    F: Fn(&Rules, &Budget) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
+{
+    Arc::new(build)
+}
+
+/// A factory of piles.
+pub fn piles(size: u64, kind: &'static str, mischief: Mischief) -> Arc<dyn MachineFactory> {
+    factory(move |_, _| {
+        Ok(Arc::new(Pile {
+            size,
+            kind,
+            mischief: mischief.clone(),
+        }))
+    })
+}
+
+/// Sound piles, without a last resort.
+pub fn sound(size: u64) -> Factories {
+    Factories {
+        main: piles(size, "pile", Mischief::default()),
+        fallback: None,
+    }
+}
