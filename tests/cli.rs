@@ -95,7 +95,7 @@ fn wrong_arguments_are_refused_with_status_2() {
 fn help_teaches_each_command_by_example() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
-        "serve", "match", "check", "verify", "perft", "stats", "bench",
+        "serve", "match", "check", "verify", "perft", "stats", "search", "bench",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
@@ -315,6 +315,69 @@ fn bench_and_stats_give_their_figures() {
         ],
     );
     assert_eq!(stats["machine"], "counter");
+}
+
+#[test]
+fn search_repeats_exactly_and_finds_the_winning_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
+        (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
+    let path = file(folder.path(), "position.txt", position);
+    let path = path.to_str().unwrap();
+    let arguments = [
+        "search",
+        "ticTacToe",
+        "--state",
+        path,
+        "--iterations",
+        "200",
+        "--seed",
+        "4",
+    ];
+    let search = || {
+        let mut object = objects(&arguments, 0).remove(0);
+        let keys = [
+            "role",
+            "move",
+            "value",
+            "proven",
+            "iterations",
+            "iterations_per_second",
+        ];
+        assert_keys(&object, &keys);
+        assert_keys(&object, &["nodes", "playouts", "seconds", "moves"]);
+        for measured in ["seconds", "iterations_per_second"] {
+            object.as_object_mut().unwrap().remove(measured);
+        }
+        object
+    };
+    let found = search();
+    assert_eq!(found["role"], "oplayer");
+    assert_eq!(found["move"], "(mark 2 3)");
+    assert_eq!(found["proven"], 100);
+    assert_eq!(found["moves"].as_array().unwrap().len(), 5);
+    assert_keys(&found["moves"][0], &["move", "visits", "value"]);
+    assert_eq!(search(), found);
+
+    let message = fails(&["search", "ticTacToe", "--role", "nobody"], 2);
+    assert_eq!(
+        message,
+        "error: no role `nobody`; the roles are xplayer, oplayer\n"
+    );
+    let path = file(folder.path(), "wrong.txt", "((cell 7 7 x))");
+    let message = fails(
+        &["search", "ticTacToe", "--state", path.to_str().unwrap()],
+        2,
+    );
+    assert!(
+        message.starts_with("error: the position cannot be set up: "),
+        "{message}"
+    );
+    assert!(message.contains("(cell 7 7 x)"), "{message}");
+    fails(
+        &["search", "ticTacToe", "--seconds", "1", "--iterations", "1"],
+        2,
+    );
 }
 
 #[test]

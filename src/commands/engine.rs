@@ -10,7 +10,6 @@ use std::sync::Arc;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::compile::CompileError;
 use crate::gdl::Rules;
 use crate::ids::{Id, MoveId, RoleId, TermId};
 use crate::machine::random::Random;
@@ -21,11 +20,11 @@ use crate::prover::{self, Prover, ProverError};
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// The prover gave up.
-    #[error("the prover gave up: {0}")]
+    #[error(transparent)]
     Prover(#[from] ProverError),
     /// No compiled machine could be built.
     #[error("no compiled machine: {0}")]
-    Compile(#[from] CompileError),
+    Build(String),
 }
 
 /// Which engine a command uses.

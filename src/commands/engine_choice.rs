@@ -1,12 +1,18 @@
 //! Picks and builds the engine that a command asks for.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::compile;
 use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
 use crate::gdl::Rules;
-use crate::ground::Budget;
 use crate::machine::Machine;
+use crate::player::{self, Budget};
+
+/// Builds give up after this time: whoever waits so long has gone home.
+const BUILD_TIME: Duration = Duration::from_secs(86_400);
+
+/// Builds give up beyond this much memory.
+const BUILD_BYTES: usize = 4 << 30;
 
 /// What the command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,6 +110,15 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
     Ok(Built::Prover(rules.clone()))
 }
 
-fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
-    Ok(compile::machine(rules, Budget::generous())?)
+/// The machine that the player plays with, built without hurry.
+///
+/// # Errors
+/// The rules have no finite ground form, or it takes too much memory.
+pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+    let budget = Budget {
+        until: Instant::now() + BUILD_TIME,
+        memory: BUILD_BYTES,
+        cancelled: Arc::default(),
+    };
+    player::build(rules, &budget).map_err(EngineError::Build)
 }

@@ -9,7 +9,6 @@
 pub mod bench;
 pub mod board;
 pub mod check;
-pub mod compile;
 pub mod engine;
 pub mod engine_choice;
 pub mod game_manager;
@@ -22,6 +21,7 @@ pub mod players;
 pub mod playouts;
 pub mod replay;
 pub mod scores;
+pub mod search;
 pub mod serve;
 pub mod stats;
 pub mod trace;
@@ -98,6 +98,14 @@ enum Command {
     /// Show the sizes of a game's network and how long building it takes.
     #[command(after_help = "Example:\n  panza stats breakthrough --json")]
     Stats(stats::StatsArguments),
+    /// Search one position and show what is known about each move.
+    #[command(
+        after_help = "FILE holds one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
+            With --iterations, --seed and one thread the search repeats exactly.\n\n\
+            Examples:\n  panza search connectFour --seconds 10 --threads 2\n  \
+            panza search ticTacToe --state position.txt --role oplayer --iterations 10000 --seed 1"
+    )]
+    Search(search::SearchArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
@@ -151,6 +159,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
+        Command::Search(arguments) => search::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
     }
 }

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use super::game_manager::Seat;
 use super::game_manager::builtin::{BuiltinPlayer, Style};
 use super::game_manager::wire::Address;
-use super::serve;
 use crate::config::Settings;
+use crate::player::Factories;
 use crate::server;
 
 /// What the command line asks for.
@@ -148,7 +148,7 @@ fn start_server(seed: u64, runtime: &Handle) -> anyhow::Result<(Address, Running
             // Nobody waits for the address any more: then the shutdown is near.
             let _ = listening.send(address);
         };
-        server::serve(&settings, serve::factories(), shutdown, on_listening).await
+        server::serve(&settings, Factories::standard(), shutdown, on_listening).await
     });
     match runtime.block_on(address) {
         Ok(address) => Ok((address.into(), Running::Server { shutdown, task })),

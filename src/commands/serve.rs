@@ -1,17 +1,14 @@
 //! `panza serve`: the player server.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::output::Output;
-use super::{Outcome, compile, interrupt};
+use super::{Outcome, interrupt};
 use crate::config::Settings;
-use crate::gdl::Rules;
-use crate::ground;
-use crate::player::{Budget, Factories};
+use crate::player::Factories;
 use crate::{server, telemetry};
 
 /// Arguments of `panza serve`.
@@ -61,25 +58,10 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
                 .line(format_args!("listening on http://{address}"))
                 .and_then(|()| output.object(&listening));
         };
-        server::serve(&settings, factories(), shutdown, on_listening).await
+        server::serve(&settings, Factories::standard(), shutdown, on_listening).await
     })?;
     told?;
     Ok(Outcome::Holds)
-}
-
-/// Where our own players' machines come from.
-pub fn factories() -> Factories {
-    let compiled = |rules: &Rules, budget: &Budget| {
-        let budget = ground::Budget {
-            until: Some(budget.until),
-            max_bytes: budget.memory,
-        };
-        compile::machine(rules, budget).map_err(|error| error.to_string())
-    };
-    Factories {
-        main: Arc::new(compiled),
-        fallback: None,
-    }
 }
 
 fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {

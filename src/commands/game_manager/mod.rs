@@ -175,7 +175,7 @@ pub struct MatchRecord {
 #[derive(Debug, Error)]
 pub enum MatchError {
     /// The rules could not be evaluated.
-    #[error("the referee gave up: {0}")]
+    #[error(transparent)]
     Referee(#[from] ProverError),
     /// Not one player per role.
     #[error("{found} players for {expected} roles")]
