@@ -383,10 +383,13 @@ fn a_cancelled_match_is_aborted_at_all_players() {
 #[test]
 fn matches_without_an_end_are_aborted() {
     let runtime = runtime();
-    let endless = game_of("(role a) (init x) (<= (next x) (true x)) (<= (legal a go) (true x))");
-    let stuck = game_of(
-        "(role a) (init (n 0)) (<= (next (n 1)) (does a go)) (<= (legal a go) (true (n 0)))",
-    );
+    let ending = "(<= terminal (true over)) (<= (goal a 100) (true over))";
+    let endless = game_of(&format!(
+        "(role a) (init x) (<= (next x) (true x)) (<= (legal a go) (true x)) {ending}"
+    ));
+    let stuck = game_of(&format!(
+        "(role a) (init (n 0)) (<= (next (n 1)) (does a go)) (<= (legal a go) (true (n 0))) {ending}"
+    ));
     for (game, ending, steps) in [(endless, Ending::Endless, 7), (stuck, Ending::Stuck, 1)] {
         let player = Scripted::start(&runtime, |_, _| Act::Say("go".into()));
         let rules_text = rules_on_one_line(&game.sheet.text);

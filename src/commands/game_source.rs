@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::gdl::{self, Rules, Severity};
+use crate::gdl::{self, Diagnostic, Rules, Severity};
 
 /// The folder whose rulesheets are known by name.
 pub const FOLDER: &str = "gdl-games";
@@ -127,16 +127,22 @@ impl Game {
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = gdl::load(&sheet.text);
-        let mut errors = diagnostics
+        let errors: Vec<&Diagnostic> = diagnostics
             .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error);
-        let Some(first) = errors.next() else {
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .collect();
+        // What is missing in the rules as a whole has no place, and is missing because of a fault that has one.
+        let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
+        let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
             return Ok(Self { sheet, rules });
         };
         let first = first.one_line(&sheet.origin, &sheet.text);
-        match errors.count() {
-            0 => bail!("{first}"),
-            more => bail!("{first} (and {more} more; `panza check` shows them all)"),
+        match errors.len() {
+            1 => bail!("{first}"),
+            count => bail!(
+                "{first} (and {} more; `panza check` shows them all)",
+                count - 1
+            ),
         }
     }
 
@@ -261,6 +267,7 @@ mod tests {
             text: "(role a)\n  (init (x".into(),
         };
         let message = Game::from_sheet(sheet).unwrap_err().to_string();
-        assert!(message.starts_with("broken.gdl:2:"), "{message}");
+        let expected = "broken.gdl:2:9: error[unclosed-parenthesis]: ";
+        assert!(message.starts_with(expected), "{message}");
     }
 }
