@@ -1,14 +1,6 @@
-//! Panza, a General Game Playing player server: rules in, good moves out, in time.
-//!
-//! Data flows one way:
-//!
-//! ```text
-//! GDL text ─▶ gdl ─▶ ground ─▶ propnet ─▶ machine ─▶ search ─▶ player ◀─▶ server ◀─ HTTP
-//!               └──▶ prover (oracle, referee, last resort)
-//! ```
-//!
-//! `ARCHITECTURE.md` says what each module holds, what it may import and what it never knows.
+//! Panza, a General Game Playing player server.
 
+pub mod commands;
 pub mod config;
 pub mod gdl;
 pub mod ground;

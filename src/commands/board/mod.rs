@@ -1,0 +1,145 @@
+//! Boards as text, found in the facts of a game that nobody described.
+//!
+//! A board shows in the facts as a function such as `(cell 1 2 white)`: two of its arguments count through a grid,
+//! the rest is what stands there. [`BoardPainter::learn`] looks for such functions in sample states; a third
+//! argument, or two, may say which of several boards is meant, and the nine names of the compass count as a small
+//! grid of their own. [`BoardPainter::draw`] shows a state on what was found.
+//!
+//! Invariants: drawing never fails; facts that fit no board are left out. Never knows: rules of any one game.
+
+mod shape;
+mod sketch;
+
+use std::collections::BTreeMap;
+
+use super::engine::{Engine, EngineError};
+use crate::gdl::{Rules, sexpr};
+use crate::ids::{Id, RoleId};
+use crate::machine::random::Random;
+use shape::Shape;
+
+/// Boards of one game.
+#[derive(Clone, Debug, Default)]
+pub struct BoardPainter {
+    shapes: Vec<Shape>,
+}
+
+/// Boards that are drawn, at most.
+const MAX_BOARDS: usize = 3;
+
+/// A function's name and how many arguments it has.
+type Signature = (String, usize);
+
+/// The arguments of a fact as text.
+type Arguments = Vec<String>;
+
+impl BoardPainter {
+    /// Looks for boards. Samples are states as lists of facts, the initial state first; the more of a game they
+    /// show, the better. The rules tell which way round a board is, by the names of their variables.
+    pub fn learn(samples: &[Vec<String>], rules: &Rules) -> Self {
+        let samples: Vec<BTreeMap<Signature, Vec<Arguments>>> =
+            samples.iter().map(|facts| by_function(facts)).collect();
+        let mut signatures: Vec<&Signature> = samples.iter().flat_map(BTreeMap::keys).collect();
+        signatures.sort();
+        signatures.dedup();
+        let mut shapes: Vec<Shape> = signatures
+            .into_iter()
+            .filter_map(|signature| {
+                let states: Vec<&[Arguments]> = samples
+                    .iter()
+                    .map(|sample| sample.get(signature).map_or(&[][..], Vec::as_slice))
+                    .collect();
+                Shape::find(&signature.0, signature.1, &states, rules)
+            })
+            .collect();
+        shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n_cells()));
+        shapes.truncate(MAX_BOARDS);
+        Self { shapes }
+    }
+
+    /// The state's boards, one below the other; nothing when the game has none.
+    pub fn draw(&self, facts: &[String]) -> Option<String> {
+        let facts = by_function(facts);
+        let drawn: Vec<String> = self
+            .shapes
+            .iter()
+            .map(|shape| {
+                let signature = (shape.function().to_string(), shape.arity());
+                let facts = facts.get(&signature).map_or(&[][..], Vec::as_slice);
+                sketch::draw(shape, facts)
+            })
+            .collect();
+        (!drawn.is_empty()).then(|| drawn.join("\n"))
+    }
+}
+
+/// States of random playouts, the initial state first, for [`BoardPainter::learn`]. Stops at `limit` states, or
+/// when `go_on` says no.
+///
+/// # Errors
+/// The engine gave up.
+pub fn sample_states<E: Engine>(
+    engine: &mut E,
+    random: &mut Random,
+    limit: usize,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Vec<Vec<String>>, EngineError> {
+    let initial = engine.initial_state()?;
+    let mut samples = vec![engine.facts(&initial)];
+    let mut state = initial.clone();
+    while samples.len() < limit && go_on() {
+        match random_joint_move(engine, &state, random)? {
+            Some(joint_move) => state = engine.next_state(&state, &joint_move)?,
+            None if samples.len() == 1 => break,
+            None => state = initial.clone(),
+        }
+        samples.push(engine.facts(&state));
+    }
+    Ok(samples)
+}
+
+/// A random joint move; nothing where the game is over or stuck.
+fn random_joint_move<E: Engine>(
+    engine: &mut E,
+    state: &E::State,
+    random: &mut Random,
+) -> Result<Option<Vec<E::Move>>, EngineError> {
+    if engine.is_terminal(state)? {
+        return Ok(None);
+    }
+    let (mut joint_move, mut legal) = (Vec::new(), Vec::new());
+    for role in 0..engine.roles().len() {
+        engine.legal_moves(state, RoleId::from_index(role), &mut legal)?;
+        if legal.is_empty() {
+            return Ok(None);
+        }
+        joint_move.push(legal[random.below(legal.len() as u32) as usize]);
+    }
+    Ok(Some(joint_move))
+}
+
+/// Facts grouped by function, as the texts of their arguments.
+fn by_function(facts: &[String]) -> BTreeMap<Signature, Vec<Arguments>> {
+    let mut groups: BTreeMap<Signature, Vec<Arguments>> = BTreeMap::new();
+    for fact in facts {
+        let (expressions, _) = sexpr::parse(fact);
+        let [expression] = expressions.as_slice() else {
+            continue;
+        };
+        let Some([name, arguments @ ..]) = expression.list() else {
+            continue;
+        };
+        let Some(name) = name.symbol() else {
+            continue;
+        };
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        groups
+            .entry((name.to_string(), arguments.len()))
+            .or_default()
+            .push(arguments);
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests;

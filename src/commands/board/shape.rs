@@ -1,0 +1,383 @@
+//! What a board looks like: which arguments count through it, and how what stands on it is written.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::Arguments;
+use crate::gdl::{Literal, Rules, Term, keyword};
+
+/// Longer axes are no board.
+const MAX_AXIS: usize = 30;
+
+/// More boards of one function than this are not drawn.
+const MAX_SELECTORS: usize = 16;
+
+/// The least share of a grid's cells that must have been seen.
+const MIN_COVERAGE: f64 = 0.3;
+
+/// Words for a cell on which nothing stands.
+const BLANK_WORDS: [&str; 9] = [
+    "blank", "empty", "free", "none", "nil", "open", "space", "vacant", "void",
+];
+
+/// Words that mean a blank in some games and a piece in others.
+const MAYBE_BLANK_WORDS: [&str; 2] = ["b", "e"];
+
+/// The compass as a grid, north on top, each place with its usual names.
+const COMPASS: [[&[&str]; 3]; 3] = [
+    [&["northwest", "nw"], &["north", "n"], &["northeast", "ne"]],
+    [
+        &["west", "w"],
+        &["centre", "center", "c", "middle"],
+        &["east", "e"],
+    ],
+    [&["southwest", "sw"], &["south", "s"], &["southeast", "se"]],
+];
+
+/// One or two arguments that say where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// Two arguments with ordered values: across and up, or down and across.
+    Grid {
+        first: Vec<String>,
+        second: Vec<String>,
+    },
+    /// One argument with the compass's names.
+    Compass,
+    /// One argument with a few values that have no order of their own; or none at all.
+    Row(Vec<String>),
+}
+
+impl Place {
+    /// How many arguments it takes.
+    pub(super) fn n_arguments(&self) -> usize {
+        match self {
+            Place::Grid { .. } => 2,
+            Place::Compass => 1,
+            Place::Row(values) => usize::from(!values.is_empty()),
+        }
+    }
+
+    fn n_places(&self) -> usize {
+        match self {
+            Place::Grid { first, second } => first.len() * second.len(),
+            Place::Compass => 9,
+            Place::Row(values) => values.len().max(1),
+        }
+    }
+
+    /// Line and column of these arguments, line 0 on top.
+    pub(super) fn locate(&self, arguments: &[String], rows_first: bool) -> Option<(usize, usize)> {
+        let at = |values: &[String], value: &String| values.iter().position(|own| own == value);
+        match (self, arguments) {
+            (Place::Grid { first, second }, [a, b]) => {
+                let (first_at, second_at) = (at(first, a)?, at(second, b)?);
+                Some(if rows_first {
+                    (first_at, second_at)
+                } else {
+                    (second.len() - 1 - second_at, first_at)
+                })
+            }
+            (Place::Compass, [name]) => compass_place(name),
+            (Place::Row(values), [value]) => Some((0, at(values, value)?)),
+            (Place::Row(values), []) if values.is_empty() => Some((0, 0)),
+            _ => None,
+        }
+    }
+}
+
+/// One function that shows one or several boards.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Shape {
+    function: String,
+    arity: usize,
+    /// Which of several boards.
+    pub(super) selector: Place,
+    /// Where on it.
+    pub(super) cell: Place,
+    /// Whether the first of two cell arguments counts rows, from the top.
+    pub(super) rows_first: bool,
+    /// What is drawn for each content.
+    labels: HashMap<Vec<String>, String>,
+    /// Whether blank cells have facts of their own, so that a cell without one is no cell.
+    pub(super) has_blanks: bool,
+}
+
+impl Shape {
+    /// The shape of a function with these facts in the sample states, the initial state first.
+    pub(super) fn find(
+        function: &str,
+        arity: usize,
+        states: &[&[Arguments]],
+        rules: &Rules,
+    ) -> Option<Self> {
+        if !(3..=5).contains(&arity) {
+            return None;
+        }
+        let facts: Vec<&Arguments> = states.iter().copied().flatten().collect();
+        // The shortest prefix of the arguments that says where comes first.
+        for n_contents in [2, 1] {
+            let n_where = arity - n_contents;
+            if n_where < 2 || !is_function_of_prefix(states, n_where) {
+                continue;
+            }
+            let values: Vec<Vec<String>> = (0..n_where)
+                .map(|at| distinct(facts.iter().map(|arguments| &arguments[at])))
+                .collect();
+            // Of two contents the first must not count: then it says where.
+            let counts = |values: &[String]| values.len() > 1 && ordered(values).is_some();
+            if n_contents == 2
+                && counts(&distinct(facts.iter().map(|arguments| &arguments[n_where])))
+            {
+                continue;
+            }
+            let Some((selector, cell)) = split(&values) else {
+                continue;
+            };
+            let seen: HashSet<&[String]> = facts.iter().map(|fact| &fact[..n_where]).collect();
+            let n_cells = selector.n_places() * cell.n_places();
+            if (seen.len() as f64) < MIN_COVERAGE * n_cells as f64 || seen.len() < 4 {
+                continue;
+            }
+            let (labels, has_blanks) = label_contents(states, n_where);
+            let rows_first = names_rows_first(rules, function, arity, n_where);
+            return Some(Self {
+                function: function.to_string(),
+                arity,
+                selector,
+                cell,
+                rows_first,
+                labels,
+                has_blanks,
+            });
+        }
+        None
+    }
+
+    /// The function's name.
+    pub(super) fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// How many arguments it has.
+    pub(super) fn arity(&self) -> usize {
+        self.arity
+    }
+
+    /// Cells of all boards together.
+    pub(super) fn n_cells(&self) -> usize {
+        self.selector.n_places() * self.cell.n_places()
+    }
+
+    /// What is drawn for a content; one that no sample had is shortened on the spot.
+    pub(super) fn label(&self, content: &[String]) -> String {
+        self.labels
+            .get(content)
+            .cloned()
+            .unwrap_or_else(|| shortened(content, 1))
+    }
+
+    /// Characters of the widest label.
+    pub(super) fn label_width(&self) -> usize {
+        let widths = self.labels.values().map(|label| label.chars().count());
+        widths.max().unwrap_or(1)
+    }
+}
+
+/// Whether in each state the first `n_where` arguments occur once at most.
+fn is_function_of_prefix(states: &[&[Arguments]], n_where: usize) -> bool {
+    states.iter().all(|facts| {
+        let mut seen = HashSet::new();
+        facts.iter().all(|fact| seen.insert(&fact[..n_where]))
+    })
+}
+
+fn distinct<'a>(values: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let values: BTreeSet<&String> = values.collect();
+    values.into_iter().cloned().collect()
+}
+
+/// Divides the arguments that say where into board and cell.
+fn split(values: &[Vec<String>]) -> Option<(Place, Place)> {
+    let one_board = Place::Row(Vec::new());
+    match values {
+        [a, b] if is_compass(b) && is_compass(a) => Some((Place::Compass, Place::Compass)),
+        [a, b] => Some((one_board, grid(a, b)?)),
+        [board, a, b] => Some((selector(board)?, grid(a, b)?)),
+        [p, q, a, b] => {
+            let boards = grid(p, q)?;
+            (boards.n_places() <= MAX_SELECTORS).then_some((boards, grid(a, b)?))
+        }
+        _ => None,
+    }
+}
+
+fn selector(values: &[String]) -> Option<Place> {
+    if is_compass(values) {
+        return Some(Place::Compass);
+    }
+    let values = ordered(values).unwrap_or_else(|| values.to_vec());
+    (values.len() <= MAX_SELECTORS).then_some(Place::Row(values))
+}
+
+fn grid(first: &[String], second: &[String]) -> Option<Place> {
+    let (first, second) = (ordered(first)?, ordered(second)?);
+    let is_board = first.len() >= 2 && second.len() >= 2 && first.len() + second.len() >= 5;
+    is_board.then_some(Place::Grid { first, second })
+}
+
+/// The values in order, if they have one: numbers (those left out are filled in), single letters, or one word
+/// followed by a number.
+fn ordered(values: &[String]) -> Option<Vec<String>> {
+    if values.is_empty() || values.len() > MAX_AXIS {
+        return None;
+    }
+    let is_letter = |value: &String| value.len() == 1 && value.as_bytes()[0].is_ascii_alphabetic();
+    if values.iter().all(is_letter) {
+        // Single letters are the columns of a board only where they follow each other.
+        let (first, last) = (values.first()?.as_bytes()[0], values.last()?.as_bytes()[0]);
+        let is_run = usize::from(last - first) < values.len() + 2;
+        return is_run.then(|| {
+            (first..=last)
+                .map(|letter| char::from(letter).to_string())
+                .collect()
+        });
+    }
+    let split_number = |value: &String| {
+        let word = value.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let number = value[word..].parse::<u32>().ok()?;
+        Some((value[..word].to_string(), number))
+    };
+    let mut numbers: Vec<(String, u32)> = values.iter().map(split_number).collect::<Option<_>>()?;
+    numbers.sort_by_key(|(_, number)| *number);
+    let (word, lowest) = numbers.first()?;
+    let (_, highest) = numbers.last()?;
+    let fits =
+        numbers.iter().all(|(other, _)| other == word) && ((highest - lowest) as usize) < MAX_AXIS;
+    // `01` and `1` would be one number: then the values are better left alone.
+    let is_plain = numbers
+        .iter()
+        .all(|(word, number)| values.contains(&format!("{word}{number}")));
+    (fits && is_plain).then(|| (*lowest..=*highest).map(|n| format!("{word}{n}")).collect())
+}
+
+fn compass_place(name: &str) -> Option<(usize, usize)> {
+    let name = name.to_ascii_lowercase();
+    COMPASS.iter().enumerate().find_map(|(line, places)| {
+        let column = places
+            .iter()
+            .position(|names| names.contains(&name.as_str()))?;
+        Some((line, column))
+    })
+}
+
+/// Whether these are names of the compass, enough of them to fill a grid.
+fn is_compass(values: &[String]) -> bool {
+    values.len() >= 4 && values.iter().all(|value| compass_place(value).is_some())
+}
+
+/// What is drawn for each content, and whether blanks are among them.
+fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<String>, String>, bool) {
+    let mut contents: BTreeMap<&[String], usize> = BTreeMap::new();
+    for fact in states.iter().copied().flatten() {
+        *contents.entry(&fact[n_where..]).or_default() += 1;
+    }
+    let blank = contents
+        .keys()
+        .find(|content| is_blank(content, states, n_where))
+        .copied();
+    let pieces: Vec<&[String]> = contents.into_keys().filter(|c| Some(*c) != blank).collect();
+    let mut labels: HashMap<Vec<String>, String> = HashMap::new();
+    for piece in &pieces {
+        let own: Vec<String> = piece.to_vec();
+        // The fewest letters that tell it from the others; at worst the whole word.
+        let longest = own
+            .iter()
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or(1);
+        let label = (1..=longest)
+            .map(|letters| (letters, shortened(&own, letters)))
+            .find(|(letters, label)| {
+                let others = pieces.iter().filter(|other| *other != piece);
+                others
+                    .into_iter()
+                    .all(|other| shortened(other, *letters) != *label)
+            })
+            .map_or_else(|| own.join(" "), |(_, label)| label);
+        labels.insert(own, label);
+    }
+    if let Some(blank) = blank {
+        labels.insert(blank.to_vec(), ".".to_string());
+    }
+    (labels, blank.is_some())
+}
+
+/// Whether this content means that nothing stands there. `b` does when most of the first state is `b`: as black it
+/// would at most fill half of the board.
+fn is_blank(content: &[String], states: &[&[Arguments]], n_where: usize) -> bool {
+    let [word] = content else {
+        return false;
+    };
+    let word = word.to_ascii_lowercase();
+    if BLANK_WORDS.contains(&word.as_str()) {
+        return true;
+    }
+    let initial = states.first().copied().unwrap_or_default();
+    let count = initial
+        .iter()
+        .filter(|fact| fact[n_where..] == *content)
+        .count();
+    MAYBE_BLANK_WORDS.contains(&word.as_str()) && 2 * count > initial.len()
+}
+
+/// The first letters of each word; numbers stay whole.
+fn shortened(content: &[String], letters: usize) -> String {
+    let short = |word: &String| {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        let take = if is_number { word.len() } else { letters };
+        word.trim_start_matches('(')
+            .chars()
+            .take(take)
+            .collect::<String>()
+    };
+    content.iter().map(short).collect()
+}
+
+/// Whether the rules call the first of the two cell arguments a row and the second a column.
+fn names_rows_first(rules: &Rules, function: &str, arity: usize, n_where: usize) -> bool {
+    let Some(function) = rules.symbols.find(function) else {
+        return false;
+    };
+    let mut votes = 0i64;
+    for rule in &rules.rules {
+        let atoms = rule.body.iter().filter_map(Literal::atom);
+        for atom in std::iter::once(&rule.head).chain(atoms) {
+            let holds_fact = matches!(
+                atom.relation,
+                keyword::INIT | keyword::TRUE | keyword::NEXT | keyword::BASE
+            );
+            let Some(Term::Function(name, arguments)) = atom.arguments.first() else {
+                continue;
+            };
+            if !holds_fact || *name != function || arguments.len() != arity {
+                continue;
+            }
+            let Some([first, second]) = n_where
+                .checked_sub(2)
+                .and_then(|at| arguments.get(at..n_where))
+            else {
+                continue;
+            };
+            for (argument, sign) in [(first, 1), (second, -1)] {
+                if let Term::Variable(variable) = argument
+                    && let Some(name) = rule.variables.get(*variable as usize)
+                {
+                    let name = name.to_ascii_lowercase();
+                    votes += sign * i64::from(name.contains("row") || name.contains("rank"));
+                    votes -= sign * i64::from(name.contains("col") || name.contains("file"));
+                }
+            }
+        }
+    }
+    votes > 0
+}

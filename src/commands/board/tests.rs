@@ -1,0 +1,159 @@
+use super::super::engine::ProverEngine;
+use super::super::game_source::{Game, Rulesheet};
+use super::*;
+use crate::gdl;
+
+fn facts(text: &str) -> Vec<String> {
+    let (expressions, diagnostics) = sexpr::parse(text);
+    assert!(diagnostics.is_empty());
+    expressions.iter().map(ToString::to_string).collect()
+}
+
+/// A painter that has seen `seen` (several states divided by `|`), and what it makes of `shown`.
+fn drawn(rules: &str, seen: &str, shown: &str) -> Option<String> {
+    let samples: Vec<Vec<String>> = seen.split('|').map(facts).collect();
+    BoardPainter::learn(&samples, &gdl::load(rules).0).draw(&facts(shown))
+}
+
+fn grid(n: usize, m: usize, content: &str) -> String {
+    let mut out = String::new();
+    for x in 1..=n {
+        for y in 1..=m {
+            out.push_str(&format!("(cell {x} {y} {content})"));
+        }
+    }
+    out
+}
+
+#[test]
+fn blanks_are_dots_and_the_second_coordinate_goes_up() {
+    let seen = format!("{}|(cell 1 1 x)(cell 2 1 o)", grid(3, 3, "b"));
+    let shown = "(cell 1 1 x)(cell 1 2 b)(cell 1 3 b)(cell 2 1 o)(cell 2 2 b)(cell 2 3 b)\
+        (cell 3 1 b)(cell 3 2 b)(cell 3 3 x)(control x)";
+    let expected = "3 . . x\n2 . . .\n1 x o .\n  1 2 3\n";
+    assert_eq!(drawn("", &seen, shown).as_deref(), Some(expected));
+}
+
+#[test]
+fn rows_go_down_where_the_rules_call_the_first_coordinate_a_row() {
+    let rules = "(<= (next (cell ?row ?column ?c)) (true (cell ?row ?column ?c)))";
+    let seen = format!("{}|(cell 1 1 x)(cell 2 1 o)", grid(3, 3, "b"));
+    let expected = "1 . x .\n2\n3\n  1 2 3\n".replace("2\n3\n", "2      \n3      \n");
+    let shown = drawn(rules, &seen, "(cell 1 1 b)(cell 1 2 x)(cell 1 3 b)").unwrap();
+    let trimmed: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let expected: Vec<&str> = expected.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed, expected);
+}
+
+#[test]
+fn half_a_board_of_b_is_black_and_empty_cells_without_facts_are_dots() {
+    let mut seen = String::new();
+    for file in ["a", "b", "c", "d"] {
+        for (rank, colour) in [(1, "w"), (2, "w"), (5, "b"), (6, "b")] {
+            seen.push_str(&format!("(holds {file} {rank} {colour})"));
+        }
+    }
+    let expected = "6 . . . .\n5 . . . .\n4 . . . .\n3 . b . .\n2 . . . .\n1 . . . w\n  a b c d\n";
+    let shown = drawn("", &seen, "(holds d 1 w)(holds b 3 b)");
+    assert_eq!(shown.as_deref(), Some(expected));
+}
+
+#[test]
+fn labels_are_as_short_as_they_can_be_told_apart() {
+    let seen = "(at 1 1 knight)(at 1 2 king)(at 2 1 pawn)(at 2 2 10)(at 3 1 empty)(at 3 2 empty)";
+    let expected = "2 ki 10  .\n1 kn  p  .\n   1  2  3\n";
+    assert_eq!(drawn("", seen, seen).as_deref(), Some(expected));
+}
+
+#[test]
+fn two_words_of_content_are_both_shown() {
+    let seen = "(cell 1 1 white man)(cell 2 2 white king)(cell 1 3 black man)(cell 3 1 black king)\
+        (cell 3 3 black man)(cell 2 1 white man)";
+    let expected = "3 bm  . bm\n2  . wk  .\n1 wm wm bk\n   1  2  3\n";
+    assert_eq!(drawn("", seen, seen).as_deref(), Some(expected));
+}
+
+#[test]
+fn several_boards_stand_side_by_side_under_their_names() {
+    let mut seen = String::new();
+    for board in ["left", "right"] {
+        for (x, y) in [(1, 1), (2, 1), (3, 1), (3, 2)] {
+            seen.push_str(&format!("(cell {board} {x} {y} red)"));
+        }
+    }
+    let shown = drawn("", &seen, "(cell right 3 1 red)").unwrap();
+    assert_eq!(
+        shown,
+        "left       right\n2 . . .    2 . . .\n1 . . .    1 . . r\n  1 2 3      1 2 3\n"
+    );
+}
+
+#[test]
+fn nine_boards_by_compass_or_by_numbers() {
+    let initial = |name: &str| {
+        let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
+        let mut engine = ProverEngine::new(&game.rules).unwrap();
+        let state = engine.initial_state().unwrap();
+        (game, engine.facts(&state))
+    };
+    let (game, mut facts) = initial("nineBoardTicTacToe");
+    let painter = BoardPainter::learn(std::slice::from_ref(&facts), &game.rules);
+    for fact in &mut facts {
+        if fact == "(cell southEast north blank)" {
+            *fact = "(cell southEast north x)".to_string();
+        }
+    }
+    let row = " . . .     . . .     . . .\n";
+    let upper = format!("{row}{row}{row}\n");
+    let last = format!(" . . .     . . .     . x .\n{row}{row}");
+    assert_eq!(
+        painter.draw(&facts).unwrap(),
+        format!("{upper}{upper}{last}")
+    );
+
+    let mut numbered = String::new();
+    for board in 0..9 {
+        let (i, j) = (board / 3 + 1, board % 3 + 1);
+        numbered.push_str(&format!(
+            "(mark {i} {j} 1 3 o)(mark {i} {j} 3 1 x)(mark {i} {j} 2 2 o)"
+        ));
+    }
+    let shown = drawn("", &numbered, "(mark 1 3 3 1 x)").unwrap();
+    // Three rows of boards with four lines each and a line between; the board (1 3) stands on the upper left.
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), 14, "{shown}");
+    assert_eq!(lines[2], "1 . . x    1 . . .    1 . . .", "{shown}");
+}
+
+#[test]
+fn what_is_no_board_is_not_drawn() {
+    assert_eq!(drawn("", "(step 1)(control x)", "(step 1)"), None);
+    assert_eq!(
+        drawn("", "(edge a b red)(edge c q blue)", "(edge a b red)"),
+        None
+    );
+    // Two contents in one place: not what stands there.
+    let twice = format!("{}{}", grid(3, 3, "x"), grid(3, 3, "y"));
+    assert_eq!(drawn("", &twice, &twice), None);
+}
+
+#[test]
+fn boards_of_our_own_games_are_found_in_random_playouts() {
+    for (name, width, height) in [
+        ("ticTacToe", 3, 3),
+        ("connectFour", 8, 6),
+        ("breakthrough", 8, 8),
+        ("eightPuzzle", 3, 3),
+    ] {
+        let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
+        let mut engine = ProverEngine::new(&game.rules).unwrap();
+        let samples = sample_states(&mut engine, &mut Random::new(1), 100, || true).unwrap();
+        let painter = BoardPainter::learn(&samples, &game.rules);
+        let shown = painter
+            .draw(&samples[0])
+            .unwrap_or_else(|| panic!("{name}: no board"));
+        assert_eq!(shown.lines().count(), height + 1, "{name}\n{shown}");
+        let columns = shown.lines().last().unwrap().split_whitespace().count();
+        assert_eq!(columns, width, "{name}\n{shown}");
+    }
+}

@@ -1,0 +1,107 @@
+//! `panza check`: what there is to say about rulesheets.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Outcome;
+use super::game_source::Rulesheet;
+use super::output::Output;
+use crate::gdl::span::line_and_column;
+use crate::gdl::{self, Diagnostic, Severity};
+
+/// Arguments of `panza check`.
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// Paths to rulesheets, or names of games.
+    #[arg(required = true, value_name = "GAME")]
+    games: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a str,
+    errors: usize,
+    warnings: usize,
+    diagnostics: Vec<ShownDiagnostic<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownDiagnostic<'a> {
+    severity: &'static str,
+    code: &'static str,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    message: &'a str,
+    help: &'a str,
+}
+
+/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do not.
+///
+/// # Errors
+/// A rulesheet that cannot be found or read.
+pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Holds;
+    // All are looked up first, so that a wrong name is told before long output.
+    let sheets: Vec<Rulesheet> = arguments
+        .games
+        .iter()
+        .map(|game| Rulesheet::find(game))
+        .collect::<anyhow::Result<_>>()?;
+    for sheet in &sheets {
+        let (_, diagnostics) = gdl::load(&sheet.text);
+        let count = |severity| {
+            let of_severity = diagnostics.iter().filter(|d| d.severity == severity);
+            of_severity.count()
+        };
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        if errors > 0 {
+            outcome = Outcome::DoesNotHold;
+        }
+        if output.is_json() {
+            output.object(&Report {
+                file: &sheet.origin,
+                errors,
+                warnings,
+                diagnostics: diagnostics.iter().map(|d| shown(d, &sheet.text)).collect(),
+            })?;
+            continue;
+        }
+        for diagnostic in &diagnostics {
+            let colour = output.has_colour();
+            output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
+            output.line("")?;
+        }
+        output.line(format_args!(
+            "{}: {}, {}",
+            sheet.origin,
+            counted(errors, "error"),
+            counted(warnings, "warning")
+        ))?;
+    }
+    Ok(outcome)
+}
+
+fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnostic<'a> {
+    let (line, column) = line_and_column(text, diagnostic.span.start);
+    let (end_line, end_column) = line_and_column(text, diagnostic.span.end);
+    ShownDiagnostic {
+        severity: diagnostic.severity.as_str(),
+        code: diagnostic.code,
+        line,
+        column,
+        end_line,
+        end_column,
+        message: &diagnostic.message,
+        help: &diagnostic.help,
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}

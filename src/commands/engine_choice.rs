@@ -1,0 +1,124 @@
+//! Picks and builds the engine that a command asks for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
+use crate::gdl::Rules;
+use crate::machine::Machine;
+use crate::player::{self, Budget};
+
+/// Builds give up after this time: whoever waits so long has gone home.
+const BUILD_TIME: Duration = Duration::from_secs(86_400);
+
+/// Builds give up beyond this much memory.
+const BUILD_BYTES: usize = 4 << 30;
+
+/// What the command line asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineChoice {
+    /// This one and no other.
+    Only(EngineKind),
+    /// The fastest that can be built.
+    Auto,
+}
+
+/// An engine that is ready to be used by any number of threads.
+pub enum Built {
+    /// A compiled machine.
+    Machine(Arc<dyn Machine>),
+    /// The prover, made anew for each thread.
+    Prover(Rules),
+}
+
+/// One thread's engine.
+pub enum Hands {
+    /// On the prover.
+    Prover(Box<ProverEngine>),
+    /// On a compiled machine.
+    Machine(MachineEngine),
+}
+
+/// Reads the name of an engine.
+///
+/// # Errors
+/// An unknown name.
+pub fn parse(text: &str) -> Result<EngineChoice, String> {
+    match text {
+        "auto" => Ok(EngineChoice::Auto),
+        _ => parse_kind(text)
+            .map(EngineChoice::Only)
+            .map_err(|error| format!("{error} or auto")),
+    }
+}
+
+/// Reads the name of one engine.
+///
+/// # Errors
+/// An unknown name, or an engine that this program does not have.
+pub fn parse_kind(text: &str) -> Result<EngineKind, String> {
+    match text {
+        "counter" => Ok(EngineKind::Counter),
+        "prover" => Ok(EngineKind::Prover),
+        "lanes" => Err("the lanes engine is not built yet; use counter, prover".to_string()),
+        _ => Err("expected counter, prover".to_string()),
+    }
+}
+
+/// Builds an engine.
+///
+/// # Errors
+/// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every engine.
+pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
+    match choice {
+        EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
+        EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
+        EngineChoice::Auto => match build_machine(rules) {
+            Ok(machine) => Ok(Built::Machine(machine)),
+            Err(error) => {
+                tracing::info!(%error, "playing with the prover");
+                build_prover(rules)
+            }
+        },
+    }
+}
+
+impl Built {
+    /// Which engine it is.
+    pub fn kind(&self) -> EngineKind {
+        match self {
+            Built::Machine(_) => EngineKind::Counter,
+            Built::Prover(_) => EngineKind::Prover,
+        }
+    }
+
+    /// A new thread's engine.
+    ///
+    /// # Errors
+    /// The prover refuses the rules.
+    pub fn hands(&self) -> Result<Hands, EngineError> {
+        Ok(match self {
+            Built::Machine(machine) => Hands::Machine(MachineEngine::new(machine)),
+            Built::Prover(rules) => Hands::Prover(Box::new(ProverEngine::new(rules)?)),
+        })
+    }
+}
+
+/// The prover cannot refuse later what it took once.
+fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
+    ProverEngine::new(rules)?;
+    Ok(Built::Prover(rules.clone()))
+}
+
+/// The machine that the player plays with, built without hurry.
+///
+/// # Errors
+/// The rules have no finite ground form, or it takes too much memory.
+pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+    let budget = Budget {
+        until: Instant::now() + BUILD_TIME,
+        memory: BUILD_BYTES,
+        cancelled: Arc::default(),
+    };
+    player::build(rules, &budget).map_err(EngineError::Build)
+}

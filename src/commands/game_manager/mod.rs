@@ -1,0 +1,436 @@
+//! A game manager: plays one match among players that are reached over HTTP, as ggp-base's GameServer does.
+//!
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP; requests of one kind go
+//! out at once and each has its own clock. Who does not answer in time, breaks the connection or names an illegal
+//! move gets a random legal move, the fault is noted, and the match goes on. [`play_match`] blocks the calling
+//! thread, which evaluates the rules, while the requests run on a runtime.
+//!
+//! Invariants: each joint move that is played is legal by the reference prover, and the players are told just
+//! that joint move. A match ends within a given number of joint moves. An interrupted match is aborted at all players.
+//!
+//! Never knows: how players think; who they are beyond an address and a name.
+
+pub mod builtin;
+pub mod messages;
+pub mod referee;
+pub mod wire;
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::gdl::Rules;
+use crate::ids::TermId;
+use crate::machine::random::Random;
+use crate::prover::ProverError;
+use referee::Referee;
+use wire::{Address, NoAnswer, ask};
+
+/// A match of more joint moves than this has no end, as far as anyone would wait for it.
+pub const MAX_STEPS: u32 = 10_000;
+
+/// One player at the table.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Its name, as the `Receiver` header has it.
+    pub name: String,
+    /// Where it listens.
+    pub address: Address,
+}
+
+/// The clocks that players are told, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// From START to the first PLAY.
+    pub start: u32,
+    /// For each move.
+    pub play: u32,
+}
+
+/// What is waited beside the clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Duration,
+    /// For a move, beyond the play clock.
+    pub play_margin: Duration,
+    /// For the answer to ABORT.
+    pub abort: Duration,
+}
+
+impl Default for Patience {
+    /// What GameServer waits.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            play_margin: Duration::from_secs(1),
+            abort: Duration::from_secs(1),
+        }
+    }
+}
+
+/// A match to be played.
+#[derive(Clone, Debug)]
+pub struct MatchPlan<'a> {
+    /// Its name; one symbol.
+    pub id: String,
+    /// The rules.
+    pub rules: &'a Rules,
+    /// The rules as START carries them.
+    pub rules_text: &'a str,
+    /// One player per role, in role order.
+    pub seats: Vec<Seat>,
+    /// The clocks.
+    pub clocks: Clocks,
+    /// What is waited beside them.
+    pub patience: Patience,
+    /// A match of more joint moves than this is aborted; [`MAX_STEPS`] unless there is a reason.
+    pub max_steps: u32,
+    /// Fixes the moves that replace missing ones.
+    pub seed: u64,
+}
+
+/// What a player did wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FaultKind {
+    /// No answer within the clock.
+    Timeout,
+    /// No connection, or one that broke.
+    Connection,
+    /// An answer that is no legal move.
+    Illegal,
+}
+
+impl FaultKind {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FaultKind::Timeout => "timeout",
+            FaultKind::Connection => "connection",
+            FaultKind::Illegal => "illegal",
+        }
+    }
+}
+
+/// One fault.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Fault {
+    /// The request: `START`, `PLAY` or `STOP`.
+    pub request: &'static str,
+    /// Joint moves made before it.
+    pub step: u32,
+    /// Whose fault, by position in role order.
+    #[serde(skip)]
+    pub role: usize,
+    /// What kind.
+    pub kind: FaultKind,
+    /// More about it.
+    pub detail: String,
+}
+
+/// One role's part in a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoleTurn {
+    /// The move that was played.
+    pub mv: String,
+    /// From request to answer, or until the manager gave up.
+    pub time: Duration,
+    /// Why the move is not the player's own.
+    pub fault: Option<Fault>,
+}
+
+/// How a match ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// In a terminal state.
+    Terminal,
+    /// In a state that is not terminal and in which a role has no legal move.
+    Stuck,
+    /// It had no end within the greatest number of joint moves.
+    Endless,
+}
+
+/// A match that was played.
+#[derive(Clone, Debug)]
+pub struct MatchRecord {
+    /// How it ended.
+    pub ending: Ending,
+    /// Each role's goal in the last state; nothing where it is not defined.
+    pub goals: Vec<Option<u8>>,
+    /// The joint moves, each in role order.
+    pub moves: Vec<Vec<String>>,
+    /// All faults, in the order of the requests.
+    pub faults: Vec<Fault>,
+    /// From START to the end.
+    pub time: Duration,
+}
+
+/// Why a match was not played to an end.
+#[derive(Debug, Error)]
+pub enum MatchError {
+    /// The rules could not be evaluated.
+    #[error(transparent)]
+    Referee(#[from] ProverError),
+    /// Not one player per role.
+    #[error("{found} players for {expected} roles")]
+    WrongNumberOfPlayers {
+        /// Players given.
+        found: usize,
+        /// Roles of the game.
+        expected: usize,
+    },
+    /// It was told to stop, and has aborted the match at the players.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Watches a match.
+pub trait Spectator {
+    /// After START, in the initial state; `faults` are those at START.
+    fn started(&mut self, faults: &[Fault], facts: &[String]);
+    /// After each joint move; `facts` hold in the new state.
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]);
+}
+
+/// A spectator that does not look.
+impl Spectator for () {
+    fn started(&mut self, _: &[Fault], _: &[String]) {}
+    fn moved(&mut self, _: u32, _: &[RoleTurn], _: &[String]) {}
+}
+
+/// Plays a match. Must not be called from a thread of the runtime itself. When `cancelled` becomes true the match
+/// is aborted.
+///
+/// # Errors
+/// The rules cannot be evaluated, or the match was cancelled.
+pub fn play_match(
+    plan: &MatchPlan<'_>,
+    runtime: &Handle,
+    cancelled: &watch::Receiver<bool>,
+    spectator: &mut impl Spectator,
+) -> Result<MatchRecord, MatchError> {
+    let referee = Referee::new(plan.rules)?;
+    let (found, expected) = (plan.seats.len(), referee.roles().len());
+    if found != expected {
+        return Err(MatchError::WrongNumberOfPlayers { found, expected });
+    }
+    let mut table = Table {
+        plan,
+        runtime,
+        cancelled: cancelled.clone(),
+        referee,
+        random: Random::new(plan.seed),
+        moves: Vec::new(),
+        faults: Vec::new(),
+    };
+    let started = Instant::now();
+    match table.play(spectator) {
+        Ok((ending, goals)) => Ok(MatchRecord {
+            ending,
+            goals,
+            moves: table.moves,
+            faults: table.faults,
+            time: started.elapsed(),
+        }),
+        Err(error) => {
+            table.abort();
+            Err(error)
+        }
+    }
+}
+
+struct Table<'a> {
+    plan: &'a MatchPlan<'a>,
+    runtime: &'a Handle,
+    cancelled: watch::Receiver<bool>,
+    referee: Referee,
+    random: Random,
+    moves: Vec<Vec<String>>,
+    faults: Vec<Fault>,
+}
+
+/// One player's answer and how long it took.
+type Answer = (Result<String, NoAnswer>, Duration);
+
+impl Table<'_> {
+    fn play(
+        &mut self,
+        spectator: &mut impl Spectator,
+    ) -> Result<(Ending, Vec<Option<u8>>), MatchError> {
+        let plan = self.plan;
+        let Clocks { start, play } = plan.clocks;
+        let roles = self.referee.roles().to_vec();
+        let starts = roles
+            .iter()
+            .map(|role| messages::start(&plan.id, role, plan.rules_text, start, play))
+            .collect();
+        self.ask_without_moves("START", starts, Duration::from_secs(start.into()))?;
+        spectator.started(&self.faults, &self.referee.facts());
+        while !self.referee.is_over()? {
+            let legal = self.referee.legal_moves()?;
+            let is_endless = self.step_number() >= plan.max_steps;
+            if is_endless || legal.iter().any(Vec::is_empty) {
+                let goals = self.referee.goals()?;
+                self.abort();
+                let ending = if is_endless {
+                    Ending::Endless
+                } else {
+                    Ending::Stuck
+                };
+                return Ok((ending, goals));
+            }
+            let turns = self.step(&legal)?;
+            spectator.moved(self.step_number(), &turns, &self.referee.facts());
+        }
+        let goals = self.referee.goals()?;
+        let stop = messages::stop(&plan.id, self.moves.last().map(Vec::as_slice));
+        let clock = Duration::from_secs(play.into());
+        self.ask_without_moves("STOP", vec![stop; roles.len()], clock)?;
+        Ok((Ending::Terminal, goals))
+    }
+
+    /// Joint moves made so far.
+    fn step_number(&self) -> u32 {
+        self.moves.len() as u32
+    }
+
+    /// Asks for a joint move and makes it.
+    fn step(&mut self, legal: &[Vec<TermId>]) -> Result<Vec<RoleTurn>, MatchError> {
+        let plan = self.plan;
+        let play = messages::play(&plan.id, self.moves.last().map(Vec::as_slice));
+        let clock = Duration::from_secs(plan.clocks.play.into()) + plan.patience.play_margin;
+        let answers = self.ask_all(vec![play; legal.len()], clock)?;
+        let mut joint_move = Vec::with_capacity(legal.len());
+        let mut turns = Vec::with_capacity(legal.len());
+        for (role, ((answer, time), legal)) in answers.into_iter().zip(legal).enumerate() {
+            // Drawn whether it is needed or not, so that a seed's later moves do not hang on earlier faults.
+            let replacement = legal[self.random.below(legal.len() as u32) as usize];
+            let (mv, fault) = match answer {
+                Ok(answer) => match self.referee.read_move(&answer) {
+                    Some(mv) if legal.contains(&mv) => (mv, None),
+                    _ => (replacement, Some((FaultKind::Illegal, shortened(&answer)))),
+                },
+                Err(no_answer) => (replacement, Some(described(no_answer))),
+            };
+            let fault = fault.map(|(kind, detail)| self.note("PLAY", role, kind, detail));
+            joint_move.push(mv);
+            turns.push(RoleTurn {
+                mv: self.referee.show(mv),
+                time,
+                fault,
+            });
+        }
+        self.referee.advance(&joint_move)?;
+        self.moves
+            .push(turns.iter().map(|turn| turn.mv.clone()).collect());
+        Ok(turns)
+    }
+
+    /// Sends requests whose answers do not matter; only their lack is noted.
+    fn ask_without_moves(
+        &mut self,
+        request: &'static str,
+        bodies: Vec<String>,
+        clock: Duration,
+    ) -> Result<(), MatchError> {
+        for (role, (answer, _)) in self.ask_all(bodies, clock)?.into_iter().enumerate() {
+            if let Err(no_answer) = answer {
+                let (kind, detail) = described(no_answer);
+                self.note(request, role, kind, detail);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(
+        &mut self,
+        request: &'static str,
+        role: usize,
+        kind: FaultKind,
+        detail: String,
+    ) -> Fault {
+        let fault = Fault {
+            request,
+            step: self.step_number(),
+            role,
+            kind,
+            detail,
+        };
+        self.faults.push(fault.clone());
+        fault
+    }
+
+    /// Asks all players at once, the body at each position going to the player of that role, and waits for all.
+    fn ask_all(&mut self, bodies: Vec<String>, clock: Duration) -> Result<Vec<Answer>, MatchError> {
+        let connect = self.plan.patience.connect;
+        let asking = ask_seats(&self.plan.seats, bodies, connect, clock);
+        let cancelled = &mut self.cancelled;
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                // An error means that nobody can cancel any more.
+                Ok(_) = cancelled.wait_for(|&cancelled| cancelled) => Err(MatchError::Interrupted),
+                answers = asking => Ok(answers),
+            }
+        })
+    }
+
+    /// Tells all players that the match will not be ended; what they say to it does not matter.
+    fn abort(&self) {
+        let bodies = vec![messages::abort(&self.plan.id); self.plan.seats.len()];
+        let Patience { connect, abort, .. } = self.plan.patience;
+        self.runtime.block_on(ask_seats(
+            &self.plan.seats,
+            bodies,
+            connect.min(abort),
+            abort,
+        ));
+    }
+}
+
+async fn ask_seats(
+    seats: &[Seat],
+    bodies: Vec<String>,
+    connect: Duration,
+    clock: Duration,
+) -> Vec<Answer> {
+    let lost = || NoAnswer::Connection("the request was lost".to_string());
+    let mut answers: Vec<Answer> = vec![(Err(lost()), Duration::ZERO); seats.len()];
+    let mut asking = JoinSet::new();
+    for (position, (seat, body)) in seats.iter().cloned().zip(bodies).enumerate() {
+        asking.spawn(async move {
+            let started = Instant::now();
+            let answer = ask(&seat.address, &seat.name, body, connect, clock).await;
+            (position, (answer, started.elapsed()))
+        });
+    }
+    while let Some(joined) = asking.join_next().await {
+        if let Ok((position, answer)) = joined {
+            answers[position] = answer;
+        }
+    }
+    answers
+}
+
+fn described(no_answer: NoAnswer) -> (FaultKind, String) {
+    match no_answer {
+        NoAnswer::Timeout => (FaultKind::Timeout, "no answer in time".to_string()),
+        NoAnswer::Connection(why) => (FaultKind::Connection, why),
+    }
+}
+
+/// An answer for a message: its first hundred characters.
+fn shortened(answer: &str) -> String {
+    if answer.is_empty() {
+        return "an empty answer".to_string();
+    }
+    let cut: String = answer.chars().take(100).collect();
+    let dots = if cut.len() < answer.len() { "..." } else { "" };
+    format!("`{}{dots}`", cut.escape_debug())
+}

@@ -1,0 +1,101 @@
+//! What counts: the state of the match by the rules, evaluated by the reference prover and nothing else.
+
+use crate::gdl::{Rules, sexpr};
+use crate::ids::{Id, RoleId, TermId};
+use crate::prover::{Prover, ProverError, State};
+
+/// Keeps the state of one match.
+pub struct Referee {
+    prover: Prover,
+    state: State,
+    roles: Vec<String>,
+}
+
+impl Referee {
+    /// A referee at the initial state.
+    ///
+    /// # Errors
+    /// The prover refuses the rules.
+    pub fn new(rules: &Rules) -> Result<Self, ProverError> {
+        let prover = Prover::new(rules)?;
+        Ok(Self {
+            state: prover.initial_state(),
+            roles: prover
+                .roles()
+                .iter()
+                .map(|&role| prover.show(role))
+                .collect(),
+            prover,
+        })
+    }
+
+    /// The roles' names, in order.
+    pub fn roles(&self) -> &[String] {
+        &self.roles
+    }
+
+    /// Whether the match is over.
+    ///
+    /// # Errors
+    /// The prover gave up.
+    pub fn is_over(&mut self) -> Result<bool, ProverError> {
+        self.prover.is_terminal(&self.state)
+    }
+
+    /// Each role's legal moves, sorted by their text.
+    ///
+    /// # Errors
+    /// The prover gave up.
+    pub fn legal_moves(&mut self) -> Result<Vec<Vec<TermId>>, ProverError> {
+        (0..self.roles.len())
+            .map(|role| {
+                let role = RoleId::from_index(role);
+                let mut moves = self.prover.legal_moves(&self.state, role)?;
+                moves.sort_by_cached_key(|&mv| self.prover.show(mv));
+                Ok(moves)
+            })
+            .collect()
+    }
+
+    /// The move that an answer names: its first expression, as ggp-base reads it. Nothing when it starts with no
+    /// expression, or one that is no term.
+    pub fn read_move(&mut self, answer: &str) -> Option<TermId> {
+        let (expressions, faults) = sexpr::parse(answer);
+        if !faults.is_empty() {
+            return None;
+        }
+        self.prover.term_from_sexpr(expressions.first()?)
+    }
+
+    /// A move as text.
+    pub fn show(&self, mv: TermId) -> String {
+        self.prover.show(mv)
+    }
+
+    /// Makes a joint move, one move per role.
+    ///
+    /// # Errors
+    /// The prover gave up.
+    pub fn advance(&mut self, joint_move: &[TermId]) -> Result<(), ProverError> {
+        self.state = self.prover.next_state(&self.state, joint_move)?;
+        Ok(())
+    }
+
+    /// Each role's goal; nothing where it is not defined.
+    ///
+    /// # Errors
+    /// The prover gave up.
+    pub fn goals(&mut self) -> Result<Vec<Option<u8>>, ProverError> {
+        (0..self.roles.len())
+            .map(|role| self.prover.goal(&self.state, RoleId::from_index(role)))
+            .collect()
+    }
+
+    /// The facts that hold, sorted.
+    pub fn facts(&self) -> Vec<String> {
+        let facts = self.prover.facts(&self.state);
+        let mut facts: Vec<String> = facts.iter().map(|&fact| self.prover.show(fact)).collect();
+        facts.sort();
+        facts
+    }
+}

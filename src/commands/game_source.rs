@@ -1,0 +1,273 @@
+//! From what the command line calls a game to its rules.
+//!
+//! A game is a path to a rulesheet, or the name of one: first looked for in `gdl-games` beside the working
+//! directory, so that a changed rulesheet counts at once, then among the copies inside the program, so that an
+//! installed program knows its games anywhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::gdl::{self, Diagnostic, Rules, Severity};
+
+/// The folder whose rulesheets are known by name.
+pub const FOLDER: &str = "gdl-games";
+
+/// Larger files are refused: no rulesheet comes near.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The rulesheets inside the program: name and text, sorted by name.
+pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded_games.rs"));
+
+/// A rulesheet as text.
+#[derive(Clone, Debug)]
+pub struct Rulesheet {
+    /// The game's name: the file's name without its ending.
+    pub name: String,
+    /// Where the text comes from, for messages.
+    pub origin: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A rulesheet whose rules can be played.
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// Name and text.
+    pub sheet: Rulesheet,
+    /// The rules.
+    pub rules: Rules,
+}
+
+impl Rulesheet {
+    /// Finds a rulesheet by path or name.
+    ///
+    /// # Errors
+    /// Nothing of that name, with names that are near; or a file that cannot be read.
+    pub fn find(argument: &str) -> anyhow::Result<Self> {
+        Self::find_beside(argument, Path::new(""))
+    }
+
+    /// The same, with names looked for in `directory/gdl-games`.
+    fn find_beside(argument: &str, directory: &Path) -> anyhow::Result<Self> {
+        let path = directory.join(argument);
+        if path.is_file() {
+            return Self::read(&path, argument);
+        }
+        if path.is_dir() {
+            bail!("`{argument}` is a folder; a rulesheet or the name of a game was expected");
+        }
+        if looks_like_path(argument) {
+            bail!("no file `{argument}`");
+        }
+        let folder = directory.join(FOLDER);
+        let by_name = folder.join(format!("{argument}.gdl"));
+        if by_name.is_file() {
+            return Self::read(&by_name, &format!("{FOLDER}/{argument}.gdl"));
+        }
+        if let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == argument) {
+            return Ok(Self {
+                name: name.to_string(),
+                origin: format!("{FOLDER}/{name}.gdl"),
+                text: text.to_string(),
+            });
+        }
+        let known = known_names(&folder);
+        match near_names(argument, &known).as_slice() {
+            [] => bail!(
+                "no game `{argument}`: neither a file nor one of the {} games known by name ({})",
+                known.len(),
+                known.join(", ")
+            ),
+            near => bail!("no game `{argument}`; near names: {}", near.join(", ")),
+        }
+    }
+
+    fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
+        let length = fs::metadata(path)
+            .with_context(|| format!("cannot read `{shown}`"))?
+            .len();
+        if length > MAX_BYTES {
+            bail!("`{shown}` has {length} bytes; a rulesheet of at most {MAX_BYTES} was expected");
+        }
+        let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
+            tracing::warn!(
+                file = shown,
+                byte = error.utf8_error().valid_up_to(),
+                "not UTF-8 from here on; unreadable characters are replaced"
+            );
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        });
+        let name = path.file_stem().map_or_else(
+            || shown.to_string(),
+            |stem| stem.to_string_lossy().into_owned(),
+        );
+        Ok(Self {
+            name,
+            origin: shown.to_string(),
+            text,
+        })
+    }
+}
+
+impl Game {
+    /// Finds a rulesheet and reads its rules.
+    ///
+    /// # Errors
+    /// As [`Rulesheet::find`]; also rules that cannot be played, with line and column of the first error.
+    pub fn load(argument: &str) -> anyhow::Result<Self> {
+        Self::from_sheet(Rulesheet::find(argument)?)
+    }
+
+    /// Reads a rulesheet's rules.
+    ///
+    /// # Errors
+    /// The rules cannot be played; the message has line and column of the first error.
+    pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
+        let (rules, diagnostics) = gdl::load(&sheet.text);
+        let errors: Vec<&Diagnostic> = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .collect();
+        // What is missing in the rules as a whole has no place, and is missing because of a fault that has one.
+        let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
+        let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
+            return Ok(Self { sheet, rules });
+        };
+        let first = first.one_line(&sheet.origin, &sheet.text);
+        match errors.len() {
+            1 => bail!("{first}"),
+            count => bail!(
+                "{first} (and {} more; `panza check` shows them all)",
+                count - 1
+            ),
+        }
+    }
+
+    /// The roles' names, in order.
+    pub fn role_names(&self) -> Vec<String> {
+        self.rules
+            .roles()
+            .iter()
+            .map(|role| self.rules.show_term(role, &[]).to_string())
+            .collect()
+    }
+}
+
+/// Whether an argument can only be meant as a path.
+fn looks_like_path(argument: &str) -> bool {
+    let path = Path::new(argument);
+    path.components().count() != 1
+        || argument.ends_with(std::path::is_separator)
+        || path.extension().is_some_and(|extension| {
+            extension.eq_ignore_ascii_case("gdl") || extension.eq_ignore_ascii_case("kif")
+        })
+}
+
+/// The games known by name: those in the folder and those inside the program, sorted, each once.
+fn known_names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = EMBEDDED.iter().map(|(name, _)| name.to_string()).collect();
+    if let Ok(entries) = fs::read_dir(folder) {
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        names.extend(paths.filter_map(|path: PathBuf| {
+            let is_rulesheet = path.extension().is_some_and(|extension| extension == "gdl");
+            is_rulesheet.then(|| path.file_stem()?.to_str().map(str::to_string))?
+        }));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Up to five known names that someone who typed `wanted` may have meant, nearest first.
+fn near_names(wanted: &str, known: &[String]) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let mut near: Vec<(usize, &String)> = known
+        .iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = strsim::damerau_levenshtein(&wanted, &lower);
+            let is_part = wanted.len() >= 3 && lower.contains(&wanted)
+                || lower.len() >= 3 && wanted.contains(&lower);
+            (is_part || distance <= 1 + wanted.chars().count() / 4).then_some((distance, name))
+        })
+        .collect();
+    near.sort();
+    near.into_iter()
+        .take(5)
+        .map(|(_, name)| name.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rulesheet_of_the_folder_is_inside_the_program() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
+        let mut in_folder: Vec<(String, String)> = fs::read_dir(folder)
+            .expect("the folder of games is there")
+            .map(|entry| entry.expect("an entry can be read").path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "gdl"))
+            .map(|path| {
+                let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+                (name, fs::read_to_string(&path).unwrap())
+            })
+            .collect();
+        in_folder.sort();
+        let embedded: Vec<(String, String)> = EMBEDDED
+            .iter()
+            .map(|(name, text)| (name.to_string(), text.to_string()))
+            .collect();
+        assert!(!embedded.is_empty());
+        assert_eq!(embedded, in_folder);
+    }
+
+    #[test]
+    fn a_file_beside_the_directory_wins_over_the_copy_inside() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(FOLDER)).unwrap();
+        let find = || Rulesheet::find_beside("ticTacToe", directory.path()).unwrap();
+        assert!(find().text.contains("xplayer"));
+        fs::write(
+            directory.path().join(FOLDER).join("ticTacToe.gdl"),
+            "(role me)",
+        )
+        .unwrap();
+        assert_eq!(find().text, "(role me)");
+        assert_eq!(find().name, "ticTacToe");
+    }
+
+    #[test]
+    fn unknown_names_get_near_ones() {
+        let message = |argument: &str| {
+            Rulesheet::find_beside(argument, Path::new("/nonexistent"))
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            message("tictactoe").starts_with("no game `tictactoe`; near names: ticTacToe"),
+            "{}",
+            message("tictactoe")
+        );
+        assert!(message("conectFour").contains("connectFour"));
+        assert!(message("qqqqqqqqq").contains("games known by name (bidding"));
+        assert_eq!(message("x/y"), "no file `x/y`");
+        assert_eq!(message("x.kif"), "no file `x.kif`");
+    }
+
+    #[test]
+    fn rules_that_cannot_be_played_are_refused_with_line_and_column() {
+        let sheet = Rulesheet {
+            name: "broken".into(),
+            origin: "broken.gdl".into(),
+            text: "(role a)\n  (init (x".into(),
+        };
+        let message = Game::from_sheet(sheet).unwrap_err().to_string();
+        let expected = "broken.gdl:2:9: error[unclosed-parenthesis]: ";
+        assert!(message.starts_with(expected), "{message}");
+    }
+}

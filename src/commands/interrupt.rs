@@ -1,0 +1,62 @@
+//! Ctrl-C.
+//!
+//! Commands that compute hold nothing that must be put in order, so they end at once; commands that talk to
+//! others ([`watch`]) are told and take their leave first. Either way the exit status is [`EXIT_STATUS`].
+
+use tokio::sync::watch;
+
+/// The exit status of a command that was interrupted: 128 plus the number of the signal, as shells have it.
+pub const EXIT_STATUS: u8 = 130;
+
+/// Ends the program on Ctrl-C from now on.
+///
+/// # Errors
+/// The signal cannot be listened to.
+pub fn exit_on_ctrl_c() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    std::thread::Builder::new()
+        .name("ctrl-c".to_string())
+        .spawn(move || {
+            if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+                eprintln!("interrupted");
+                std::process::exit(i32::from(EXIT_STATUS));
+            }
+        })?;
+    Ok(())
+}
+
+/// Ends on Ctrl-C, and where there are such signals on SIGTERM: what a service is stopped with.
+pub async fn ended() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // An error means that the signal cannot be listened to; then the system's own way of ending must do.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Becomes true on Ctrl-C; a second Ctrl-C ends the program at once. Must be called on a runtime.
+pub fn watch() -> watch::Receiver<bool> {
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return;
+        }
+        sender.send_replace(true);
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(i32::from(EXIT_STATUS));
+        }
+    });
+    receiver
+}

@@ -1,0 +1,369 @@
+//! `panza match`: plays matches as a game manager and shows them.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::bail;
+use clap::Args;
+use serde::Serialize;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::board::{self, BoardPainter};
+use super::engine::ProverEngine;
+use super::game_manager::messages::rules_on_one_line;
+use super::game_manager::{
+    Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
+    RoleTurn, Spectator, play_match,
+};
+use super::game_source::Game;
+use super::output::{ByRole, Output};
+use super::players::{Player, PlayerSpec};
+use super::scores::Scores;
+use super::{Outcome, interrupt};
+use crate::machine::random::Random;
+
+/// Looking for boards may take this long, and this many states.
+const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(300), 200);
+
+/// Arguments of `panza match`.
+#[derive(Args, Debug)]
+pub struct MatchArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+    /// A player, once per role: panza, random, legal or http://HOST:PORT.
+    #[arg(long, required = true, value_name = "SPEC", value_parser = PlayerSpec::parse)]
+    player: Vec<PlayerSpec>,
+    /// Seconds from the rules to the first move.
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    start_clock: u32,
+    /// Seconds for each move.
+    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    play_clock: u32,
+    /// How many matches.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    games: u32,
+    /// Give each player the next role in each further match.
+    #[arg(long)]
+    swap: bool,
+    /// Fixes what random players play and which moves replace missing ones. [default: another one each time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    game: &'a str,
+    match_id: &'a str,
+    roles: &'a [String],
+    players: Vec<String>,
+    goals: ByRole<Option<u8>>,
+    moves: &'a [Vec<String>],
+    errors: ByRole<Vec<FaultKind>>,
+    faults: Vec<ReportedFault<'a>>,
+    ending: Ending,
+    steps: usize,
+    seconds: f64,
+    start_clock: u32,
+    play_clock: u32,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct ReportedFault<'a> {
+    role: &'a str,
+    #[serde(flatten)]
+    fault: &'a Fault,
+}
+
+/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match had no proper
+/// end.
+///
+/// # Errors
+/// Unusable arguments, rules that cannot be evaluated, or no port for a player of ours.
+pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let roles = game.role_names();
+    if arguments.player.len() != roles.len() {
+        bail!(
+            "{} has {} roles ({}); expected --player once for each, found {}",
+            game.sheet.name,
+            roles.len(),
+            roles.join(", "),
+            arguments.player.len()
+        );
+    }
+    let seed = arguments.seed.unwrap_or_else(any_seed);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let handle = runtime.handle();
+    let cancelled = {
+        let _on_runtime = handle.enter();
+        interrupt::watch()
+    };
+    let mut players = Vec::new();
+    for (number, spec) in (1..).zip(&arguments.player) {
+        players.push(Player::start(spec, seed.wrapping_add(number), handle)?);
+    }
+    let series = Series {
+        arguments,
+        painter: find_boards(&game, seed)?,
+        game: &game,
+        rules_text: rules_on_one_line(&game.sheet.text),
+        roles,
+        players: &players,
+        seed,
+        output,
+    };
+    let outcome = series.play(handle, &cancelled);
+    for player in players {
+        player.shut_down(handle);
+    }
+    // A connection that hangs must not keep the program.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+/// A seed that nobody can foretell; the standard library draws it for its hash tables.
+fn any_seed() -> u64 {
+    // Short enough to be typed again.
+    RandomState::new().build_hasher().finish() & 0xFFFF_FFFF
+}
+
+fn find_boards(game: &Game, seed: u64) -> anyhow::Result<BoardPainter> {
+    let mut engine = ProverEngine::new(&game.rules)?;
+    let (time, limit) = LOOKING_FOR_BOARDS;
+    let started = Instant::now();
+    let go_on = || started.elapsed() < time;
+    let samples = board::sample_states(&mut engine, &mut Random::new(seed), limit, go_on)?;
+    Ok(BoardPainter::learn(&samples, &game.rules))
+}
+
+/// Several matches of one game among the same players.
+struct Series<'a> {
+    arguments: &'a MatchArguments,
+    game: &'a Game,
+    rules_text: String,
+    roles: Vec<String>,
+    players: &'a [Player],
+    painter: BoardPainter,
+    seed: u64,
+    output: Output,
+}
+
+impl Series<'_> {
+    fn play(&self, runtime: &Handle, cancelled: &watch::Receiver<bool>) -> anyhow::Result<Outcome> {
+        let mut outcome = Outcome::Holds;
+        let mut scores = Scores::new(self.players.len());
+        for number in 0..self.arguments.games {
+            // Whose turn at each role it is.
+            let seated: Vec<usize> = (0..self.players.len())
+                .map(|role| self.player_of(role, number))
+                .collect();
+            let plan = MatchPlan {
+                id: match_id(&self.game.sheet.name, number),
+                rules: &self.game.rules,
+                rules_text: &self.rules_text,
+                seats: seated
+                    .iter()
+                    .map(|&player| self.players[player].seat().clone())
+                    .collect(),
+                clocks: Clocks {
+                    start: self.arguments.start_clock,
+                    play: self.arguments.play_clock,
+                },
+                patience: Patience::default(),
+                max_steps: MAX_STEPS,
+                seed: self.seed.wrapping_add(u64::from(number)),
+            };
+            self.announce(&plan.id, &seated, number)?;
+            let mut display = Display {
+                series: self,
+                result: Ok(()),
+            };
+            let record = match play_match(&plan, runtime, cancelled, &mut display) {
+                Ok(record) => record,
+                Err(MatchError::Interrupted) => return Ok(Outcome::Interrupted),
+                Err(error) => return Err(error.into()),
+            };
+            display.result?;
+            self.report(&plan.id, &seated, &record)?;
+            scores.add(&seated, &record.goals);
+            let is_our_fault = |fault: &Fault| self.arguments.player[seated[fault.role]].is_ours();
+            let has_result =
+                record.ending == Ending::Terminal && record.goals.iter().all(Option::is_some);
+            if !has_result || record.faults.iter().any(is_our_fault) {
+                outcome = Outcome::DoesNotHold;
+            }
+        }
+        if self.arguments.games > 1 {
+            let names: Vec<String> = self
+                .arguments
+                .player
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            self.output
+                .line(format_args!("\n{}", scores.table(&names)))?;
+        }
+        Ok(outcome)
+    }
+
+    /// Which player has a role in a match.
+    fn player_of(&self, role: usize, number: u32) -> usize {
+        if self.arguments.swap {
+            (role + number as usize) % self.players.len()
+        } else {
+            role
+        }
+    }
+
+    fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
+        let MatchArguments {
+            games,
+            start_clock,
+            play_clock,
+            player: specs,
+            ..
+        } = self.arguments;
+        if number > 0 {
+            self.output.line("")?;
+        }
+        self.output.line(format_args!(
+            "match {} of {games}: {id}, start clock {start_clock} s, play clock {play_clock} s, seed {}",
+            number + 1,
+            self.seed
+        ))?;
+        for (role, &player) in self.roles.iter().zip(seated) {
+            let address = &self.players[player].seat().address;
+            self.output
+                .line(format_args!("  {role}: {} at {address}", specs[player]))?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, id: &str, seated: &[usize], record: &MatchRecord) -> io::Result<()> {
+        let specs = &self.arguments.player;
+        let seconds = record.time.as_secs_f64();
+        let ending = match record.ending {
+            Ending::Terminal => "ended",
+            Ending::Stuck => "stuck without a legal move",
+            Ending::Endless => "broken off, it seems to have no end,",
+        };
+        self.output.line(format_args!(
+            "\n{ending} after {} steps in {seconds:.1} s",
+            record.moves.len()
+        ))?;
+        for ((role, goal), &player) in self.roles.iter().zip(&record.goals).zip(seated) {
+            let goal = goal.map_or("no goal".to_string(), |goal| goal.to_string());
+            self.output
+                .line(format_args!("  {role} ({}): {goal}", specs[player]))?;
+        }
+        let errors = (0..self.roles.len()).map(|role| {
+            let own = record.faults.iter().filter(|fault| fault.role == role);
+            own.map(|fault| fault.kind).collect()
+        });
+        self.output.object(&Report {
+            game: &self.game.sheet.name,
+            match_id: id,
+            roles: &self.roles,
+            players: seated
+                .iter()
+                .map(|&player| specs[player].to_string())
+                .collect(),
+            goals: ByRole::new(&self.roles, record.goals.iter().copied()),
+            moves: &record.moves,
+            errors: ByRole::new(&self.roles, errors),
+            faults: record
+                .faults
+                .iter()
+                .map(|fault| ReportedFault {
+                    role: &self.roles[fault.role],
+                    fault,
+                })
+                .collect(),
+            ending: record.ending,
+            steps: record.moves.len(),
+            seconds,
+            start_clock: self.arguments.start_clock,
+            play_clock: self.arguments.play_clock,
+            seed: self.seed,
+        })
+    }
+}
+
+/// The match's name: one symbol that no other match has.
+fn match_id(game: &str, number: u32) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let game: String = game.chars().filter(|&c| is_plain(c)).collect();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("panza.{game}.{}.{}", now.as_millis(), number + 1)
+}
+
+/// Shows a match while it is played.
+struct Display<'a> {
+    series: &'a Series<'a>,
+    /// The first fault in writing; nothing is shown after it.
+    result: io::Result<()>,
+}
+
+impl Display<'_> {
+    fn show(&mut self, text: &str) {
+        if self.result.is_ok() {
+            self.result = self.series.output.line(text);
+        }
+    }
+
+    fn show_board(&mut self, facts: &[String]) {
+        if let Some(board) = self.series.painter.draw(facts) {
+            self.show(board.trim_end_matches('\n'));
+        }
+    }
+}
+
+impl Spectator for Display<'_> {
+    fn started(&mut self, faults: &[Fault], facts: &[String]) {
+        if self.series.output.is_json() {
+            return;
+        }
+        for fault in faults {
+            let role = &self.series.roles[fault.role];
+            self.show(&format!(
+                "  {role}: {} at START, {}",
+                fault.kind.as_str(),
+                fault.detail
+            ));
+        }
+        self.show_board(facts);
+    }
+
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
+        if self.series.output.is_json() {
+            return;
+        }
+        let roles = &self.series.roles;
+        let width = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
+        let role_width = width(&mut roles.iter().map(String::len));
+        let move_width = width(&mut turns.iter().map(|turn| turn.mv.len()));
+        let mut text = format!("\nstep {step}");
+        for (role, turn) in roles.iter().zip(turns) {
+            let seconds = turn.time.as_secs_f64();
+            let mv = &turn.mv;
+            text.push_str(&format!(
+                "\n  {role:<role_width$}  {mv:<move_width$}  {seconds:>7.3} s"
+            ));
+            if let Some(fault) = &turn.fault {
+                let (kind, detail) = (fault.kind.as_str(), &fault.detail);
+                text.push_str(&format!("  {kind}, {detail}: a random legal move instead"));
+            }
+        }
+        self.show(&text);
+        self.show_board(facts);
+    }
+}

@@ -1,0 +1,224 @@
+//! Uniformly random playouts by the clock, on one thread or several, and what they say.
+//!
+//! Each thread has its own engine and its own stream of random numbers, and plays until the time is up. Rates are
+//! per second of the thread's own processor time, so that a busy machine does not make an engine look slow.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::engine::{Engine, EngineError};
+use super::engine_choice::{Built, Hands};
+use crate::machine::PlayoutEnd;
+use crate::machine::random::Random;
+
+/// A playout that has made this many joint moves is cut off: the game may have no end.
+pub const MAX_STEPS: u32 = 10_000;
+
+/// What one or more threads counted.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Figures {
+    /// Playouts that came to their end.
+    pub playouts: u64,
+    /// Playouts that were cut off.
+    pub cut_off: u64,
+    /// Joint moves made, those of playouts that were cut off included.
+    pub steps: u64,
+    /// Joint moves of playouts that came to their end.
+    pub finished_steps: u64,
+    /// Sum of each role's goals over the playouts that came to their end.
+    pub goal_sums: Vec<u64>,
+    /// Processor time, all threads together.
+    pub cpu: Duration,
+    /// Playouts per second of processor time, the threads' rates added up.
+    pub playouts_per_second: f64,
+    /// Joint moves per second of processor time, the threads' rates added up.
+    pub steps_per_second: f64,
+}
+
+impl Figures {
+    /// Mean joint moves of a playout that came to its end; nothing when none did.
+    pub fn mean_length(&self) -> Option<f64> {
+        (self.playouts > 0).then(|| self.finished_steps as f64 / self.playouts as f64)
+    }
+
+    /// Each role's mean goal; nothing when no playout came to its end.
+    pub fn mean_goals(&self) -> Option<Vec<f64>> {
+        let mean = |&sum: &u64| sum as f64 / self.playouts as f64;
+        (self.playouts > 0).then(|| self.goal_sums.iter().map(mean).collect())
+    }
+
+    fn add(&mut self, other: &Figures) {
+        self.playouts += other.playouts;
+        self.cut_off += other.cut_off;
+        self.steps += other.steps;
+        self.finished_steps += other.finished_steps;
+        self.goal_sums.resize(other.goal_sums.len(), 0);
+        for (sum, more) in self.goal_sums.iter_mut().zip(&other.goal_sums) {
+            *sum += more;
+        }
+        self.cpu += other.cpu;
+        self.playouts_per_second += other.playouts_per_second;
+        self.steps_per_second += other.steps_per_second;
+    }
+}
+
+/// When playouts stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Until {
+    /// Once this much time has gone by; the playout under way is played to its end.
+    Elapsed(Duration),
+    /// After so many playouts on each thread.
+    Playouts(u64),
+}
+
+/// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`. `done` counts the playouts
+/// while they are made.
+///
+/// # Errors
+/// The prover gave up on one of the threads.
+pub fn run(
+    built: &Built,
+    n_threads: usize,
+    seed: u64,
+    until: Until,
+    done: &AtomicU64,
+) -> Result<Figures, EngineError> {
+    let results: Vec<Result<Figures, EngineError>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads)
+            .map(|thread| {
+                let seed = seed.wrapping_add(thread as u64);
+                scope.spawn(move || match built.hands()? {
+                    Hands::Prover(mut engine) => play(engine.as_mut(), seed, until, done),
+                    Hands::Machine(mut engine) => play(&mut engine, seed, until, done),
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    let mut total = Figures::default();
+    for figures in results {
+        total.add(&figures?);
+    }
+    Ok(total)
+}
+
+/// Plays on this thread.
+///
+/// # Errors
+/// The prover gave up.
+pub fn play<E: Engine>(
+    engine: &mut E,
+    seed: u64,
+    until: Until,
+    done: &AtomicU64,
+) -> Result<Figures, EngineError> {
+    let mut random = Random::new(seed);
+    let initial = engine.initial_state()?;
+    let mut figures = Figures {
+        goal_sums: vec![0; engine.roles().len()],
+        ..Figures::default()
+    };
+    let started = Instant::now();
+    let cpu_started = thread_cpu_time();
+    // Looking at the clock after each playout would cost short games a few per cent, so it is looked at after a
+    // batch, which grows as long as it takes less than a millisecond.
+    let mut batch = 1;
+    loop {
+        let batch_started = started.elapsed();
+        let wanted = match until {
+            Until::Elapsed(time) if batch_started >= time => 0,
+            Until::Elapsed(_) => batch,
+            Until::Playouts(count) => batch.min(count - figures.playouts - figures.cut_off),
+        };
+        if wanted == 0 {
+            break;
+        }
+        for _ in 0..wanted {
+            let goals = &mut figures.goal_sums;
+            match engine.playout(&initial, &mut random, MAX_STEPS, goals)? {
+                PlayoutEnd::Finished { steps } => {
+                    figures.playouts += 1;
+                    figures.finished_steps += u64::from(steps);
+                    figures.steps += u64::from(steps);
+                }
+                PlayoutEnd::CutOff => {
+                    figures.cut_off += 1;
+                    figures.steps += u64::from(MAX_STEPS);
+                }
+            }
+        }
+        done.fetch_add(wanted, Ordering::Relaxed);
+        if started.elapsed() - batch_started < Duration::from_millis(1) {
+            batch *= 2;
+        }
+    }
+    figures.cpu = match (cpu_started, thread_cpu_time()) {
+        (Some(before), Some(after)) => after.saturating_sub(before),
+        _ => started.elapsed(),
+    };
+    let seconds = figures.cpu.as_secs_f64().max(1e-9);
+    figures.playouts_per_second = figures.playouts as f64 / seconds;
+    figures.steps_per_second = figures.steps as f64 / seconds;
+    Ok(figures)
+}
+
+/// Processor time that this thread has used so far, where the system tells.
+fn thread_cpu_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::EngineKind;
+    use super::super::engine_choice::{EngineChoice, build};
+    use super::super::game_source::{Game, Rulesheet};
+    use super::*;
+
+    fn prover(name: &str) -> Built {
+        let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
+        build(&game.rules, EngineChoice::Only(EngineKind::Prover)).unwrap()
+    }
+
+    #[test]
+    fn a_seed_fixes_the_playouts_and_threads_add_up() {
+        let built = prover("ticTacToe");
+        let done = AtomicU64::new(0);
+        let run = |threads, seed| {
+            let figures = run(&built, threads, seed, Until::Playouts(20), &done).unwrap();
+            (figures.playouts, figures.steps, figures.goal_sums)
+        };
+        let (one, two) = (run(1, 5), run(1, 6));
+        assert_eq!(one, run(1, 5));
+        assert_ne!(one, two);
+        let sums: Vec<u64> = one.2.iter().zip(&two.2).map(|(a, b)| a + b).collect();
+        assert_eq!(run(2, 5), (40, one.1 + two.1, sums));
+        assert_eq!(done.load(Ordering::Relaxed), 100);
+        assert_eq!(one.2.iter().sum::<u64>(), 20 * 100);
+    }
+
+    #[test]
+    fn the_clock_ends_it_and_processor_time_stays_below_it() {
+        let built = prover("ticTacToe");
+        let started = Instant::now();
+        let until = Until::Elapsed(Duration::from_millis(50));
+        let figures = run(&built, 1, 1, until, &AtomicU64::new(0)).unwrap();
+        assert!(figures.playouts > 0);
+        assert!(figures.cpu <= started.elapsed(), "{figures:?}");
+        let mean = figures.mean_length().unwrap();
+        assert!((5.0..=9.0).contains(&mean), "{mean}");
+    }
+}

@@ -1,0 +1,275 @@
+//! `panza search`: searches one position and shows what is known about each move.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use serde::Serialize;
+
+use super::Outcome;
+use super::engine_choice::build_machine;
+use super::game_source::Game;
+use super::output::{Output, grouped, spinner};
+use super::trace::canonical;
+use crate::config::Settings;
+use crate::gdl::{Sexpr, sexpr};
+use crate::ids::{Id, RoleId};
+use crate::machine::Machine;
+use crate::player::{self, search_config};
+use crate::search::{Limit, Search};
+
+/// Files with a position are smaller than this.
+const MAX_STATE_BYTES: u64 = 16 << 20;
+
+/// Arguments of `panza search`.
+#[derive(Args, Debug)]
+pub struct SearchArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+    /// The position, as one list of facts. [default: the initial state]
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// For whom. [default: the first role with a choice]
+    #[arg(long)]
+    role: Option<String>,
+    /// How long; 5 unless --iterations is given.
+    #[arg(long, conflicts_with = "iterations", value_parser = super::parse_seconds)]
+    seconds: Option<f64>,
+    /// How many iterations.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Threads: one that grows the tree, the others for playouts. With one, it does both.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+    /// Fixes the random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    game: &'a str,
+    machine: &'static str,
+    role: String,
+    #[serde(rename = "move")]
+    best: Option<String>,
+    value: Option<f32>,
+    proven: Option<u8>,
+    iterations: u64,
+    iterations_per_second: f64,
+    nodes: u32,
+    playouts: u64,
+    depth: u32,
+    seconds: f64,
+    seed: u64,
+    moves: Vec<ReportedMove>,
+}
+
+#[derive(Serialize)]
+struct ReportedMove {
+    #[serde(rename = "move")]
+    mv: String,
+    visits: u32,
+    value: Option<f32>,
+    proven: Option<u8>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A game or position that cannot be read, an unknown role, or rules that no machine takes.
+pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let facts = arguments.state.as_deref().map(read_position).transpose()?;
+    let progress = spinner(format!("{}: compiling", game.sheet.name));
+    let machine = match build_machine(&game.rules) {
+        Ok(machine) => machine,
+        Err(error) => {
+            tracing::warn!("searching with the prover: {error}");
+            player::prover(&game.rules).map_err(|error| anyhow!(error))?
+        }
+    };
+    let state = match facts {
+        Some(facts) => machine.state_from_facts(&facts).map_err(|why| anyhow!(why)),
+        None => Ok(machine.initial_state()),
+    }
+    .context("the position cannot be set up")?;
+    let role = find_role(&machine, &state, arguments.role.as_deref())?;
+
+    let settings = Settings::load(None, &[])?;
+    let mut config = search_config(&settings.search, arguments.seed);
+    config.rollout_threads = usize::from(arguments.threads) - 1;
+    let mut search = Search::new(Arc::clone(&machine), role, config);
+    search.set_state(&state);
+    progress.set_message(format!("{}: searching", game.sheet.name));
+    let started = Instant::now();
+    let seconds = match arguments.iterations {
+        Some(_) => arguments.seconds,
+        None => Some(arguments.seconds.unwrap_or(5.0)),
+    };
+    search.run(Limit {
+        until: seconds.map(|seconds| started + Duration::from_secs_f64(seconds)),
+        iterations: arguments.iterations,
+        stop: None,
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    search.settle();
+    progress.finish_and_clear();
+
+    let best = search.best_move().map(|mv| machine.move_text(mv));
+    let root = search.root();
+    let moves = root.moves.iter().map(|report| ReportedMove {
+        mv: machine.move_text(report.mv),
+        visits: report.visits,
+        value: report.value,
+        proven: report.proven,
+    });
+    let report = Report {
+        game: &game.sheet.name,
+        machine: machine.kind(),
+        role: machine.role_name(role),
+        best,
+        value: root.value,
+        proven: root.proven,
+        iterations: root.iterations,
+        iterations_per_second: root.iterations as f64 / seconds.max(1e-9),
+        nodes: root.nodes,
+        playouts: root.playouts,
+        depth: root.max_depth,
+        seconds,
+        seed: arguments.seed,
+        moves: moves.collect(),
+    };
+    output.object(&report)?;
+    if !output.is_json() {
+        output.line(table(&report))?;
+    }
+    Ok(Outcome::Holds)
+}
+
+fn table(report: &Report<'_>) -> String {
+    let value = |value: Option<f32>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
+    let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());
+    let best = report.best.as_deref().unwrap_or("no legal move");
+    let mut text = format!(
+        "{} ({}), {}: {best}, value {}, proven {}\n\
+         {} iterations ({} a second), {} playouts, {} nodes, depth {}, {:.2} s",
+        report.game,
+        report.machine,
+        report.role,
+        value(report.value),
+        proven(report.proven),
+        grouped(report.iterations),
+        grouped(report.iterations_per_second.round() as u64),
+        grouped(report.playouts),
+        grouped(u64::from(report.nodes)),
+        report.depth,
+        report.seconds
+    );
+    let widths = report.moves.iter().map(|shown| shown.mv.chars().count());
+    let width = widths.max().unwrap_or(0).max(4);
+    text.push_str(&format!(
+        "\n\n{:<width$} {:>14} {:>8} {:>7}",
+        "move", "visits", "value", "proven"
+    ));
+    for shown in &report.moves {
+        text.push_str(&format!(
+            "\n{:<width$} {:>14} {:>8} {:>7}",
+            shown.mv,
+            grouped(u64::from(shown.visits)),
+            value(shown.value),
+            proven(shown.proven)
+        ));
+    }
+    text
+}
+
+/// The role of this name, or without a name the first that has a choice.
+fn find_role(
+    machine: &Arc<dyn Machine>,
+    state: &[u64],
+    name: Option<&str>,
+) -> anyhow::Result<RoleId> {
+    let roles: Vec<RoleId> = (0..machine.n_roles()).map(RoleId::from_index).collect();
+    let Some(name) = name else {
+        let mut reasoner = Arc::clone(machine).reasoner();
+        reasoner.set_state(state);
+        let chooser = roles
+            .into_iter()
+            .find(|&role| reasoner.legal_moves(role).len() > 1);
+        return Ok(chooser.unwrap_or(RoleId::from_index(0)));
+    };
+    let names: Vec<String> = roles.iter().map(|&role| machine.role_name(role)).collect();
+    match names.iter().position(|known| known == name) {
+        Some(position) => Ok(roles[position]),
+        None => bail!("no role `{name}`; the roles are {}", names.join(", ")),
+    }
+}
+
+/// The facts of a file that holds one list of them.
+fn read_position(path: &Path) -> anyhow::Result<Vec<String>> {
+    let shown = path.display();
+    let length = fs::metadata(path)
+        .with_context(|| format!("cannot read `{shown}`"))?
+        .len();
+    if length > MAX_STATE_BYTES {
+        bail!("`{shown}` has {length} bytes; at most {MAX_STATE_BYTES} were expected");
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
+    read_facts(&text, &shown.to_string())
+}
+
+fn read_facts(text: &str, origin: &str) -> anyhow::Result<Vec<String>> {
+    let (expressions, faults) = sexpr::parse(text);
+    if let Some(fault) = faults.first() {
+        bail!("{}", fault.one_line(origin, text));
+    }
+    let [Sexpr::List(items, _)] = expressions.as_slice() else {
+        bail!(
+            "{origin}: expected one list of facts, as in ((cell 1 1 x) (control o)), found {} expressions",
+            expressions.len()
+        );
+    };
+    Ok(items
+        .iter()
+        .map(|fact| canonical(&bare(fact).to_string()))
+        .collect())
+}
+
+/// A fact without the `true` that rules write around it.
+fn bare(fact: &Sexpr) -> &Sexpr {
+    match fact.list() {
+        Some([word, inner])
+            if word
+                .symbol()
+                .is_some_and(|word| word.eq_ignore_ascii_case("true")) =>
+        {
+            inner
+        }
+        _ => fact,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_one_list_of_facts() {
+        let facts =
+            read_facts("; mine\n((cell 1  1 x)\n (true (control o)) (ready))", "p").unwrap();
+        assert_eq!(facts, ["(cell 1 1 x)", "(control o)", "ready"]);
+        assert_eq!(read_facts("()", "p").unwrap(), Vec::<String>::new());
+        let message = |text: &str| read_facts(text, "p").unwrap_err().to_string();
+        assert!(message("(a) (b)").contains("expected one list of facts"));
+        assert!(message("").contains("found 0 expressions"));
+        assert!(
+            message("((a)\n (b").starts_with("p:2:2: error"),
+            "{}",
+            message("((a)\n (b")
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! `panza serve`: the player server.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::output::Output;
+use super::{Outcome, interrupt};
+use crate::config::Settings;
+use crate::player::Factories;
+use crate::{server, telemetry};
+
+/// Arguments of `panza serve`.
+#[derive(Args, Debug)]
+pub struct ServeArguments {
+    /// Where to listen; port 0 picks a free one. [default: setting server.listen]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<String>,
+    /// The name that the player gives itself. [default: setting server.name]
+    #[arg(long)]
+    name: Option<String>,
+    /// A file with settings that differ from the defaults.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting, such as search.threads=7; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Listening {
+    listening: String,
+    name: String,
+}
+
+/// Serves until Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// Settings that cannot be used, or an address that cannot be listened on.
+pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
+    let settings = settings(arguments)?;
+    let _console = telemetry::init(settings.logs.level)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // Serving is little work, and the other processors are for the search.
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let mut told = Ok(());
+    runtime.block_on(async {
+        let shutdown = interrupt::ended();
+        let on_listening = |address: std::net::SocketAddr| {
+            let listening = Listening {
+                listening: address.to_string(),
+                name: settings.server.name.clone(),
+            };
+            told = output
+                .line(format_args!("listening on http://{address}"))
+                .and_then(|()| output.object(&listening));
+        };
+        server::serve(&settings, Factories::standard(), shutdown, on_listening).await
+    })?;
+    told?;
+    Ok(Outcome::Holds)
+}
+
+fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
+    let mut overrides = arguments.set.clone();
+    // The arguments of their own come last, so that they win.
+    overrides.extend(
+        arguments
+            .listen
+            .iter()
+            .map(|listen| format!("server.listen={listen}")),
+    );
+    overrides.extend(
+        arguments
+            .name
+            .iter()
+            .map(|name| format!("server.name={name}")),
+    );
+    Ok(Settings::load(arguments.config.as_deref(), &overrides)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_their_own_win_over_set() {
+        let arguments = ServeArguments {
+            listen: Some("127.0.0.1:0".into()),
+            name: Some("Ada".into()),
+            config: None,
+            set: vec!["server.name=Bob".into(), "search.threads=3".into()],
+        };
+        let settings = settings(&arguments).unwrap();
+        assert_eq!(settings.server.listen.to_string(), "127.0.0.1:0");
+        assert_eq!(settings.server.name, "Ada");
+        assert_eq!(settings.search.threads, 3);
+    }
+}

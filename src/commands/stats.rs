@@ -1,0 +1,140 @@
+//! `panza stats`: how large a game is as a network, and how long building it takes.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Outcome;
+use super::game_source::Game;
+use super::output::{Output, grouped, spinner};
+use crate::gdl::Rules;
+use crate::ground::{Budget, GroundProgram, ground};
+use crate::machine::Machine;
+use crate::machine::compile::Layout;
+use crate::machine::counter::CounterMachine;
+use crate::propnet::{self, passes};
+use crate::telemetry::peak_resident_bytes;
+
+/// Arguments of `panza stats`.
+#[derive(Args, Debug)]
+pub struct StatsArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    game: &'a str,
+    roles: usize,
+    bases: Option<usize>,
+    inputs: Option<usize>,
+    ground_rules: Option<usize>,
+    gates_full: Option<usize>,
+    gates_optimised: Option<usize>,
+    ground_seconds: Option<f64>,
+    propnet_seconds: Option<f64>,
+    compile_seconds: Option<f64>,
+    peak_bytes: Option<u64>,
+    machine: &'static str,
+    /// Why there is no compiled machine, where there is none.
+    reason: Option<String>,
+}
+
+/// Runs the command. A game that cannot be compiled is told so, and is no error: it is played with the prover.
+///
+/// # Errors
+/// A game that cannot be read.
+pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let progress = spinner(format!("{}: compiling", game.sheet.name));
+    let compiled = compile(&game.rules, Budget::generous());
+    progress.finish_and_clear();
+    let report = report(&game, compiled.as_ref());
+    output.object(&report)?;
+    if !output.is_json() {
+        show(&report, output)?;
+    }
+    Ok(Outcome::Holds)
+}
+
+/// What each stage from rules to machine made, and what it took.
+struct Compiled {
+    program: GroundProgram,
+    gates_full: usize,
+    gates_optimised: usize,
+    machine: CounterMachine,
+    ground_time: Duration,
+    network_time: Duration,
+    compile_time: Duration,
+}
+
+fn compile(rules: &Rules, budget: Budget) -> Result<Compiled, String> {
+    let started = Instant::now();
+    let program = ground(rules, budget).map_err(|error| error.to_string())?;
+    let grounded = Instant::now();
+    let network = propnet::build(&program, budget).map_err(|error| error.to_string())?;
+    let gates_full = network.gates.len();
+    let network = passes::optimise(network, budget);
+    let networked = Instant::now();
+    let machine = CounterMachine::new(Layout::compile(&network));
+    Ok(Compiled {
+        program,
+        gates_full,
+        gates_optimised: network.gates.len(),
+        machine,
+        ground_time: grounded - started,
+        network_time: networked - grounded,
+        compile_time: networked.elapsed(),
+    })
+}
+
+fn report<'a>(game: &'a Game, compiled: Result<&Compiled, &String>) -> Report<'a> {
+    let reason = compiled.err().cloned();
+    let compiled = compiled.ok();
+    let seconds =
+        |time: fn(&Compiled) -> Duration| compiled.map(|compiled| time(compiled).as_secs_f64());
+    Report {
+        game: &game.sheet.name,
+        roles: game.rules.roles().len(),
+        bases: compiled.map(|compiled| compiled.program.bases.len()),
+        inputs: compiled.map(|compiled| compiled.program.moves.len()),
+        ground_rules: compiled.map(|compiled| compiled.program.rules.len()),
+        gates_full: compiled.map(|compiled| compiled.gates_full),
+        gates_optimised: compiled.map(|compiled| compiled.gates_optimised),
+        ground_seconds: seconds(|compiled| compiled.ground_time),
+        propnet_seconds: seconds(|compiled| compiled.network_time),
+        compile_seconds: seconds(|compiled| compiled.compile_time),
+        peak_bytes: peak_resident_bytes(),
+        machine: compiled.map_or("prover", |compiled| compiled.machine.kind()),
+        reason,
+    }
+}
+
+fn show(report: &Report<'_>, output: Output) -> std::io::Result<()> {
+    let count = |count: Option<usize>| count.map_or("-".to_string(), |n| grouped(n as u64));
+    let seconds = |seconds: Option<f64>| seconds.map_or("-".to_string(), |s| format!("{s:.4} s"));
+    let peak = report.peak_bytes.map_or("-".to_string(), |bytes| {
+        format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+    });
+    output.line(report.game)?;
+    for (what, value) in [
+        ("roles", report.roles.to_string()),
+        ("bases", count(report.bases)),
+        ("inputs", count(report.inputs)),
+        ("ground rules", count(report.ground_rules)),
+        ("gates, full", count(report.gates_full)),
+        ("gates, optimised", count(report.gates_optimised)),
+        ("grounding", seconds(report.ground_seconds)),
+        ("network", seconds(report.propnet_seconds)),
+        ("compiling", seconds(report.compile_seconds)),
+        ("peak memory", peak),
+        ("machine", report.machine.to_string()),
+    ] {
+        output.line(format_args!("  {what:<17} {value:>14}"))?;
+    }
+    match &report.reason {
+        Some(reason) => output.line(format_args!("  not compiled: {reason}")),
+        None => Ok(()),
+    }
+}

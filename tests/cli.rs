@@ -1,0 +1,569 @@
+//! The program as scripts meet it: exit status, messages, and JSON on standard output.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn panza() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_panza"));
+    command.current_dir(ROOT).env_remove("RUST_LOG");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    panza()
+        .args(arguments)
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+/// Runs a command that must fail with `status`, and gives what it said on standard error.
+fn fails(arguments: &[&str], status: i32) -> String {
+    let output = run(arguments);
+    let message = text(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments:?}: {message}"
+    );
+    message
+}
+
+/// Runs a command with `--json` and gives the objects of its output, which must be all of it.
+fn objects(arguments: &[&str], status: i32) -> Vec<Value> {
+    let output = panza().args(arguments).arg("--json").output().unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments:?}: {message}"
+    );
+    let lines = text(&output.stdout);
+    let objects: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect();
+    assert!(objects.iter().all(Value::is_object), "{lines}");
+    objects
+}
+
+fn assert_keys(object: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(object.get(key).is_some(), "no key `{key}` in {object}");
+    }
+}
+
+fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+const UNREADABLE: &str = "(role white)\n(<= (legal white go)\n    (true (ready))\n";
+
+#[test]
+fn wrong_arguments_are_refused_with_status_2() {
+    for arguments in [
+        &[][..],
+        &["jump"],
+        &["bench"],
+        &["bench", "ticTacToe", "--seconds", "0"],
+        &["bench", "ticTacToe", "--threads", "0"],
+        &["perft", "ticTacToe"],
+        &["match", "ticTacToe"],
+        &["verify", "ticTacToe"],
+        &["check"],
+    ] {
+        fails(arguments, 2);
+    }
+    let message = fails(&["match", "ticTacToe", "--player", "somebody"], 2);
+    assert!(
+        message.contains("expected panza, random, legal or http://HOST:PORT"),
+        "{message}"
+    );
+}
+
+#[test]
+fn help_teaches_each_command_by_example() {
+    let overview = text(&run(&["--help"]).stdout);
+    let commands = [
+        "serve", "match", "check", "verify", "perft", "stats", "search", "bench",
+    ];
+    for command in commands {
+        assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
+        let help = text(&run(&[command, "--help"]).stdout);
+        assert!(help.contains(&format!("  panza {command} ")), "{help}");
+        assert!(help.contains("--json"), "{help}");
+    }
+}
+
+#[test]
+fn an_unknown_game_is_told_with_near_names() {
+    for command in [
+        &["check", "tictactoe"][..],
+        &["stats", "tictactoe"],
+        &["bench", "tictactoe"],
+        &["perft", "tictactoe", "--depth", "1"],
+        &["verify", "tictactoe", "--trace", "x"],
+        &["match", "tictactoe", "--player", "random"],
+    ] {
+        let message = fails(command, 2);
+        assert!(
+            message.starts_with("error: no game `tictactoe`; near names: ticTacToe"),
+            "{command:?}: {message}"
+        );
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    let message = fails(&["check", "no/such/file.gdl"], 2);
+    assert_eq!(message, "error: no file `no/such/file.gdl`\n");
+}
+
+#[test]
+fn rules_that_cannot_be_read_are_refused_with_line_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "broken.gdl", UNREADABLE);
+    let path = path.to_str().unwrap();
+    for command in [
+        &["stats", path][..],
+        &["bench", path],
+        &["perft", path, "--depth", "1"],
+        &["match", path, "--player", "random"],
+    ] {
+        let message = fails(command, 2);
+        let expected = format!("error: {path}:2:1: error[unclosed-parenthesis]: ");
+        assert!(message.starts_with(&expected), "{command:?}: {message}");
+    }
+}
+
+#[test]
+fn check_shows_places_and_its_status_says_whether_there_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "broken.gdl", UNREADABLE);
+    let path = path.to_str().unwrap();
+    let output = run(&["check", path, "ticTacToe"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("error[unclosed-parenthesis]"), "{shown}");
+    assert!(shown.contains(&format!("{path}:2:1")), "{shown}");
+    assert!(shown.contains("2 | (<= (legal white go)"), "{shown}");
+    assert!(
+        shown.contains("gdl-games/ticTacToe.gdl: no errors"),
+        "{shown}"
+    );
+
+    let objects = objects(&["check", path, "ticTacToe"], 1);
+    assert_eq!(objects.len(), 2);
+    assert_keys(&objects[0], &["file", "errors", "warnings", "diagnostics"]);
+    assert_eq!(objects[0]["file"], path);
+    let first = &objects[0]["diagnostics"][0];
+    assert_keys(
+        first,
+        &["severity", "code", "line", "column", "message", "help"],
+    );
+    assert!(objects[0]["errors"].as_u64().unwrap() >= 1);
+    assert_eq!(objects[1]["errors"], 0);
+    assert_eq!(run(&["check", "ticTacToe"]).status.code(), Some(0));
+}
+
+#[test]
+fn verify_compares_recorded_playouts_with_each_machine() {
+    let trace = "tests/traces/ticTacToe.jsonl.gz";
+    let agreeing = objects(&["verify", "ticTacToe", "--trace", trace], 0);
+    let machines: Vec<&str> = agreeing
+        .iter()
+        .map(|o| o["machine"].as_str().unwrap())
+        .collect();
+    assert_eq!(machines, ["counter", "prover"]);
+    for object in &agreeing {
+        assert_keys(
+            object,
+            &["game", "machine", "states", "disagreements", "first"],
+        );
+        assert!(object["states"].as_u64().unwrap() > 10);
+        assert_eq!(object["disagreements"], 0);
+        assert!(object["first"].is_null());
+    }
+    // The same trace cannot hold for another game.
+    let arguments = [
+        "verify",
+        "connectFour",
+        "--trace",
+        trace,
+        "--machine",
+        "prover",
+    ];
+    let differing = objects(&arguments, 1);
+    assert!(differing[0]["disagreements"].as_u64().unwrap() > 0);
+    assert_keys(
+        &differing[0]["first"],
+        &["trace", "line", "what", "expected", "found"],
+    );
+    assert_eq!(differing[0]["first"]["line"], 1);
+
+    let message = fails(&["verify", "ticTacToe", "--trace", "none.jsonl"], 2);
+    assert!(
+        message.starts_with("error: cannot read trace `none.jsonl`"),
+        "{message}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "bad.jsonl", "{\"playout\":0}\n");
+    let message = fails(
+        &["verify", "ticTacToe", "--trace", path.to_str().unwrap()],
+        2,
+    );
+    assert!(
+        message.contains("bad.jsonl:1: not a recorded state"),
+        "{message}"
+    );
+    let message = fails(
+        &[
+            "verify",
+            "ticTacToe",
+            "--trace",
+            trace,
+            "--machine",
+            "lanes",
+        ],
+        2,
+    );
+    assert!(message.contains("not built yet"), "{message}");
+}
+
+#[test]
+fn both_engines_count_the_same_paths() {
+    for game in ["connectFour", "roshamboTen"] {
+        let count = |machine: &str| {
+            let arguments = ["perft", game, "--depth", "3", "--machine", machine];
+            let object = objects(&arguments, 0).remove(0);
+            assert_keys(&object, &["depth", "nodes", "terminal", "seconds"]);
+            assert_eq!(object["machine"], machine);
+            (
+                object["nodes"].as_u64().unwrap(),
+                object["by_depth"].clone(),
+            )
+        };
+        let prover = count("prover");
+        assert_eq!(count("counter"), prover, "{game}");
+        assert!(prover.0 > 100, "{game}");
+    }
+}
+
+#[test]
+fn bench_and_stats_give_their_figures() {
+    let arguments = [
+        "bench",
+        "ticTacToe",
+        "hanoi",
+        "--seconds",
+        "0.05",
+        "--threads",
+        "2",
+    ];
+    let objects_of_bench = objects(&arguments, 0);
+    assert_eq!(objects_of_bench.len(), 2);
+    let first = &objects_of_bench[0];
+    assert_keys(
+        first,
+        &[
+            "game",
+            "engine",
+            "threads",
+            "init_seconds",
+            "seconds",
+            "playouts",
+            "mean_length",
+        ],
+    );
+    assert!(first["playouts_per_second"].as_f64().unwrap() > 100.0);
+    assert!(first["steps_per_second"].as_f64().unwrap() > 500.0);
+    let goals = first["goals"].as_object().unwrap();
+    let sum: f64 = goals.values().filter_map(Value::as_f64).sum();
+    assert!(
+        (99.9..=100.1).contains(&sum),
+        "goals of tic-tac-toe add up to 100: {first}"
+    );
+
+    let stats = objects(&["stats", "connectFour"], 0).remove(0);
+    let counted = [
+        "roles",
+        "bases",
+        "inputs",
+        "ground_rules",
+        "gates_full",
+        "gates_optimised",
+    ];
+    assert_keys(&stats, &counted);
+    assert!(
+        counted.iter().all(|key| stats[key].as_u64().unwrap() > 0),
+        "{stats}"
+    );
+    assert_keys(
+        &stats,
+        &[
+            "ground_seconds",
+            "propnet_seconds",
+            "compile_seconds",
+            "peak_bytes",
+        ],
+    );
+    assert_eq!(stats["machine"], "counter");
+}
+
+#[test]
+fn search_repeats_exactly_and_finds_the_winning_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
+        (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
+    let path = file(folder.path(), "position.txt", position);
+    let path = path.to_str().unwrap();
+    let arguments = [
+        "search",
+        "ticTacToe",
+        "--state",
+        path,
+        "--iterations",
+        "200",
+        "--seed",
+        "4",
+    ];
+    let search = || {
+        let mut object = objects(&arguments, 0).remove(0);
+        let keys = [
+            "role",
+            "move",
+            "value",
+            "proven",
+            "iterations",
+            "iterations_per_second",
+        ];
+        assert_keys(&object, &keys);
+        assert_keys(&object, &["nodes", "playouts", "seconds", "moves"]);
+        for measured in ["seconds", "iterations_per_second"] {
+            object.as_object_mut().unwrap().remove(measured);
+        }
+        object
+    };
+    let found = search();
+    assert_eq!(found["role"], "oplayer");
+    assert_eq!(found["move"], "(mark 2 3)");
+    assert_eq!(found["proven"], 100);
+    assert_eq!(found["moves"].as_array().unwrap().len(), 5);
+    assert_keys(&found["moves"][0], &["move", "visits", "value"]);
+    assert_eq!(search(), found);
+
+    let message = fails(&["search", "ticTacToe", "--role", "nobody"], 2);
+    assert_eq!(
+        message,
+        "error: no role `nobody`; the roles are xplayer, oplayer\n"
+    );
+    let path = file(folder.path(), "wrong.txt", "((cell 7 7 x))");
+    let message = fails(
+        &["search", "ticTacToe", "--state", path.to_str().unwrap()],
+        2,
+    );
+    assert!(
+        message.starts_with("error: the position cannot be set up: "),
+        "{message}"
+    );
+    assert!(message.contains("(cell 7 7 x)"), "{message}");
+    fails(
+        &["search", "ticTacToe", "--seconds", "1", "--iterations", "1"],
+        2,
+    );
+}
+
+#[test]
+fn match_wants_one_player_per_role_and_names_the_roles() {
+    let message = fails(&["match", "ticTacToe", "--player", "random"], 2);
+    assert_eq!(
+        message,
+        "error: ticTacToe has 2 roles (xplayer, oplayer); expected --player once for each, found 1\n"
+    );
+}
+
+#[test]
+fn a_match_between_simple_players_is_the_same_for_the_same_seed() {
+    let arguments = [
+        "match",
+        "ticTacToe",
+        "--player",
+        "random",
+        "--player",
+        "legal",
+        "--seed",
+        "11",
+        "--games",
+        "2",
+        "--swap",
+    ];
+    let first = objects(&arguments, 0);
+    let second = objects(&arguments, 0);
+    assert_eq!(first.len(), 2);
+    for (one, other) in first.iter().zip(&second) {
+        assert_keys(
+            one,
+            &["game", "goals", "moves", "errors", "steps", "seconds"],
+        );
+        assert_eq!(one["moves"], other["moves"]);
+        let expected: Value = serde_json::json!({"xplayer": [], "oplayer": []});
+        assert_eq!(one["errors"], expected);
+        assert_eq!(
+            one["steps"].as_u64().unwrap() as usize,
+            one["moves"].as_array().unwrap().len()
+        );
+    }
+    assert_eq!(first[0]["players"], serde_json::json!(["random", "legal"]));
+    assert_eq!(first[1]["players"], serde_json::json!(["legal", "random"]));
+
+    let shown = text(&run(&arguments).stdout);
+    assert!(shown.contains("\nstep 1\n  xplayer  (mark "), "{shown}");
+    assert!(shown.contains("\n  1 2 3\n"), "no board in {shown}");
+    assert!(shown.contains("player  matches   wins"), "{shown}");
+}
+
+/// Starts a command and reads its first line, so that it is known to run.
+fn started(arguments: &[&str]) -> (Child, String, BufReader<std::process::ChildStdout>) {
+    let mut child = panza()
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    lines.read_line(&mut first).unwrap();
+    (child, first, lines)
+}
+
+#[cfg(unix)]
+fn send(child: &Child, signal: &str) {
+    let status = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_long_command_with_status_130() {
+    let (mut child, first, _lines) = started(&["bench", "ticTacToe", "--seconds", "600"]);
+    assert!(first.starts_with("game"), "{first}");
+    send(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_aborts_a_match_at_its_players() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    // Reads requests and answers none of them, until it has read an ABORT.
+    let player = std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b")") {
+                let mut byte = [0];
+                assert_eq!(stream.read(&mut byte).unwrap(), 1);
+                request.push(byte[0]);
+            }
+            let request = String::from_utf8(request).unwrap();
+            if request.contains("( ABORT panza.eightPuzzle.") {
+                stream
+                    .write_all(b"HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\naborted")
+                    .unwrap();
+                return;
+            }
+            assert!(request.contains("( START "), "{request}");
+            held.push(stream);
+        }
+    });
+    let arguments = [
+        "match",
+        "eightPuzzle",
+        "--player",
+        &address,
+        "--start-clock",
+        "600",
+    ];
+    let (mut child, first, _lines) = started(&arguments);
+    assert!(
+        first.starts_with("match 1 of 1: panza.eightPuzzle."),
+        "{first}"
+    );
+    send(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    player.join().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn serve_says_where_it_listens_and_ends_on_signals() {
+    for signal in ["-INT", "-TERM"] {
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--name",
+            "Ada",
+            "--json",
+        ];
+        let (mut child, first, _lines) = started(&arguments);
+        let listening: Value = serde_json::from_str(&first).unwrap();
+        let address = listening["listening"].as_str().unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream
+            .write_all(b"POST / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("( name Ada )"), "{answer}");
+        send(&child, signal);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn serve_refuses_settings_and_addresses_that_cannot_be_used() {
+    let message = fails(&["serve", "--set", "search.thread=7"], 2);
+    assert!(message.contains("search.thread"), "{message}");
+    let message = fails(&["serve", "--config", "none.toml"], 2);
+    assert!(message.contains("none.toml"), "{message}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let message = fails(&["serve", "--listen", &address], 2);
+    assert!(
+        message.contains(&format!("cannot listen on {address}")),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_error() {
+    let arguments = ["bench", "hanoi", "hanoi", "--seconds", "0.2"];
+    let (mut child, first, lines) = started(&arguments);
+    assert!(first.starts_with("game"), "{first}");
+    // The next line comes a fifth of a second later, and finds nobody.
+    drop(lines);
+    let mut message = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut message)
+        .unwrap();
+    assert_eq!(
+        (child.wait().unwrap().code(), message.as_str()),
+        (Some(0), "")
+    );
+}
