@@ -112,6 +112,10 @@ fn recursions_stack() {
 #[test]
 fn odd_rules_mean_to_both_what_they_say() {
     let sheets = [
+        // One variable twice in a condition, bound nowhere before it.
+        "(role r) (legal r go) (init (at a)) (edge a b) (edge b b) (pair ?x ?x) (same c c) (same c d)
+         (<= (next (at ?z)) (edge ?z ?z)) (<= (next (at ?z)) (same ?z ?z)) (<= (next (on (f ?z ?z))) (true (at ?z)))
+         (<= terminal (true (on (f ?x ?x))) (true (on (f ?y ?y))) (distinct ?x ?y)) (goal r 50)",
         // A role without moves at some point ends the game without an end.
         "(role r) (init p) (<= (legal r go) (true p)) (<= (goal r 30) (true p)) (<= (goal r 60) (not (true p)))",
         // Outputs that never change.

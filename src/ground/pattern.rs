@@ -12,8 +12,10 @@ use crate::ids::{Id, Symbol, TermId};
 pub enum Pattern {
     /// The variable's first occurrence: takes what stands here.
     Bind(u32),
-    /// A variable with a value: it must stand here.
+    /// A variable with a value from before: it must stand here.
     Check(u32),
+    /// A variable that took its value in this very pattern: it must stand here, but says nothing beforehand.
+    Repeat(u32),
     /// A term without variables.
     Ground(TermId),
     /// A function, or the relation of an atom, with variables inside.
@@ -23,34 +25,49 @@ pub enum Pattern {
 impl Pattern {
     /// Compiles a term; marks the variables that it binds.
     pub fn of_term(term: &Term, is_bound: &mut [bool], terms: &mut TermTable) -> Pattern {
-        match term {
-            Term::Variable(variable) => {
-                let was_bound = std::mem::replace(&mut is_bound[*variable as usize], true);
-                if was_bound {
-                    Pattern::Check(*variable)
-                } else {
-                    Pattern::Bind(*variable)
-                }
-            }
-            Term::Constant(name) => Pattern::Ground(terms.intern(*name, &[])),
-            Term::Function(name, arguments) => Self::of_applied(*name, arguments, is_bound, terms),
-        }
+        let before = is_bound.to_vec();
+        Self::compile(term, &before, is_bound, terms)
     }
 
     /// Compiles an atom; marks the variables that it binds.
     pub fn of_atom(atom: &Atom, is_bound: &mut [bool], terms: &mut TermTable) -> Pattern {
-        Self::of_applied(atom.relation, &atom.arguments, is_bound, terms)
+        let before = is_bound.to_vec();
+        Self::compile_applied(atom.relation, &atom.arguments, &before, is_bound, terms)
     }
 
-    fn of_applied(
+    fn compile(
+        term: &Term,
+        before: &[bool],
+        is_bound: &mut [bool],
+        terms: &mut TermTable,
+    ) -> Pattern {
+        match term {
+            Term::Variable(variable) => {
+                let index = *variable as usize;
+                let was_bound = std::mem::replace(&mut is_bound[index], true);
+                match (before[index], was_bound) {
+                    (true, _) => Pattern::Check(*variable),
+                    (false, true) => Pattern::Repeat(*variable),
+                    (false, false) => Pattern::Bind(*variable),
+                }
+            }
+            Term::Constant(name) => Pattern::Ground(terms.intern(*name, &[])),
+            Term::Function(name, arguments) => {
+                Self::compile_applied(*name, arguments, before, is_bound, terms)
+            }
+        }
+    }
+
+    fn compile_applied(
         name: Symbol,
         arguments: &[Term],
+        before: &[bool],
         is_bound: &mut [bool],
         terms: &mut TermTable,
     ) -> Pattern {
         let patterns: Vec<Pattern> = arguments
             .iter()
-            .map(|argument| Self::of_term(argument, is_bound, terms))
+            .map(|argument| Self::compile(argument, before, is_bound, terms))
             .collect();
         let ground: Option<Vec<TermId>> = patterns
             .iter()
@@ -72,7 +89,9 @@ impl Pattern {
                 bindings[*variable as usize] = term;
                 true
             }
-            Pattern::Check(variable) => bindings[*variable as usize] == term,
+            Pattern::Check(variable) | Pattern::Repeat(variable) => {
+                bindings[*variable as usize] == term
+            }
             Pattern::Ground(ground) => *ground == term,
             Pattern::Function(name, patterns) => {
                 let arguments = terms.arguments(term);
@@ -89,7 +108,9 @@ impl Pattern {
     /// The term under these bindings, added to the table when new. All variables must be bound.
     pub fn build(&self, terms: &mut TermTable, bindings: &[TermId]) -> TermId {
         match self {
-            Pattern::Bind(variable) | Pattern::Check(variable) => bindings[*variable as usize],
+            Pattern::Bind(variable) | Pattern::Check(variable) | Pattern::Repeat(variable) => {
+                bindings[*variable as usize]
+            }
             Pattern::Ground(term) => *term,
             Pattern::Function(name, patterns) => {
                 let mut arguments = [TermId(0); INLINE];
@@ -111,7 +132,7 @@ impl Pattern {
     /// The term under these bindings, if the table has it.
     pub fn find(&self, terms: &TermTable, bindings: &[TermId]) -> Option<TermId> {
         match self {
-            Pattern::Bind(variable) | Pattern::Check(variable) => {
+            Pattern::Bind(variable) | Pattern::Check(variable) | Pattern::Repeat(variable) => {
                 Some(bindings[*variable as usize])
             }
             Pattern::Ground(term) => Some(*term),
@@ -135,7 +156,7 @@ impl Pattern {
     /// Whether nothing is left to bind.
     pub fn is_bound(&self) -> bool {
         match self {
-            Pattern::Bind(_) => false,
+            Pattern::Bind(_) | Pattern::Repeat(_) => false,
             Pattern::Check(_) | Pattern::Ground(_) => true,
             Pattern::Function(_, patterns) => patterns.iter().all(Pattern::is_bound),
         }
