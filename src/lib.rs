@@ -6,3 +6,4 @@ pub mod ids;
 pub mod machine;
 pub mod search;
 pub mod sync;
+pub mod telemetry;

@@ -1,9 +1,8 @@
 //! Models of the ring and of waiting: every interleaving, not one lucky run.
 //!
-//! They are kept to two threads and a handful of operations, since the number
-//! of interleavings grows with the product. Two preemptions are known to expose
-//! nearly all faults of this kind; the ring's models are small enough that the
-//! bound could be lifted.
+//! They are kept to two or three threads and a handful of operations, since the
+//! number of interleavings grows with the product; so small, all of them
+//! together need about a second without any bound on preemptions.
 
 use super::ring::ring;
 use super::stop::{StopFlag, Waited};

@@ -17,12 +17,10 @@
 //!
 //! Everything here reaches atomics, cells and parking through `primitives`,
 //! which hands out loom's when the crate is built with `--cfg panza_loom`. The
-//! models in `loom_models` then run every interleaving with up to two
-//! preemptions:
+//! models in `loom_models` then run every interleaving there is:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg panza_loom" LOOM_MAX_PREEMPTIONS=2 \
-//!     cargo test --lib --target-dir target/loom sync::loom_models
+//! RUSTFLAGS="--cfg panza_loom" cargo test --lib --target-dir target/loom sync::loom_models
 //! ```
 
 pub(crate) mod primitives;

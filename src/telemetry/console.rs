@@ -1,0 +1,164 @@
+//! The program's messages on standard error.
+//!
+//! They go through a queue and a thread of their own, since a search thread that
+//! logs must not wait for a terminal.
+
+use std::io::{self, IsTerminal};
+use tracing::{Level, Subscriber};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+/// The environment variable that overrules the configured level. It takes the
+/// directives of `tracing_subscriber`, for example `panza::search=debug`.
+const FILTER_VARIABLE: &str = "RUST_LOG";
+
+/// Why the messages could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// The environment variable holds something else than filter directives.
+    #[error(
+        "the environment variable {FILTER_VARIABLE} is `{found}`; \
+         expected log filters such as `info` or `panza::search=debug`: {reason}"
+    )]
+    Filter {
+        /// What the variable holds.
+        found: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The messages were set up before, here or by whoever uses the library.
+    #[error("the log of this process is set up already")]
+    Already(#[from] TryInitError),
+}
+
+/// Keeps the messages flowing; drop it last, in `main`, to see the rest of them.
+/// `std::process::exit` skips that and loses what is still queued.
+#[must_use = "messages are lost once the guard is dropped"]
+#[derive(Debug)]
+pub struct ConsoleGuard {
+    dropped: ErrorCounter,
+    _worker: WorkerGuard,
+}
+
+/// Sends the messages of this process to standard error: Panza's own down to
+/// `level`, those of the libraries it uses from warnings up. The environment
+/// variable `RUST_LOG`, where it is set, decides instead.
+///
+/// # Errors
+///
+/// When the variable cannot be understood, and on a second call.
+pub fn init(level: Level) -> Result<ConsoleGuard, InitError> {
+    let filter = filter(std::env::var(FILTER_VARIABLE).ok(), level)?;
+    let (writer, worker) = NonBlocking::new(io::stderr());
+    let dropped = writer.error_counter();
+    subscriber(filter, writer, io::stderr().is_terminal()).try_init()?;
+    Ok(ConsoleGuard {
+        dropped,
+        _worker: worker,
+    })
+}
+
+impl Drop for ConsoleGuard {
+    fn drop(&mut self) {
+        let dropped = self.dropped.dropped_lines();
+        if dropped > 0 {
+            // The log itself is what failed, so it cannot carry this message.
+            eprintln!("{dropped} log lines were dropped because they came too fast");
+        }
+    }
+}
+
+fn filter(variable: Option<String>, level: Level) -> Result<EnvFilter, InitError> {
+    let directives = match variable {
+        Some(found) if !found.trim().is_empty() => found,
+        // Level's order: the more severe, the smaller.
+        _ => format!("{},panza={level}", level.min(Level::WARN)),
+    };
+    EnvFilter::try_new(&directives).map_err(|error| InitError::Filter {
+        found: directives,
+        reason: error.to_string(),
+    })
+}
+
+fn subscriber<W>(filter: EnvFilter, writer: W, colours: bool) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(colours)
+        .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What reaches the writer of four messages under this variable and level.
+    fn logged(variable: Option<&str>, level: Level) -> Vec<String> {
+        let output = Shared::default();
+        let writer = output.clone();
+        let filter = filter(variable.map(str::to_string), level).unwrap();
+        let subscriber = subscriber(filter, move || writer.clone(), false);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::error!(target: "hyper", "library error");
+            tracing::info!(target: "hyper", "library info");
+            tracing::info!(target: "panza::search", "own info");
+            tracing::debug!(target: "panza::search", "own debug");
+        });
+        let bytes = output.0.lock().unwrap().clone();
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(|line| line.rsplit(": ").next().unwrap().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn the_level_is_for_our_own_messages() {
+        assert_eq!(logged(None, Level::INFO), ["library error", "own info"]);
+        assert_eq!(
+            logged(None, Level::DEBUG),
+            ["library error", "own info", "own debug"]
+        );
+        assert_eq!(logged(Some(" "), Level::ERROR), ["library error"]);
+    }
+
+    #[test]
+    fn the_environment_overrules_the_level() {
+        assert_eq!(
+            logged(Some("hyper=info"), Level::DEBUG),
+            ["library error", "library info"]
+        );
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_an_error_that_shows_it() {
+        let error = filter(Some("panza=loud".to_string()), Level::INFO).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the environment variable RUST_LOG is `panza=loud`; expected"),
+            "{error}"
+        );
+    }
+}

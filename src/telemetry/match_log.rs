@@ -1,0 +1,477 @@
+//! The folder of logs of one match.
+//!
+//! It holds `match.log` for reading, `events.jsonl` with one JSON object a line
+//! (`time`, `at_seconds` since the log was opened, `kind`, `data`), and
+//! `series.csv` with the figures of each second. Every line goes into one queue
+//! and from there, by a thread of its own, into its file, so that whoever logs
+//! only copies a line. When the queue is full, lines are dropped and counted.
+//!
+//! Invariants: a folder belongs to one log and lies directly below the root,
+//! whatever the match id contains; no call but [`MatchLog::create`] and the drop
+//! waits for the disk.
+
+use super::sample::HEADER;
+use super::sink::{Sink, Target};
+use super::{SearchSample, resident_bytes};
+use serde::Serialize;
+use std::fmt::{self, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use tracing::Level;
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+
+/// Lines that may wait for the disk. A match writes some hundred lines a turn at
+/// the very most, so this outlasts a disk that stalls for minutes.
+const QUEUED_LINES: usize = 16_384;
+
+/// The longest folder name, in bytes, before a number is added to tell apart
+/// matches of the same name.
+const LONGEST_NAME: usize = 100;
+
+/// How many matches of the same name may have logs.
+const SAME_NAME: usize = 10_000;
+
+/// The log of one match. It can be shared between threads by reference.
+///
+/// Dropping it writes out what is queued, which may take up to a second when the
+/// disk is slow: leave that to a thread that nobody waits for.
+#[derive(Debug)]
+pub struct MatchLog {
+    /// `None` for a log that is switched off.
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    folder: PathBuf,
+    opened: Instant,
+    queue: NonBlocking,
+    /// Lines that reached the thread, but no file.
+    lost: Arc<AtomicUsize>,
+    /// Taken, and with that dropped, at the end only.
+    worker: Option<WorkerGuard>,
+}
+
+/// An event as its line holds it.
+#[derive(Serialize)]
+struct Event<'a> {
+    time: &'a str,
+    at_seconds: f64,
+    kind: &'a str,
+    data: serde_json::Value,
+}
+
+impl MatchLog {
+    /// Opens the log of a match: a new folder in `root`, which is made if need
+    /// be, named after the match id ([`folder_name`]), with a number behind it
+    /// when that name is taken.
+    ///
+    /// # Errors
+    ///
+    /// When a folder or a file cannot be made, or when ten thousand logs bear
+    /// that name.
+    pub fn create(root: &Path, match_id: &str) -> io::Result<MatchLog> {
+        let folder = create_folder(root, &folder_name(match_id))?;
+        let [text, events, series] = Target::FILES.map(|name| File::create_new(folder.join(name)));
+        let log = MatchLog::over(folder, [text?, events?, series?], QUEUED_LINES);
+        log.send(Target::Series, HEADER);
+        log.event("log", serde_json::json!({ "match_id": match_id }));
+        Ok(log)
+    }
+
+    /// Like [`create`](MatchLog::create), but when that fails the match goes on
+    /// without a log, after a warning.
+    pub fn create_or_disabled(root: &Path, match_id: &str) -> MatchLog {
+        MatchLog::create(root, match_id).unwrap_or_else(|error| {
+            let root = root.display();
+            tracing::warn!("no log for match {match_id:?}: a folder in {root} failed: {error}");
+            MatchLog::disabled()
+        })
+    }
+
+    /// A log that takes everything and writes nothing.
+    pub fn disabled() -> MatchLog {
+        MatchLog { open: None }
+    }
+
+    /// The folder of this log; `None` when it is disabled.
+    pub fn folder(&self) -> Option<&Path> {
+        self.open.as_ref().map(|open| open.folder.as_path())
+    }
+
+    /// Adds an event of some `kind`, a short word, with its `data`.
+    pub fn event(&self, kind: &str, data: serde_json::Value) {
+        let Some(open) = &self.open else { return };
+        let event = Event {
+            time: &now(),
+            at_seconds: open.seconds(),
+            kind,
+            data,
+        };
+        // The keys of a JSON value are texts, so this cannot fail.
+        if let Ok(mut line) = serde_json::to_string(&event) {
+            line.push('\n');
+            self.send(Target::Events, &line);
+        }
+    }
+
+    /// Adds a line to the readable log: `log.line(Level::INFO, format_args!(..))`.
+    /// Further lines of the text are set in, so that each entry starts with its time.
+    pub fn line(&self, level: Level, text: fmt::Arguments<'_>) {
+        let Some(open) = &self.open else { return };
+        let mut line = now();
+        // Writing to a string fails only if the caller's own formatting does.
+        let _ = write!(line, " {:>9.3} {level:>5} ", open.seconds());
+        let start = line.len();
+        let _ = line.write_fmt(text);
+        if line[start..].contains(['\n', '\r']) {
+            let set_in = line[start..]
+                .trim_end()
+                .replace("\r\n", "\n")
+                .replace(['\n', '\r'], "\n    ");
+            line.truncate(start);
+            line.push_str(&set_in);
+        }
+        line.push('\n');
+        self.send(Target::Text, &line);
+    }
+
+    /// Adds the figures of a second, with the time and the memory in use.
+    pub fn sample(&self, sample: &SearchSample) {
+        let Some(open) = &self.open else { return };
+        let line = sample.csv_line(open.seconds(), resident_bytes());
+        self.send(Target::Series, &line);
+    }
+
+    /// How many lines were lost so far, because the queue was full or because
+    /// the disk refused them.
+    pub fn lost_lines(&self) -> usize {
+        self.open.as_ref().map_or(0, Open::lost_lines)
+    }
+
+    /// A log that writes to `files`, with room for `queued_lines` in its queue.
+    fn over<W>(folder: PathBuf, files: [W; Target::FILES.len()], queued_lines: usize) -> MatchLog
+    where
+        W: Write + Send + 'static,
+    {
+        let lost = Arc::new(AtomicUsize::new(0));
+        let (queue, worker) = NonBlockingBuilder::default()
+            .buffered_lines_limit(queued_lines)
+            .lossy(true)
+            .thread_name("match-log")
+            .finish(Sink::new(files, Arc::clone(&lost)));
+        MatchLog {
+            open: Some(Open {
+                folder,
+                opened: Instant::now(),
+                queue,
+                lost,
+                worker: Some(worker),
+            }),
+        }
+    }
+
+    fn send(&self, target: Target, line: &str) {
+        let Some(open) = &self.open else { return };
+        // A lossy queue takes or drops a message and never reports an error.
+        let _ = open.queue.clone().write_all(&target.message(line));
+    }
+}
+
+impl Open {
+    fn seconds(&self) -> f64 {
+        self.opened.elapsed().as_secs_f64()
+    }
+
+    fn lost_lines(&self) -> usize {
+        self.queue
+            .error_counter()
+            .dropped_lines()
+            .saturating_add(self.lost.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for MatchLog {
+    fn drop(&mut self) {
+        let lost = self.lost_lines();
+        if lost > 0 {
+            self.line(
+                Level::WARN,
+                format_args!("{lost} lines of this log were lost"),
+            );
+            self.event("lost_lines", serde_json::json!({ "count": lost }));
+        }
+        let Some(open) = &mut self.open else { return };
+        // Waits until the queue is written out.
+        drop(open.worker.take());
+        let lost = open.lost_lines();
+        if lost > 0 {
+            let folder = open.folder.display();
+            tracing::warn!("{lost} lines of the match log in {folder} were lost");
+        }
+    }
+}
+
+/// The name of the folder for a match id, which comes from outside: its ASCII
+/// letters, digits, `-`, `_` and `.`, with `_` for anything else, at most 100
+/// bytes long, neither hidden nor a path; `match` when nothing is left.
+pub fn folder_name(match_id: &str) -> String {
+    let name: String = match_id
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
+                c
+            } else {
+                '_'
+            }
+        })
+        .skip_while(|&c| c == '.')
+        .take(LONGEST_NAME)
+        .collect();
+    match name.trim_end_matches('.') {
+        "" => "match".to_string(),
+        name => name.to_string(),
+    }
+}
+
+/// Makes `root/name`, or `root/name-2` and so on when that exists.
+fn create_folder(root: &Path, name: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(root)?;
+    for number in 1..=SAME_NAME {
+        let folder = match number {
+            1 => root.join(name),
+            _ => root.join(format!("{name}-{number}")),
+        };
+        // Making it is the check, so two matches can never share a folder.
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AlreadyExists,
+        format!("{SAME_NAME} logs named {name} exist; move some away"),
+    ))
+}
+
+/// The time of day in UTC, such as `2026-03-01T12:00:00.000000Z`.
+fn now() -> String {
+    let mut text = String::new();
+    // Formatting a time into a string cannot fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut text));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::sync::mpsc;
+
+    fn read(folder: &Path, name: &str) -> String {
+        fs::read_to_string(folder.join(name)).unwrap()
+    }
+
+    #[test]
+    fn a_log_holds_its_text_events_and_figures() {
+        let root = tempfile::tempdir().unwrap();
+        let log = MatchLog::create(&root.path().join("logs"), "base.ticTacToe.1").unwrap();
+        let folder = log.folder().unwrap().to_path_buf();
+        log.line(Level::INFO, format_args!("playing as {}", "xplayer"));
+        log.line(Level::WARN, format_args!("two\nlines\n"));
+        log.event("move", json!({ "step": 0, "move": "(mark 1 1)" }));
+        log.sample(&SearchSample {
+            step: 2,
+            nodes: 5,
+            ..SearchSample::default()
+        });
+        assert_eq!(log.lost_lines(), 0);
+        drop(log);
+
+        let text = read(&folder, "match.log");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].ends_with("  INFO playing as xplayer"), "{text}");
+        assert!(lines[1].ends_with("  WARN two"), "{text}");
+        assert_eq!(lines[2], "    lines");
+        assert!(
+            lines[0].starts_with("20") && lines[0].contains("Z "),
+            "{text}"
+        );
+
+        let events: Vec<Value> = read(&folder, "events.jsonl")
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[0]["kind"], "log");
+        assert_eq!(events[0]["data"]["match_id"], "base.ticTacToe.1");
+        assert_eq!(events[1]["kind"], "move");
+        assert_eq!(
+            events[1]["data"],
+            json!({ "step": 0, "move": "(mark 1 1)" })
+        );
+        assert!(events[1]["at_seconds"].as_f64().unwrap() >= 0.0);
+        assert!(events[1]["time"].as_str().unwrap().ends_with('Z'));
+
+        let series = read(&folder, "series.csv");
+        let lines: Vec<&str> = series.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(format!("{}\n", lines[0]), HEADER);
+        assert_eq!(lines[1].split(',').nth(1), Some("2"));
+    }
+
+    #[test]
+    fn a_match_id_never_leaves_the_root_and_never_gets_long() {
+        let expected = [
+            (
+                "base.chess-2p_x.1795149631427",
+                "base.chess-2p_x.1795149631427",
+            ),
+            ("../../etc/passwd", "_.._etc_passwd"),
+            ("/absolute", "_absolute"),
+            ("..", "match"),
+            (".hidden", "hidden"),
+            ("trailing...", "trailing"),
+            ("", "match"),
+            ("a b\0c\nd", "a_b_c_d"),
+            ("C:\\x", "C__x"),
+            ("spiel\u{e4}", "spiel_"),
+        ];
+        for (id, name) in expected {
+            assert_eq!(folder_name(id), name, "{id:?}");
+        }
+        assert_eq!(folder_name(&"x".repeat(10_000)).len(), LONGEST_NAME);
+
+        let root = tempfile::tempdir().unwrap();
+        let logs = root.path().join("logs");
+        for (id, _) in expected {
+            let log = MatchLog::create(&logs, id).unwrap();
+            assert_eq!(log.folder().unwrap().parent(), Some(logs.as_path()));
+        }
+        let beside: Vec<_> = fs::read_dir(root.path()).unwrap().collect();
+        assert_eq!(beside.len(), 1, "something was made outside the root");
+    }
+
+    #[test]
+    fn matches_of_the_same_name_get_folders_of_their_own() {
+        let root = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..3)
+            .map(|_| MatchLog::create(root.path(), "again").unwrap())
+            .map(|log| log.folder().unwrap().file_name().unwrap().to_owned())
+            .map(|name| name.into_string().unwrap())
+            .collect();
+        assert_eq!(names, ["again", "again-2", "again-3"]);
+    }
+
+    #[test]
+    fn without_a_place_for_the_folder_there_is_an_error_or_a_disabled_log() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "no folder").unwrap();
+        assert!(MatchLog::create(&file, "m").is_err());
+        let log = MatchLog::create_or_disabled(&file, "m");
+        assert_eq!(log.folder(), None);
+        log.line(Level::INFO, format_args!("unheard"));
+        log.event("unheard", json!({}));
+        log.sample(&SearchSample::default());
+        assert_eq!(log.lost_lines(), 0);
+    }
+
+    /// A file whose writes tell that they began and then wait for a permit.
+    struct Stalled {
+        began: mpsc::Sender<()>,
+        permits: mpsc::Receiver<()>,
+    }
+
+    impl Write for Stalled {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.began.send(());
+            // Once the sender is gone, writes are free.
+            let _ = self.permits.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_stalled_disk_drops_counted_lines_and_blocks_nobody() {
+        let (began, begins) = mpsc::channel();
+        let (permit, permits) = mpsc::channel();
+        let stalled = Stalled { began, permits };
+        let files: [Box<dyn Write + Send>; 3] = [Box::new(stalled), Box::new(Full), Box::new(Full)];
+        let log = MatchLog::over(PathBuf::from("stalled"), files, 10);
+        log.line(Level::INFO, format_args!("this one never gets through"));
+        begins.recv().unwrap();
+        // The writing thread is stuck, so exactly the queue's room is left.
+        for number in 0..1000 {
+            log.line(Level::INFO, format_args!("line {number}"));
+        }
+        assert_eq!(log.lost_lines(), 990);
+        drop(permit);
+    }
+
+    /// A disk without any room.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_loses_counted_lines_and_ends_nothing() {
+        let mut log = MatchLog::over(PathBuf::from("full"), [Full, Full, Full], 100);
+        for _ in 0..5 {
+            log.event("lost", json!(null));
+        }
+        let open = log.open.as_mut().unwrap();
+        drop(open.worker.take());
+        assert_eq!(log.lost_lines(), 5);
+        // The thread is gone; logging still does no harm.
+        log.event("late", json!(null));
+    }
+
+    #[test]
+    fn threads_may_share_a_log() {
+        let root = tempfile::tempdir().unwrap();
+        let log = MatchLog::create(root.path(), "shared").unwrap();
+        let folder = log.folder().unwrap().to_path_buf();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let log = &log;
+                scope.spawn(move || {
+                    for number in 0..100 {
+                        log.line(Level::DEBUG, format_args!("{thread} says {number}"));
+                    }
+                });
+            }
+        });
+        drop(log);
+        let text = read(&folder, "match.log");
+        assert_eq!(text.lines().count(), 400);
+        for thread in 0..4 {
+            let said = format!("DEBUG {thread} says ");
+            let numbers: Vec<usize> = text
+                .lines()
+                .filter_map(|line| line.split_once(&said)?.1.parse().ok())
+                .collect();
+            assert!(numbers.into_iter().eq(0..100));
+        }
+    }
+}

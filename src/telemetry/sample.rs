@@ -1,0 +1,161 @@
+//! The figures of one second of search, and their line in `series.csv`.
+
+use std::fmt::Write;
+
+/// What a search was doing at one moment. Rates are means since the sample
+/// before; shares run from 0 to 1; values are goals from 0 to 100.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchSample {
+    /// The turn of the match, counted from 0.
+    pub step: u32,
+    /// Rounds of selecting, expanding and backing up, since the match began.
+    pub iterations: u64,
+    /// Such rounds a second.
+    pub iterations_per_second: f64,
+    /// Playouts since the match began.
+    pub playouts: u64,
+    /// Playouts a second, of all rollout threads together.
+    pub playouts_per_second: f64,
+    /// Nodes in the game graph.
+    pub nodes: u64,
+    /// The share of the node pool that is in use.
+    pub pool_used: f64,
+    /// The share of the request rings that is full, as a mean over the threads.
+    pub request_rings: f64,
+    /// The share of the result rings that is full, as a mean over the threads.
+    pub result_rings: f64,
+    /// Playouts for each request.
+    pub samples_per_request: f64,
+    /// The move that would be answered now, as GDL text; empty before there is one.
+    pub best_move: String,
+    /// Its value for our role.
+    pub best_value: f64,
+    /// The moves that our role could answer, or the most visited of them.
+    pub root_moves: Vec<RootMove>,
+}
+
+/// A move at the root as the search sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RootMove {
+    /// The move as GDL text.
+    pub name: String,
+    /// How often it was tried.
+    pub visits: u64,
+    /// Its value for our role, from 0 to 100.
+    pub value: f64,
+}
+
+/// The first line of `series.csv`. `root_moves` holds a JSON list of
+/// `[move, visits, value]`.
+pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
+     playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
+     best_move,best_value,memory_bytes,root_moves\n";
+
+impl SearchSample {
+    /// The sample as a line of `series.csv`, with what the log itself measures.
+    /// A figure that is not known or not a number becomes an empty cell.
+    pub(super) fn csv_line(&self, at_seconds: f64, memory_bytes: Option<u64>) -> String {
+        let root_moves: Vec<(&str, u64, f64)> = self
+            .root_moves
+            .iter()
+            .map(|root| (root.name.as_str(), root.visits, root.value))
+            .collect();
+        // Numbers and texts can always be written as JSON; a value that is not a
+        // number becomes null there.
+        let root_moves = serde_json::to_string(&root_moves).unwrap_or_default();
+        let memory_bytes = memory_bytes.map(|bytes| bytes.to_string());
+        let cells = [
+            number(at_seconds, 3),
+            self.step.to_string(),
+            self.iterations.to_string(),
+            number(self.iterations_per_second, 1),
+            self.playouts.to_string(),
+            number(self.playouts_per_second, 1),
+            self.nodes.to_string(),
+            number(self.pool_used, 4),
+            number(self.request_rings, 4),
+            number(self.result_rings, 4),
+            number(self.samples_per_request, 2),
+            quoted(&self.best_move),
+            number(self.best_value, 3),
+            memory_bytes.unwrap_or_default(),
+            quoted(&root_moves),
+        ];
+        let mut line = cells.join(",");
+        line.push('\n');
+        line
+    }
+}
+
+fn number(value: f64, decimals: usize) -> String {
+    let mut cell = String::new();
+    if value.is_finite() {
+        // Writing to a string cannot fail.
+        let _ = write!(cell, "{value:.decimals$}");
+    }
+    cell
+}
+
+/// A text as a CSV cell of one line.
+fn quoted(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let one_line = text.replace(['\r', '\n'], " ");
+    format!("\"{}\"", one_line.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_a_cell_for_each_column() {
+        let sample = SearchSample {
+            step: 3,
+            iterations: 1000,
+            iterations_per_second: 250.04,
+            playouts: 64_000,
+            playouts_per_second: 16_000.0,
+            nodes: 777,
+            pool_used: 0.125,
+            request_rings: 1.0,
+            result_rings: 0.5,
+            samples_per_request: 64.0,
+            best_move: "(mark 2 2)".to_string(),
+            best_value: 61.25,
+            root_moves: vec![RootMove {
+                name: "(mark 2 2)".to_string(),
+                visits: 500,
+                value: 61.25,
+            }],
+        };
+        assert_eq!(
+            sample.csv_line(4.0, Some(1 << 20)),
+            "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,\
+             \"(mark 2 2)\",61.250,1048576,\"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
+        );
+    }
+
+    #[test]
+    fn unknown_figures_leave_their_cells_empty() {
+        let sample = SearchSample {
+            best_value: f64::NAN,
+            pool_used: f64::INFINITY,
+            ..SearchSample::default()
+        };
+        assert_eq!(
+            sample.csv_line(0.5, None),
+            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,\"[]\"\n"
+        );
+        assert_eq!(
+            HEADER.matches(',').count(),
+            sample.csv_line(0.5, None).matches(',').count()
+        );
+    }
+
+    #[test]
+    fn a_text_cannot_break_out_of_its_cell() {
+        assert_eq!(quoted("a,\"b\"\nc"), "\"a,\"\"b\"\" c\"");
+    }
+}
