@@ -19,7 +19,8 @@ pub struct SearchConfig {
     /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half
     /// of it. Each kind of record may always fill one segment of 1024, so very small bounds are exceeded.
     pub max_bytes: usize,
-    /// Playouts averaged into one result. At least 1.
+    /// Playouts averaged into one result. 0 lets the search adapt it, between 1 and 100, so that rollout threads are
+    /// never short of requests; without rollout threads it then means 1.
     pub samples_per_request: u32,
     /// The most requests under way to one rollout thread. At least 1.
     pub ring_capacity: usize,
@@ -122,10 +123,18 @@ pub struct SearchStatistics {
     pub nodes: u32,
     /// Bytes taken from the system now.
     pub bytes: usize,
-    /// Requests under way now.
+    /// The most nodes that fit: `max_nodes`, or fewer where `max_bytes` bounds them.
+    pub node_limit: u32,
+    /// Requests under way now: queued, being played out, or queued as results.
     pub in_flight: u32,
-    /// Requests that could be under way: ring capacity times living rollout threads.
+    /// Requests that no rollout thread has taken up yet.
+    pub queued_requests: u32,
+    /// Results that were not taken in yet.
+    pub queued_results: u32,
+    /// What the request rings, and likewise the result rings, of all living rollout threads hold together.
     pub ring_slots: u32,
+    /// Playouts that the next request will ask for.
+    pub samples_per_request: u32,
     /// Rollout threads alive.
     pub rollout_threads: u32,
 }

@@ -74,6 +74,10 @@ pub struct Search {
     /// Room for the goals of one playout.
     goals: Vec<u8>,
     /// Requests that are not under way, for their memory.
+    #[expect(
+        clippy::vec_box,
+        reason = "the rings carry boxes, and these travel as they are"
+    )]
     spare: Vec<Box<Job>>,
     /// The account that requests belong to; see `pipeline`.
     epoch: u32,
@@ -346,7 +350,8 @@ impl Search {
             Leaf::Node(node) => Some(node),
             Leaf::Beyond => None,
         };
-        let samples = self.config.samples_per_request.max(1);
+        let samples = self.pipeline.samples();
+        job.samples = samples;
         if samples > 1 || self.pipeline.threads() > 0 {
             job.state.clear();
             job.state.extend_from_slice(match source {
@@ -383,7 +388,7 @@ impl Search {
         } else if let Some(node) = source {
             self.hands.stand_on(&self.graph, node);
         }
-        self.play_here(&mut job, samples, clock);
+        self.play_here(&mut job, clock);
         self.counters.own_playouts += u64::from(job.tally.playouts);
         self.count_playouts(&job);
         self.average(&job);
@@ -393,11 +398,11 @@ impl Search {
 
     /// Plays out in this thread, from where the reasoner stands. Stops early, but not before the first playout, when
     /// the time is over in a slow game.
-    fn play_here(&mut self, job: &mut Job, samples: u32, clock: &Clock) {
+    fn play_here(&mut self, job: &mut Job, clock: &Clock) {
         job.tally.clear(self.graph.roles);
         // The reasoner leaves the state with the first playout.
         self.hands.wander();
-        for sample in 0..samples {
+        for sample in 0..job.samples {
             if sample > 0 {
                 if clock.is_over_in_slow_game() {
                     break;
@@ -455,6 +460,9 @@ impl Search {
     /// Clears all marks after requests were lost with their thread, and opens a new account.
     #[cold]
     fn write_off(&mut self, lost: u32) {
+        if lost == 0 {
+            return;
+        }
         self.counters.lost_requests += u64::from(lost);
         self.epoch = self.epoch.wrapping_add(1);
         self.graph.forget_flights();

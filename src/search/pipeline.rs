@@ -9,12 +9,17 @@
 //! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout thread has a ring
 //! of requests and a ring of results of its own, a reasoner and a random stream. A request is a box that carries the
 //! state to play out from and the path it belongs to; it comes back with the sums of the goals, is backed up along
-//! that path, and is used again, so that nothing is allocated or looked up on the way.
+//! that path, and is used again, so that nothing is allocated or looked up on the way. Where threads are pinned, a core
+//! stays free for the writer; pinning that thread is up to whoever owns it.
 //!
 //! **Full rings.** The writer has at most `ring_capacity` requests under way to a thread, in its rings or in its
 //! hands, so a result ring is never full and no rollout thread ever waits to get rid of an answer. When all threads
 //! have that many, the writer takes in what is finished, and if that made no room it plays out itself. It never waits
 //! for room, so nothing can lock up.
+//!
+//! **Samples per request.** Unless a number is set, it follows the rings: when most requests wait unplayed, the writer
+//! is far ahead and each result can be had sooner by asking for less; when few wait, rollout threads may run dry, and
+//! asking for more gives them work that costs the writer nothing.
 //!
 //! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
 //! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
@@ -47,6 +52,11 @@ use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 /// The most requests under way altogether: an entry counts its own in 16 bits.
 const MOST_IN_FLIGHT: usize = 60_000;
 
+/// The most samples per request that adapting leads to.
+const MOST_SAMPLES: u32 = 100;
+/// Requests between two looks at how full the rings are.
+const ADAPT_EVERY: u32 = 256;
+
 /// The writer's side of all rollout threads.
 pub(super) struct Pipeline {
     threads: Vec<RolloutThread>,
@@ -54,6 +64,10 @@ pub(super) struct Pipeline {
     turn: usize,
     capacity: u32,
     in_flight: u32,
+    /// Playouts to ask for.
+    samples: u32,
+    /// Requests until `samples` is adapted, if it is.
+    adapt_in: Option<u32>,
     stop: StopFlag,
     waiter: Waiter,
 }
@@ -104,7 +118,6 @@ impl Pipeline {
                 waiter,
                 answered: answered.clone(),
                 stop: stop.clone(),
-                samples: config.samples_per_request.max(1),
                 max_steps: config.max_playout_steps,
                 random: Random::new(stream_seed(config.seed, index)),
             };
@@ -137,6 +150,8 @@ impl Pipeline {
             turn: 0,
             capacity: capacity as u32,
             in_flight: 0,
+            samples: config.samples_per_request.max(1),
+            adapt_in: (config.samples_per_request == 0).then_some(ADAPT_EVERY),
             stop,
             waiter,
         }
@@ -152,6 +167,24 @@ impl Pipeline {
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// Playouts that the next request asks for.
+    #[inline]
+    pub(super) fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// Requests not taken up yet.
+    pub(super) fn queued_requests(&self) -> u32 {
+        let queued = self.threads.iter().map(|thread| thread.requests.len());
+        queued.sum::<usize>() as u32
+    }
+
+    /// Results not taken in yet.
+    pub(super) fn queued_results(&self) -> u32 {
+        let queued = self.threads.iter().map(|thread| thread.results.len());
+        queued.sum::<usize>() as u32
     }
 
     /// Requests that could be under way.
@@ -172,6 +205,7 @@ impl Pipeline {
                     thread.waker.wake();
                     thread.in_flight += 1;
                     self.in_flight += 1;
+                    self.adapt();
                     return Ok(());
                 }
                 Err(refused) => job = refused,
@@ -220,6 +254,18 @@ impl Pipeline {
         }
     }
 
+    /// Counts a request, and now and then looks whether to ask for more or for less.
+    #[inline]
+    fn adapt(&mut self) {
+        if let Some(left) = &mut self.adapt_in {
+            *left -= 1;
+            if *left == 0 {
+                *left = ADAPT_EVERY;
+                self.samples = adapted(self.samples, self.queued_requests(), self.slots());
+            }
+        }
+    }
+
     /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
     fn bury(&mut self) -> u32 {
         let mut thread = self.threads.remove(self.turn);
@@ -251,7 +297,48 @@ impl Drop for Pipeline {
     }
 }
 
+/// Samples per request after a look at the rings: more when less than a quarter of the slots is taken, fewer when more
+/// than three quarters are. It grows faster than it shrinks, since a thread that runs dry is what costs most.
+fn adapted(samples: u32, queued: u32, slots: u32) -> u32 {
+    let step = if queued < slots / 4 {
+        samples + (samples / 2).max(1)
+    } else if queued > slots - slots / 4 {
+        samples - (samples / 4).max(1)
+    } else {
+        samples
+    };
+    step.clamp(1, MOST_SAMPLES)
+}
+
 /// A seed for the stream of one rollout thread, unlike that of the writer and of the others.
 fn stream_seed(seed: u64, index: usize) -> u64 {
     seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_grow_while_rings_are_empty_and_shrink_while_they_are_full() {
+        let mut samples = 1;
+        for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 100, 100] {
+            samples = adapted(samples, 3, 16);
+            assert_eq!(samples, expected);
+        }
+        assert_eq!(adapted(samples, 4, 16), 100);
+        assert_eq!(adapted(samples, 12, 16), 100);
+        for expected in [75, 57, 43, 33, 25, 19, 15, 12, 9, 7, 6, 5, 4, 3, 2, 1, 1] {
+            samples = adapted(samples, 13, 16);
+            assert_eq!(samples, expected);
+        }
+    }
+
+    #[test]
+    fn no_two_threads_share_a_random_stream() {
+        let seeds: std::collections::HashSet<u64> =
+            (0..64).map(|index| stream_seed(7, index)).collect();
+        assert_eq!(seeds.len(), 64);
+        assert!(!seeds.contains(&7));
+    }
 }

@@ -182,6 +182,11 @@ impl<I: Place, T: Linked<I>> Pool<I, T> {
         self.in_use
     }
 
+    /// The most records that may ever be in use.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// How many segments there are; strided tables beside the pool need as many.
     pub(super) fn segments(&self) -> usize {
         self.segments.len()

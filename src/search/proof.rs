@@ -15,7 +15,8 @@
 //! Several deciders: nothing is assumed about the others. A move of role `r` is worth at least the least and at most
 //! the greatest of its *row*, that is of all joint moves that contain it, once all of them are in the tree; rows of
 //! more than [`ROW`] joint moves are not looked at. The best row bounds the node for `r`. That is sound for any theory
-//! of simultaneous play, and proves dominated games, not mixed equilibria.
+//! of simultaneous play, and proves dominated games, not mixed equilibria. It proves less than could be: joint moves
+//! that no role wants are seldom looked at, and a row with one of them missing says nothing.
 //!
 //! A fixed sum of all goals, if analysis found one, narrows each role's bounds by the others'.
 //!
@@ -145,7 +146,7 @@ impl Graph {
                 let sure = chunk.lower[slot] >= own.upper;
                 let child = chunk.children[slot];
                 let known = if EntryId::new(id, slot) == pick {
-                    Some(&*facts)
+                    Some(facts)
                 } else if child.is_some() {
                     Some(&self.bounds[child])
                 } else {

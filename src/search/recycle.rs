@@ -158,6 +158,13 @@ impl Graph {
         if !self.root.is_some() {
             return false;
         }
+        // The least visited of the nodes that paths under way go through has the fewest idle nodes below it. When there
+        // is none, the most visited is the likeliest to have some.
+        self.recycle_below_busy(false) || self.recycle_below_busy(true)
+    }
+
+    /// The walk. Where every open child is busy, it goes on below the least or below the most visited.
+    fn recycle_below_busy(&mut self, most_visited: bool) -> bool {
         let small = (self.nodes.in_use() / SHARE).clamp(2, 256) as u32;
         let mut at = self.root;
         loop {
@@ -166,12 +173,14 @@ impl Graph {
             for child in self.children(at) {
                 let node = &self.nodes[child];
                 if node.is_open() {
-                    let rank = (!node.solved, node.visits);
-                    let best = if node.in_flight == 0 {
-                        &mut idle
+                    let (best, visits) = if node.in_flight == 0 {
+                        (&mut idle, node.visits)
+                    } else if most_visited {
+                        (&mut busy, u32::MAX - node.visits)
                     } else {
-                        &mut busy
+                        (&mut busy, node.visits)
                     };
+                    let rank = (!node.solved, visits);
                     if best.is_none_or(|(known, _)| rank < known) {
                         *best = Some((rank, child));
                     }

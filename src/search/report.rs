@@ -137,8 +137,12 @@ impl Search {
             recycled: self.graph.recycled,
             nodes: self.graph.nodes.in_use() as u32,
             bytes: self.graph.bytes(),
+            node_limit: self.graph.nodes.limit() as u32,
             in_flight: self.pipeline.in_flight(),
+            queued_requests: self.pipeline.queued_requests(),
+            queued_results: self.pipeline.queued_results(),
             ring_slots: self.pipeline.slots(),
+            samples_per_request: self.pipeline.samples(),
             rollout_threads: self.pipeline.threads() as u32,
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Job {
     pub(super) path: Path,
     /// Where to play out from.
     pub(super) state: Vec<u64>,
+    /// How many playouts are wanted.
+    pub(super) samples: u32,
     pub(super) tally: Tally,
 }
 
@@ -74,7 +76,6 @@ pub(super) struct Rollout {
     /// Wakes the writer.
     pub(super) answered: Waker,
     pub(super) stop: StopFlag,
-    pub(super) samples: u32,
     pub(super) max_steps: u32,
     pub(super) random: Random,
 }
@@ -96,7 +97,7 @@ impl Rollout {
                 continue;
             };
             job.tally.clear(goals.len());
-            for _ in 0..self.samples {
+            for _ in 0..job.samples {
                 if self.stop.is_stopped() {
                     return;
                 }

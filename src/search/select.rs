@@ -203,10 +203,11 @@ impl Search {
     /// The pick of a role that alone has a choice, and the solved entry whose score counts instead.
     fn pick_alone(&mut self, node: NodeId, role: usize) -> Option<(EntryId, EntryId)> {
         let choice = *self.graph.choice(node, role);
-        if choice.has_untried() && self.config.first_play_urgency == f32::INFINITY {
-            if let Some(fresh) = self.graph.try_next(node, role) {
-                return Some((fresh, EntryId::NONE));
-            }
+        if choice.has_untried()
+            && self.config.first_play_urgency == f32::INFINITY
+            && let Some(fresh) = self.graph.try_next(node, role)
+        {
+            return Some((fresh, EntryId::NONE));
         }
         let floor = self.graph.bounds[node][role].lower;
         let best = scan(
@@ -216,17 +217,19 @@ impl Search {
             floor,
         );
         let mut pick = best.open;
+        let mut score = best.open_score;
         if choice.has_untried()
-            && self.config.first_play_urgency >= best.open_score
+            && self.config.first_play_urgency >= score
             && let Some(fresh) = self.graph.try_next(node, role)
         {
             pick = fresh;
+            score = self.config.first_play_urgency;
         }
         if !pick.is_some() {
             // All that can still be played is solved.
             return best.any.is_some().then_some((best.any, EntryId::NONE));
         }
-        let instead = if best.any_solved {
+        let instead = if best.any_solved && best.any_score > score {
             best.any
         } else {
             EntryId::NONE
@@ -238,10 +241,11 @@ impl Search {
     fn pick_among_others(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let choice = *self.graph.choice(node, role);
         let urgency = self.config.first_play_urgency;
-        if choice.has_untried() && urgency == f32::INFINITY {
-            if let Some(fresh) = self.graph.try_next(node, role) {
-                return Some(fresh);
-            }
+        if choice.has_untried()
+            && urgency == f32::INFINITY
+            && let Some(fresh) = self.graph.try_next(node, role)
+        {
+            return Some(fresh);
         }
         let weight = self.exploration_weight(node);
         let best = scan(&self.graph.chunks, &choice, weight, 0);

@@ -13,6 +13,7 @@ fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
     for max_nodes in [2, 3, 50, 700] {
         let config = SearchConfig {
             max_nodes,
+            max_playout_steps: 30,
             ..config()
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
@@ -49,6 +50,7 @@ fn the_bound_in_bytes_is_kept() {
     let max_bytes = 3 << 20;
     let config = SearchConfig {
         max_bytes,
+        max_playout_steps: 10,
         ..config()
     };
     for machine in [
@@ -85,6 +87,7 @@ fn states_of_growing_length_are_kept_in_parts() {
 fn a_match_of_many_moves_leaks_nothing() {
     let config = SearchConfig {
         max_nodes: 2_000,
+        max_playout_steps: 30,
         ..config()
     };
     let mut search = Search::new(Game::new(Endless), RoleId(0), config);

@@ -356,9 +356,9 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
 
 #[test]
 fn the_deadline_is_kept_in_a_fast_game() {
-    let time = Duration::from_millis(20);
+    let time = Duration::from_millis(3);
     let mut late = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..40 {
         let mut search = Search::new(Game::new(Endless), RoleId(0), config());
         let start = Instant::now();
         let limit = Limit {
@@ -369,8 +369,8 @@ fn the_deadline_is_kept_in_a_fast_game() {
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
         assert!(search.root().iterations > 0);
     }
-    // The least of ten, since a busy system may take the core away.
-    let least = late.iter().min().expect("ten runs");
+    // The least of many, since a busy system may take the core away.
+    let least = late.iter().min().expect("forty runs");
     assert!(*least < Duration::from_millis(1), "{late:?}");
 }
 
@@ -381,19 +381,14 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
         samples_per_request: 50,
         ..config()
     };
-    let late = (0..5).map(|_| {
-        let mut search = Search::new(slow(Endless, playout), RoleId(0), config.clone());
-        let start = Instant::now();
-        let limit = Limit {
-            until: Some(start + playout / 2),
-            ..Limit::default()
-        };
-        assert_eq!(search.run(limit), Stopped::Deadline);
-        assert_eq!(search.statistics().playouts, 1);
-        start.elapsed()
-    });
-    let least = late.min().expect("five runs");
-    assert!(least < playout + Duration::from_millis(5), "{least:?}");
+    let mut search = Search::new(slow(Endless, playout), RoleId(0), config);
+    let limit = Limit {
+        until: Some(Instant::now() + playout / 2),
+        ..Limit::default()
+    };
+    assert_eq!(search.run(limit), Stopped::Deadline);
+    let statistics = search.statistics();
+    assert_eq!((statistics.iterations, statistics.playouts), (1, 1));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn turn(state: u64) -> u32 {
 }
 
 fn has_line(board: u64) -> bool {
-    LINES.iter().any(|&line| board & line == line)
+    LINES.map(|line| board & line == line).contains(&true)
 }
 
 fn is_over(state: u64) -> bool {

@@ -1,0 +1,98 @@
+//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing, so that the figure is what
+//! the searching thread spends on selecting, growing and backing up.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use panza::ids::{MoveId, RoleId};
+use panza::machine::random::Random;
+use panza::machine::{Machine, PlayoutEnd, Reasoner};
+use panza::search::{Limit, Search, SearchConfig};
+
+#[path = "../src/search/tests/tic_tac_toe.rs"]
+mod tic_tac_toe;
+
+/// Iterations measured at a time.
+const ITERATIONS: u64 = 20_000;
+
+fn config() -> SearchConfig {
+    SearchConfig {
+        exploration: 0.7,
+        first_play_urgency: f32::INFINITY,
+        max_nodes: 1 << 20,
+        max_bytes: 1 << 30,
+        samples_per_request: 1,
+        ring_capacity: 24,
+        rollout_threads: 0,
+        pin_threads: false,
+        max_playout_steps: 100,
+        fixed_sum: None,
+        seed: 1,
+    }
+}
+
+fn search(config: &SearchConfig, warm_up: u64) -> Search {
+    let machine: Arc<dyn Machine> = Arc::new(tic_tac_toe::TicTacToe);
+    let mut search = Search::new(machine, RoleId(0), config.clone());
+    run(&mut search, warm_up);
+    search
+}
+
+fn run(search: &mut Search, iterations: u64) {
+    let limit = Limit {
+        iterations: Some(iterations),
+        ..Limit::default()
+    };
+    black_box(search.run(limit));
+}
+
+fn iterations(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("search/tic-tac-toe");
+    group.throughput(Throughput::Elements(ITERATIONS));
+    let full = SearchConfig {
+        max_nodes: 5_000,
+        ..config()
+    };
+    let cases = [
+        ("young tree", config(), 0),
+        ("grown tree", config(), 30_000),
+        ("full tree", full, 30_000),
+        (
+            "one rollout thread",
+            SearchConfig {
+                rollout_threads: 1,
+                ..config()
+            },
+            0,
+        ),
+    ];
+    for (name, config, warm_up) in cases {
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched_ref(
+                || search(&config, warm_up),
+                |search| run(search, ITERATIONS),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn playouts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("playout/tic-tac-toe");
+    group.throughput(Throughput::Elements(1));
+    let mut reasoner = Arc::new(tic_tac_toe::TicTacToe).reasoner();
+    let mut random = Random::new(1);
+    let mut goals = [0; 2];
+    group.bench_function("bitboard", |bencher| {
+        bencher.iter(|| {
+            reasoner.set_state(&[0]);
+            black_box(reasoner.playout(&mut random, 100, &mut goals))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, iterations, playouts);
+criterion_main!(benches);
