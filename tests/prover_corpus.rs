@@ -114,7 +114,12 @@ impl Replay<'_> {
             };
             let values = self.prover.goal_values(state, role);
             let values = values.map(|values| self.texts(&values));
-            self.note(at, "goal", format!("{:?}", Ok::<_, ()>(expected)), format!("{values:?}"));
+            self.note(
+                at,
+                "goal",
+                format!("{:?}", Ok::<_, ()>(expected)),
+                format!("{values:?}"),
+            );
         }
     }
 
@@ -127,7 +132,12 @@ impl Replay<'_> {
         self.outcome.states += 1;
         self.outcome.terminals += usize::from(at.terminal);
         let terminal = self.prover.is_terminal(state);
-        self.note(at, "terminal", format!("Ok({})", at.terminal), format!("{terminal:?}"));
+        self.note(
+            at,
+            "terminal",
+            format!("Ok({})", at.terminal),
+            format!("{terminal:?}"),
+        );
         self.goals(at, state);
         if let Some(legal) = &at.legal {
             for (role, name) in self.roles.clone() {
@@ -273,7 +283,10 @@ fn traces_are_reproduced() {
         terminals += outcome.terminals;
         disagreements.extend(outcome.disagreements);
     }
-    println!("{} games, {states} states, {terminals} terminal", wanted.len());
+    println!(
+        "{} games, {states} states, {terminals} terminal",
+        wanted.len()
+    );
     assert!(
         disagreements.is_empty(),
         "{} disagreements:\n{}",

@@ -55,7 +55,10 @@ pub fn on_demand(
 ) -> Rewritten {
     let mut rules_of: HashMap<Signature, Vec<usize>> = HashMap::new();
     for (index, rule) in rules.iter().enumerate() {
-        rules_of.entry(rule.head.signature()).or_default().push(index);
+        rules_of
+            .entry(rule.head.signature())
+            .or_default()
+            .push(index);
     }
     let mut transformation = Transformation {
         rules_of,
@@ -185,7 +188,9 @@ impl Transformation<'_> {
         let arguments = atom.arguments.iter();
         let copy = Copy {
             relation: atom.signature(),
-            is_bound: arguments.map(|term| is_term_bound(term, is_bound)).collect(),
+            is_bound: arguments
+                .map(|term| is_term_bound(term, is_bound))
+                .collect(),
             stage,
         };
         let call = self.call(&copy, atom);
@@ -203,9 +208,15 @@ impl Transformation<'_> {
             _ => false,
         });
         if !is_trivial {
+            // More calls than needed are no harm, negation within a recursion is: calls under `not` are left out.
+            let is_kept = |literal: &&Literal| match literal {
+                Literal::Negative(atom) => !self.origins.contains_key(&atom.signature()),
+                _ => true,
+            };
+            let body = before.iter().filter(is_kept).cloned().collect();
             self.output.push(Rule {
                 head: call,
-                body: before.to_vec(),
+                body,
                 variables: rule.variables.clone(),
                 span: rule.span,
             });

@@ -281,8 +281,16 @@ mod tests {
                     "{} {:?}{}{}",
                     names.join("+"),
                     component.stage,
-                    if component.is_recursive { " recursive" } else { "" },
-                    if component.has_inner_negation { " negative" } else { "" },
+                    if component.is_recursive {
+                        " recursive"
+                    } else {
+                        ""
+                    },
+                    if component.has_inner_negation {
+                        " negative"
+                    } else {
+                        ""
+                    },
                 )
             })
             .collect()

@@ -98,6 +98,8 @@ pub struct Engine {
     with_inner_negation: HashSet<(Symbol, usize)>,
     /// Work done, by component.
     work_of: IdVec<ComponentId, u64>,
+    /// Work of stores that are no more.
+    work_forgotten: u64,
     /// When to look at how much is remembered, and how much is too much.
     next_inspection: u64,
     most_remembered: usize,
@@ -157,6 +159,7 @@ impl Engine {
             registers: Vec::new(),
             with_inner_negation,
             work_of: IdVec::new(),
+            work_forgotten: 0,
             next_inspection: INSPECTION,
             most_remembered: MOST_REMEMBERED,
         };
@@ -191,6 +194,7 @@ impl Engine {
         self.dependencies = Dependencies::of(&self.rules);
         let terms = std::mem::take(&mut self.store.terms);
         let arities = self.dependencies.relations.iter().map(|(_, arity)| *arity);
+        self.work_forgotten += self.store.work_done();
         self.store = Store::new(terms, arities, self.current_limits());
         let n_components = self.dependencies.components.len();
         self.compiled = (0..n_components).map(|_| None).collect();
@@ -247,7 +251,10 @@ impl Engine {
         let sizes = component.relations.iter().map(|&relation| {
             let signature = self.dependencies.relations[relation];
             let size = self.store.relations[relation].holding().len();
-            (self.origins.get(&signature).copied().unwrap_or(signature), size)
+            (
+                self.origins.get(&signature).copied().unwrap_or(signature),
+                size,
+            )
         });
         let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
         let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
@@ -257,15 +264,9 @@ impl Engine {
             .map(|(signature, _)| *signature)
             .collect();
         if chosen.is_empty() {
-            for rule in &self.source {
-                let calls = rule.body.iter().filter_map(|literal| literal.atom());
-                let is_caller = calls
-                    .map(|atom| atom.signature())
-                    .any(|called| sizes.iter().any(|(signature, _)| *signature == called));
-                if is_caller && self.may_be_on_demand(rule.head.signature()) {
-                    chosen.push(rule.head.signature());
-                }
-            }
+            let called: Vec<(Symbol, usize)> =
+                sizes.iter().map(|(signature, _)| *signature).collect();
+            chosen = self.callers(&called);
         }
         let n_before = self.on_demand.len();
         self.on_demand.extend(chosen);
@@ -276,7 +277,36 @@ impl Engine {
     pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
         !is_asked_for(signature)
             && !self.on_demand.contains(&signature)
-            && self.source.iter().any(|rule| rule.head.signature() == signature)
+            && self
+                .source
+                .iter()
+                .any(|rule| rule.head.signature() == signature)
+    }
+
+    /// The relations that could be made goal-directed and whose rules call one of these, directly or by way of
+    /// relations that are goal-directed already.
+    pub fn callers(&self, called: &[(Symbol, usize)]) -> Vec<(Symbol, usize)> {
+        let mut called = called.to_vec();
+        let mut found = Vec::new();
+        let mut position = 0;
+        while position < called.len() {
+            for rule in &self.source {
+                let caller = rule.head.signature();
+                let mut atoms = rule.body.iter().filter_map(|literal| literal.atom());
+                if !atoms.any(|atom| atom.signature() == called[position]) {
+                    continue;
+                }
+                if self.on_demand.contains(&caller) {
+                    if !called.contains(&caller) {
+                        called.push(caller);
+                    }
+                } else if self.may_be_on_demand(caller) && !found.contains(&caller) {
+                    found.push(caller);
+                }
+            }
+            position += 1;
+        }
+        found
     }
 
     /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
@@ -307,6 +337,11 @@ impl Engine {
         let component = self.dependencies.component_of[relation];
         self.evaluated_for[component] == self.serial_of(component)
             || self.dependencies.components[component].rules.is_empty()
+    }
+
+    /// All the work ever done.
+    pub fn work_done(&self) -> u64 {
+        self.work_forgotten + self.store.work_done()
     }
 
     /// Starts counting work anew.
@@ -349,21 +384,13 @@ impl Engine {
     }
 
     /// The role's legal moves.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Legal, state, None)?;
         Ok(self.of_role(Question::Legal, role))
     }
 
     /// The role's goal values.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: TermId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Goal, state, None)?;
         Ok(self.of_role(Question::Goal, role))
     }
@@ -400,11 +427,7 @@ impl Engine {
         self.instances(name, arity)
     }
 
-    fn instances(
-        &mut self,
-        name: Symbol,
-        arity: usize,
-    ) -> Result<Vec<Box<[TermId]>>, ProverError> {
+    fn instances(&mut self, name: Symbol, arity: usize) -> Result<Vec<Box<[TermId]>>, ProverError> {
         let Some(relation) = self.dependencies.find((name, arity)) else {
             return Ok(Vec::new());
         };
@@ -418,9 +441,7 @@ impl Engine {
         self.store.set_limits(self.current_limits());
         let relation = &self.store.relations[relation];
         let facts = relation.holding().iter();
-        Ok(facts
-            .map(|&fact| relation.arguments(fact).into())
-            .collect())
+        Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
     }
 
     /// The first arguments of all facts of the question's relation.

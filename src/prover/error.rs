@@ -9,7 +9,9 @@ pub enum ProverError {
     #[error("the rules name no role, expected at least one `(role name)` fact")]
     NoRoles,
     /// A relation has no end, or none within the limit.
-    #[error("evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`")]
+    #[error(
+        "evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`"
+    )]
     TooManyFacts {
         /// The limit.
         limit: usize,
@@ -17,7 +19,9 @@ pub enum ProverError {
         relation: String,
     },
     /// A term grows and grows.
-    #[error("evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep")]
+    #[error(
+        "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep"
+    )]
     TooDeep {
         /// The limit.
         limit: usize,
@@ -25,7 +29,9 @@ pub enum ProverError {
         relation: String,
     },
     /// A join that is too large.
-    #[error("evaluation was stopped: relation `{relation}` took more than {limit} steps in one state")]
+    #[error(
+        "evaluation was stopped: relation `{relation}` took more than {limit} steps in one state"
+    )]
     TooMuchWork {
         /// The limit.
         limit: u64,

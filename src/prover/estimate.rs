@@ -99,11 +99,16 @@ impl Count<'_> {
         for arguments in facts {
             keys.clear();
             outputs.clear();
-            let is_match = matches(self.patterns, arguments, self.terms, &mut keys, &mut outputs)
-                && keys
-                    .iter()
-                    .zip(self.known)
-                    .all(|(key, known)| known.is_none_or(|known| known == *key));
+            let is_match = matches(
+                self.patterns,
+                arguments,
+                self.terms,
+                &mut keys,
+                &mut outputs,
+            ) && keys
+                .iter()
+                .zip(self.known)
+                .all(|(key, known)| known.is_none_or(|known| known == *key));
             if is_match {
                 self.n_matches += 1;
                 if !seen.contains(&keys) {

@@ -72,9 +72,9 @@ impl Store {
         self.catch_up(scan.index, scan.relation);
         let bucket = match &scan.place {
             Place::Bucket(bucket) => Some(*bucket),
-            Place::Keys(keys) => self.find_all(keys, registers, |keys| {
-                self.indexes[scan.index].find(keys)
-            }),
+            Place::Keys(keys) => {
+                self.find_all(keys, registers, |keys| self.indexes[scan.index].find(keys))
+            }
         };
         let Some(bucket) = bucket else {
             return Outcome::Failed;

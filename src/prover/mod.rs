@@ -110,11 +110,7 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn legal_moves(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
         self.order.sort(&mut moves, |mv| self.engine.show(mv));
@@ -150,14 +146,11 @@ impl Prover {
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
-    pub fn goal_values(
-        &mut self,
-        state: &State,
-        role: RoleId,
-    ) -> Result<Vec<TermId>, ProverError> {
+    pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
-        self.order.sort(&mut values, |value| self.engine.show(value));
+        self.order
+            .sort(&mut values, |value| self.engine.show(value));
         Ok(values)
     }
 

@@ -407,9 +407,7 @@ impl Planner<'_> {
                 let is_output = is_new && needs.is_needed(term);
                 if is_output {
                     matching.outputs.push(matching.n_registers);
-                    matching
-                        .captures
-                        .push((term.clone(), matching.n_registers));
+                    matching.captures.push((term.clone(), matching.n_registers));
                     matching.n_registers += 1;
                 }
                 let arguments = arguments
@@ -445,10 +443,9 @@ impl Planner<'_> {
                 Some(register) => Build::Register(register),
                 None => {
                     let store = &mut *self.store;
-                    let function =
-                        store
-                            .functions
-                            .function(*name, arguments.len(), &store.terms);
+                    let function = store
+                        .functions
+                        .function(*name, arguments.len(), &store.terms);
                     let arguments = arguments.iter();
                     let arguments = arguments.map(|argument| self.build(argument, scope));
                     Build::Apply(function, arguments.collect())
@@ -461,7 +458,8 @@ impl Planner<'_> {
     fn known(&mut self, term: &Term) -> TermId {
         match term {
             Term::Function(name, arguments) => {
-                let arguments: Vec<TermId> = arguments.iter().map(|term| self.known(term)).collect();
+                let arguments: Vec<TermId> =
+                    arguments.iter().map(|term| self.known(term)).collect();
                 self.store.terms.intern(*name, &arguments)
             }
             // Ground terms have no variables; a variable's own name is never asked for.

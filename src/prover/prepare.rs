@@ -62,12 +62,8 @@ pub fn prepare(rules: &[Rule], names: &mut Names) -> Vec<Rule> {
 
 /// Adds `(role ?p)` where `legal`, `goal` and `input` leave the role open.
 fn guard_role(mut rule: Rule) -> Rule {
-    let is_for_role = [
-        (keyword::LEGAL, 2),
-        (keyword::GOAL, 2),
-        (keyword::INPUT, 2),
-    ]
-    .contains(&rule.head.signature());
+    let is_for_role = [(keyword::LEGAL, 2), (keyword::GOAL, 2), (keyword::INPUT, 2)]
+        .contains(&rule.head.signature());
     if is_for_role
         && let Some(Term::Variable(role)) = rule.head.arguments.first()
         && !rule.bound_variables()[*role as usize]

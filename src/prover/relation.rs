@@ -191,9 +191,8 @@ impl Relation {
 
     /// Whether the fact with these arguments is in the reference.
     pub fn is_in_reference(&self, arguments: &[TermId]) -> bool {
-        self.find(arguments).is_some_and(|fact| {
-            self.reference_stamps.get(fact.index()) == Some(&self.reference)
-        })
+        self.find(arguments)
+            .is_some_and(|fact| self.reference_stamps.get(fact.index()) == Some(&self.reference))
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! The store also holds the limits: what would exceed them is not stored, and the fault is kept until it is taken.
 
+use super::dependency::RelationId;
 use super::error::Limits;
 use super::functions::{FunctionId, Functions};
 use super::index::{Index, Pattern};
 use super::plan::Build;
 use super::relation::Relation;
-use super::dependency::RelationId;
 use crate::gdl::TermTable;
 use crate::ids::{Id, IdVec, TermId};
 

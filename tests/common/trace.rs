@@ -67,10 +67,12 @@ pub fn states(corpus: &Path, key: &str) -> impl Iterator<Item = TraceState> + us
         .flat_map(|path| {
             let file =
                 File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            BufReader::new(GzDecoder::new(file)).lines().map(move |line| {
-                let line = line.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-                serde_json::from_str(&line)
-                    .unwrap_or_else(|error| panic!("{}: {error} in {line}", path.display()))
-            })
+            BufReader::new(GzDecoder::new(file))
+                .lines()
+                .map(move |line| {
+                    let line = line.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                    serde_json::from_str(&line)
+                        .unwrap_or_else(|error| panic!("{}: {error} in {line}", path.display()))
+                })
         })
 }
