@@ -9,8 +9,11 @@
 //!
 //! Never knows: ground programs, networks, machines, time.
 
+#[cfg(test)]
+mod check;
 mod demand;
 mod dependency;
+mod directed;
 mod engine;
 mod error;
 mod estimate;
@@ -174,7 +177,7 @@ impl Prover {
         self.engine.show(term)
     }
 
-    /// The ground term that a text writes. Nothing for any other text.
+    /// The ground term that a text writes. Nothing for any other text, or when the term table is full.
     pub fn read_term(&mut self, text: &str) -> Option<TermId> {
         let (expressions, diagnostics) = sexpr::parse(text);
         match expressions.as_slice() {
@@ -183,8 +186,13 @@ impl Prover {
         }
     }
 
-    /// The ground term that an s-expression writes. Nothing for what is no ground term.
+    /// The ground term that an s-expression writes. Nothing for what is no ground term, or when the term table is
+    /// full.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
+        if self.engine.store.terms.len() >= self.engine.limits.terms {
+            let terms = &self.engine.store.terms;
+            return terms.find_sexpr(&self.engine.names.symbols, expression);
+        }
         self.engine
             .store
             .terms

@@ -22,6 +22,8 @@ pub enum Fault {
     TooManyTerms,
     /// More rows visited than allowed.
     TooMuchWork,
+    /// Goal-directed evaluation met negation within a recursion that it could not decide.
+    Undecided,
 }
 
 /// An index and its relation.
