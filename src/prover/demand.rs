@@ -6,13 +6,16 @@
 //! rule that calls has a rule that derives the call from the conditions before it. Bottom-up evaluation of the
 //! result does what a goal-directed prover would do, each call once.
 //!
+//! There are never calls without end where bottom-up evaluation has one: within a recursion only whole terms are
+//! handed on, never larger ones.
+//!
 //! That serves relations whose bottom-up evaluation would have no end or be far too large, and rules whose head has
 //! variables that only the caller binds. Calls from rules that depend on the joint move have copies of their own, so
 //! that answers about a state do not depend on it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::dependency::Stage;
+use super::dependency::{ComponentId, Dependencies, Stage};
 use super::names::Names;
 use crate::gdl::{Atom, Literal, Rule, Term};
 use crate::ids::Symbol;
@@ -30,6 +33,7 @@ struct Copy {
 struct Transformation<'a> {
     rules_of: HashMap<Signature, Vec<usize>>,
     on_demand: &'a BTreeSet<Signature>,
+    dependencies: &'a Dependencies,
     names: &'a mut Names,
     known: HashSet<Copy>,
     waiting: Vec<Copy>,
@@ -45,12 +49,12 @@ pub struct Rewritten {
     pub origins: HashMap<Signature, Signature>,
 }
 
-/// Rewrites rules so that the relations of `on_demand` are derived for the calls made to them alone. `stage_of` says
-/// what a relation of the given rules depends on.
+/// Rewrites rules so that the relations of `on_demand` are derived for the calls made to them alone. `dependencies`
+/// are those of the given rules.
 pub fn on_demand(
     rules: &[Rule],
     on_demand: &BTreeSet<Signature>,
-    stage_of: impl Fn(Signature) -> Stage,
+    dependencies: &Dependencies,
     names: &mut Names,
 ) -> Rewritten {
     let mut rules_of: HashMap<Signature, Vec<usize>> = HashMap::new();
@@ -63,6 +67,7 @@ pub fn on_demand(
     let mut transformation = Transformation {
         rules_of,
         on_demand,
+        dependencies,
         names,
         known: HashSet::new(),
         waiting: Vec::new(),
@@ -70,8 +75,11 @@ pub fn on_demand(
         origins: HashMap::new(),
     };
     for rule in rules {
-        if !on_demand.contains(&rule.head.signature()) {
-            transformation.rewrite(rule, None, stage_of(rule.head.signature()));
+        let signature = rule.head.signature();
+        if !on_demand.contains(&signature) {
+            let component = transformation.component_of(signature);
+            let stage = component.map(|id| dependencies.components[id].stage);
+            transformation.rewrite(rule, None, stage.unwrap_or(Stage::Static));
         }
     }
     while let Some(copy) = transformation.waiting.pop() {
@@ -87,6 +95,11 @@ pub fn on_demand(
 }
 
 impl Transformation<'_> {
+    fn component_of(&self, signature: Signature) -> Option<ComponentId> {
+        let relation = self.dependencies.find(signature)?;
+        Some(self.dependencies.component_of[relation])
+    }
+
     /// The names of the copy and of the relation of its calls.
     fn names_of(&mut self, copy: &Copy) -> (Symbol, Symbol) {
         let mut name = self.names.symbols.name(copy.relation.0).to_string();
@@ -185,11 +198,18 @@ impl Transformation<'_> {
         let (Literal::Positive(atom) | Literal::Negative(atom)) = literal else {
             return literal.clone();
         };
+        // A call that puts a term together could call for ever larger ones, if it comes back to the caller.
+        let caller = self.component_of(rule.head.signature());
+        let is_recursive = caller == self.component_of(atom.signature());
+        let may_bind = |term: &Term| match term {
+            Term::Function(..) => term.is_ground() || !is_recursive,
+            _ => true,
+        };
         let arguments = atom.arguments.iter();
         let copy = Copy {
             relation: atom.signature(),
             is_bound: arguments
-                .map(|term| is_term_bound(term, is_bound))
+                .map(|term| may_bind(term) && is_term_bound(term, is_bound))
                 .collect(),
             stage,
         };
@@ -208,9 +228,15 @@ impl Transformation<'_> {
             _ => false,
         });
         if !is_trivial {
+            // More calls than needed are no harm, negation within a recursion is: calls under `not` are left out.
+            let is_kept = |literal: &&Literal| match literal {
+                Literal::Negative(atom) => !self.origins.contains_key(&atom.signature()),
+                _ => true,
+            };
+            let body = before.iter().filter(is_kept).cloned().collect();
             self.output.push(Rule {
                 head: call,
-                body: before.to_vec(),
+                body,
                 variables: rule.variables.clone(),
                 span: rule.span,
             });
@@ -248,7 +274,8 @@ mod tests {
         let mut names = Names::new(rules.symbols.clone());
         let relation = names.symbols.find(relation).unwrap();
         let chosen = BTreeSet::from([(relation, arity)]);
-        let output = on_demand(&rules.rules, &chosen, |_| Stage::State, &mut names);
+        let dependencies = Dependencies::of(&rules.rules);
+        let output = on_demand(&rules.rules, &chosen, &dependencies, &mut names);
         let shown = crate::gdl::Rules {
             symbols: names.symbols,
             rules: Vec::new(),
@@ -258,6 +285,26 @@ mod tests {
             .iter()
             .map(|rule| shown.show_rule(rule).to_string())
             .collect()
+    }
+
+    #[test]
+    fn a_recursion_hands_on_no_larger_terms() {
+        assert_eq!(
+            transformed(
+                "(<= (p ?x) (p (f ?x))) (<= (p ?x) (q ?x)) (<= r (s ?x) (p (f ?x)))",
+                "p",
+                1
+            ),
+            [
+                "(<= (p$sb? (f ?x)) (s ?x))",
+                "(<= r (s ?x) (p$sb (f ?x)))",
+                "(<= p$sf? (p$sb? ?x))",
+                "(<= (p$sb ?x) (p$sb? ?x) (p$sf (f ?x)))",
+                "(<= (p$sb ?x) (p$sb? ?x) (q ?x))",
+                "(<= (p$sf ?x) p$sf? (p$sf (f ?x)))",
+                "(<= (p$sf ?x) p$sf? (q ?x))",
+            ]
+        );
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Answers questions about a state by evaluating just the components that they need.
 //!
-//! A component is evaluated when its last contents belong to another state or joint move. An evaluation that grows
-//! beyond the soft limits makes its relations goal-directed ([`super::demand`]) and starts again; only when there is
-//! nothing left to make goal-directed do the hard limits count.
+//! A component is evaluated when its last contents belong to another state or joint move. What cannot be evaluated
+//! within the soft limits is rebuilt goal-directed ([`super::directed`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::demand::on_demand;
 use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE};
+use super::directed::is_asked_for;
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
@@ -15,8 +15,8 @@ use super::names::Names;
 use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
 use super::store::{Fault, Store};
-use crate::gdl::{Rule, Rules, TermTable, keyword};
-use crate::ids::{IdVec, Symbol, TermId};
+use crate::gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
+use crate::ids::{Id, IdVec, Symbol, TermId};
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,8 @@ pub enum Question {
 }
 
 impl Question {
-    const ALL: [Question; 5] = [
+    /// All of them, what is static first.
+    pub const ALL: [Question; 5] = [
         Question::Init,
         Question::Terminal,
         Question::Legal,
@@ -42,7 +43,8 @@ impl Question {
         Question::Next,
     ];
 
-    fn signature(self) -> (Symbol, usize) {
+    /// The relation that answers it.
+    pub fn signature(self) -> (Symbol, usize) {
         match self {
             Question::Init => (keyword::INIT, 1),
             Question::Terminal => (keyword::TERMINAL, 0),
@@ -62,9 +64,11 @@ struct Needed {
 
 /// An evaluation that was stopped.
 #[derive(Clone, Copy, Debug)]
-struct Stopped {
-    fault: Fault,
-    component: ComponentId,
+pub struct Stopped {
+    /// Why.
+    pub fault: Fault,
+    /// In which component.
+    pub component: ComponentId,
 }
 
 /// Rules at work.
@@ -73,17 +77,19 @@ pub struct Engine {
     pub store: Store,
     pub estimates: Estimates,
     /// The rules of the rulesheet.
-    source: Vec<Rule>,
-    /// How long the facts of its relations live.
-    stages: HashMap<(Symbol, usize), Stage>,
-    on_demand: BTreeSet<(Symbol, usize)>,
+    pub source: Vec<Rule>,
+    /// The relations that they derive.
+    pub has_rules: HashSet<(Symbol, usize)>,
+    source_dependencies: Dependencies,
+    /// The relations that are evaluated goal-directed.
+    pub on_demand: BTreeSet<(Symbol, usize)>,
     /// The rules that are evaluated.
     rules: Vec<Rule>,
     /// Which relation of the rulesheet a relation stands for, where it is another.
-    origins: HashMap<(Symbol, usize), (Symbol, usize)>,
+    pub origins: HashMap<(Symbol, usize), (Symbol, usize)>,
     pub dependencies: Dependencies,
-    limits: Limits,
-    is_at_hard_limits: bool,
+    pub limits: Limits,
+    pub is_at_hard_limits: bool,
     compiled: IdVec<ComponentId, Option<Compiled>>,
     /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
@@ -95,9 +101,11 @@ pub struct Engine {
     moves_serial: u64,
     registers: Vec<TermId>,
     /// Relations of the rulesheet with negation within their component.
-    with_inner_negation: HashSet<(Symbol, usize)>,
+    pub with_inner_negation: HashSet<(Symbol, usize)>,
     /// Work done, by component.
     work_of: IdVec<ComponentId, u64>,
+    /// Work of stores that are no more.
+    work_forgotten: u64,
     /// When to look at how much is remembered, and how much is too much.
     next_inspection: u64,
     most_remembered: usize,
@@ -105,12 +113,10 @@ pub struct Engine {
 
 /// The serial number under which what is static is evaluated.
 const FOR_EVER: u64 = u64::MAX;
-/// Beyond this, goal-directed evaluation is tried.
-const SOFT_FACTS: usize = 300_000;
-/// See [`SOFT_FACTS`].
-const SOFT_WORK: u64 = 50_000_000;
 /// Facts and index places beyond this are forgotten, about 20 bytes each.
 const MOST_REMEMBERED: usize = 20_000_000;
+/// Positive literals of one body.
+const LONGEST_BODY: usize = 400;
 /// States between two looks at what is remembered.
 const INSPECTION: u64 = 4096;
 
@@ -118,15 +124,8 @@ impl Engine {
     /// Plans the rules and evaluates what is static.
     pub fn new(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let source = guard(&rules.rules);
+        check_lengths(&source, &rules.symbols)?;
         let dependencies = Dependencies::of(&source);
-        let stages = dependencies
-            .components
-            .iter()
-            .flat_map(|component| {
-                let relations = component.relations.iter();
-                relations.map(|&relation| (dependencies.relations[relation], component.stage))
-            })
-            .collect();
         let with_inner_negation = dependencies
             .components
             .iter()
@@ -139,10 +138,11 @@ impl Engine {
             store: Store::new(TermTable::new(), std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),
             on_demand: BTreeSet::new(),
-            stages,
+            has_rules: source.iter().map(|rule| rule.head.signature()).collect(),
             source,
             rules: Vec::new(),
             origins: HashMap::new(),
+            source_dependencies: dependencies.clone(),
             dependencies,
             limits,
             is_at_hard_limits: false,
@@ -157,6 +157,7 @@ impl Engine {
             registers: Vec::new(),
             with_inner_negation,
             work_of: IdVec::new(),
+            work_forgotten: 0,
             next_inspection: INSPECTION,
             most_remembered: MOST_REMEMBERED,
         };
@@ -183,14 +184,18 @@ impl Engine {
     }
 
     fn try_rebuild(&mut self) -> Result<(), Stopped> {
-        let stages = &self.stages;
-        let stage_of = |signature| stages.get(&signature).copied().unwrap_or(Stage::Static);
-        let rewritten = on_demand(&self.source, &self.on_demand, stage_of, &mut self.names);
+        let rewritten = on_demand(
+            &self.source,
+            &self.on_demand,
+            &self.source_dependencies,
+            &mut self.names,
+        );
         self.origins = rewritten.origins;
         self.rules = prepare(&rewritten.rules, &mut self.names);
         self.dependencies = Dependencies::of(&self.rules);
         let terms = std::mem::take(&mut self.store.terms);
         let arities = self.dependencies.relations.iter().map(|(_, arity)| *arity);
+        self.work_forgotten += self.store.work_done();
         self.store = Store::new(terms, arities, self.current_limits());
         let n_components = self.dependencies.components.len();
         self.compiled = (0..n_components).map(|_| None).collect();
@@ -217,102 +222,16 @@ impl Engine {
         Ok(())
     }
 
-    fn current_limits(&self) -> Limits {
-        if self.is_at_hard_limits {
-            return self.limits.clone();
-        }
-        Limits {
-            facts: self.limits.facts.min(SOFT_FACTS),
-            work: self.limits.work.min(SOFT_WORK),
-            ..self.limits.clone()
-        }
-    }
-
-    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt engine gets
-    /// further. The error when neither is possible any more.
-    fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
-        if self.is_at_hard_limits || stopped.fault == Fault::TooManyTerms {
-            return Err(self.error(stopped));
-        }
-        if !self.put_on_demand(stopped.component) {
-            self.is_at_hard_limits = true;
-        }
-        Ok(())
-    }
-
-    /// Makes the largest relations of a component goal-directed, or, where they are already, those whose rules call
-    /// them. False when there are none.
-    fn put_on_demand(&mut self, id: ComponentId) -> bool {
-        let component = &self.dependencies.components[id];
-        let sizes = component.relations.iter().map(|&relation| {
-            let signature = self.dependencies.relations[relation];
-            let size = self.store.relations[relation].holding().len();
-            (
-                self.origins.get(&signature).copied().unwrap_or(signature),
-                size,
-            )
-        });
-        let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
-        let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
-        let mut chosen: Vec<(Symbol, usize)> = sizes
-            .iter()
-            .filter(|(signature, size)| *size >= largest / 2 && self.may_be_on_demand(*signature))
-            .map(|(signature, _)| *signature)
-            .collect();
-        if chosen.is_empty() {
-            for rule in &self.source {
-                let calls = rule.body.iter().filter_map(|literal| literal.atom());
-                let is_caller = calls
-                    .map(|atom| atom.signature())
-                    .any(|called| sizes.iter().any(|(signature, _)| *signature == called));
-                if is_caller && self.may_be_on_demand(rule.head.signature()) {
-                    chosen.push(rule.head.signature());
-                }
-            }
-        }
-        let n_before = self.on_demand.len();
-        self.on_demand.extend(chosen);
-        self.on_demand.len() > n_before
-    }
-
-    /// Whether a relation can be made goal-directed and is not yet.
-    pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
-        !is_asked_for(signature)
-            && !self.on_demand.contains(&signature)
-            && self
-                .source
-                .iter()
-                .any(|rule| rule.head.signature() == signature)
-    }
-
-    /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
-    pub fn set_on_demand(&mut self, signature: (Symbol, usize), is_on_demand: bool) {
-        if is_on_demand {
-            self.on_demand.insert(signature);
-        } else {
-            self.on_demand.remove(&signature);
-        }
-    }
-
-    /// Whether goal-directed evaluation has brought negation into a recursion that had none.
-    pub fn gained_inner_negation(&self) -> bool {
-        let components = self.dependencies.components.iter();
-        let relations = components
-            .filter(|component| component.has_inner_negation)
-            .flat_map(|component| &component.relations);
-        relations
-            .map(|&relation| self.dependencies.relations[relation])
-            .any(|signature| {
-                let signature = self.origins.get(&signature).unwrap_or(&signature);
-                !self.with_inner_negation.contains(signature)
-            })
-    }
-
     /// Whether the relation's facts are those of the current state or joint move.
     pub fn is_evaluated(&self, relation: RelationId) -> bool {
         let component = self.dependencies.component_of[relation];
         self.evaluated_for[component] == self.serial_of(component)
             || self.dependencies.components[component].rules.is_empty()
+    }
+
+    /// All the work ever done.
+    pub fn work_done(&self) -> u64 {
+        self.work_forgotten + self.store.work_done()
     }
 
     /// Starts counting work anew.
@@ -446,6 +365,21 @@ impl Engine {
         state: &State,
         moves: Option<&[(TermId, TermId)]>,
     ) -> Result<(), ProverError> {
+        let moved = moves.unwrap_or_default().iter().map(|(_, mv)| mv);
+        let n_terms = self.store.terms.len();
+        // Facts are in order, so that the last one speaks for all.
+        if let Some(strange) = state
+            .facts()
+            .last()
+            .into_iter()
+            .chain(moved)
+            .find(|term| term.index() >= n_terms)
+        {
+            return Err(ProverError::NoSuchTerm {
+                term: strange.index(),
+                n_terms,
+            });
+        }
         if self.serial >= self.next_inspection {
             self.inspect()?;
         }
@@ -583,10 +517,21 @@ impl Engine {
             let outcome = if component.has_inner_negation {
                 evaluation.alternating_fixpoint()
             } else {
-                evaluation.least_fixpoint()
+                evaluation.least_fixpoint().map(|()| true)
             };
             self.work_of[id] += self.store.work_done() - work_before;
-            if let Err(fault) = outcome {
+            let is_copied = |relation: &RelationId| {
+                let signature = self.dependencies.relations[*relation];
+                self.origins.contains_key(&signature)
+            };
+            let fault = match outcome {
+                Ok(is_total) if is_total || !component.relations.iter().any(is_copied) => None,
+                // What a rulesheet leaves undefined does not hold, but the calls of a goal-directed relation must
+                // be known.
+                Ok(_) => Some(Fault::Undecided),
+                Err(fault) => Some(fault),
+            };
+            if let Some(fault) = fault {
                 self.evaluated_for[id] = 0;
                 return Err(Stopped {
                     fault,
@@ -597,43 +542,21 @@ impl Engine {
         self.evaluated_for[id] = serial;
         Ok(())
     }
-
-    fn error(&self, stopped: Stopped) -> ProverError {
-        let relations = &self.dependencies.components[stopped.component].relations;
-        let largest = relations
-            .iter()
-            .max_by_key(|relation| self.store.relations[**relation].holding().len());
-        let relation = match largest.map(|&relation| self.dependencies.relations[relation]) {
-            Some(signature) => {
-                let (name, arity) = self.origins.get(&signature).copied().unwrap_or(signature);
-                format!("{}/{arity}", self.names.symbols.name(name))
-            }
-            None => String::new(),
-        };
-        match stopped.fault {
-            Fault::TooManyFacts => ProverError::TooManyFacts {
-                limit: self.limits.facts,
-                relation,
-            },
-            Fault::TooDeep => ProverError::TooDeep {
-                limit: self.limits.depth,
-                relation,
-            },
-            Fault::TooManyTerms => ProverError::TooManyTerms {
-                limit: self.limits.terms,
-            },
-            Fault::TooMuchWork => ProverError::TooMuchWork {
-                limit: self.limits.work,
-                relation,
-            },
-        }
-    }
 }
 
-/// Whether questions are about this relation, or a state or joint move gives it.
-fn is_asked_for(signature: (Symbol, usize)) -> bool {
-    [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
-        || Question::ALL
-            .iter()
-            .any(|question| question.signature() == signature)
+/// Refuses bodies so long that planning and joining them would take too much time and stack.
+fn check_lengths(rules: &[Rule], symbols: &Symbols) -> Result<(), ProverError> {
+    for rule in rules {
+        let positive = |literal: &&Literal| matches!(literal, Literal::Positive(_));
+        let found = rule.body.iter().filter(positive).count();
+        if found > LONGEST_BODY {
+            let (name, arity) = rule.head.signature();
+            return Err(ProverError::RuleTooLong {
+                relation: format!("{}/{arity}", symbols.name(name)),
+                found,
+                limit: LONGEST_BODY,
+            });
+        }
+    }
+    Ok(())
 }

@@ -38,6 +38,34 @@ pub enum ProverError {
         /// The relation that was being evaluated, as name/arity.
         relation: String,
     },
+    /// Negation within a recursion that only goal-directed evaluation would end.
+    #[error(
+        "relation `{relation}` is too large to be evaluated as a whole, and its recursion through `not` cannot be evaluated call by call"
+    )]
+    Undecided {
+        /// The relation, as name/arity.
+        relation: String,
+    },
+    /// A rule with a very long body.
+    #[error(
+        "a rule for `{relation}` has {found} positive conditions, at most {limit} can be evaluated"
+    )]
+    RuleTooLong {
+        /// The rule's relation, as name/arity.
+        relation: String,
+        /// Its positive conditions.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A term that this prover never gave out.
+    #[error("there is no term number {term}, the prover knows {n_terms}")]
+    NoSuchTerm {
+        /// The number asked for.
+        term: usize,
+        /// How many terms there are.
+        n_terms: usize,
+    },
     /// The term table is full.
     #[error("evaluation was stopped: the game has more than {limit} different terms")]
     TooManyTerms {
@@ -78,9 +106,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            facts: 4_000_000,
+            facts: 2_000_000,
             depth: 200,
-            terms: 16_000_000,
+            terms: 8_000_000,
             work: 4_000_000_000,
         }
     }

@@ -137,8 +137,9 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that possibly hold.
-    pub fn alternating_fixpoint(&mut self) -> Result<(), Fault> {
+    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that possibly hold. False
+    /// when they never meet, so that something is left undefined.
+    pub fn alternating_fixpoint(&mut self) -> Result<bool, Fault> {
         for &relation in self.relations {
             self.store.relations[relation].clear_reference();
         }
@@ -152,7 +153,7 @@ impl Evaluation<'_> {
             self.least_fixpoint()?;
             let n_now = self.n_holding();
             if n_now == n_possibly || n_now == n_surely {
-                return Ok(());
+                return Ok(n_now == n_possibly);
             }
             n_surely = n_now;
             self.keep_as_reference();

@@ -9,12 +9,16 @@
 //!
 //! Never knows: ground programs, networks, machines, time.
 
+#[cfg(test)]
+mod check;
 mod demand;
 mod dependency;
+mod directed;
 mod engine;
 mod error;
 mod estimate;
 mod evaluate;
+mod functions;
 mod index;
 mod join;
 mod names;
@@ -25,6 +29,7 @@ mod relation;
 mod state;
 mod store;
 mod tune;
+mod tuple_map;
 
 pub use error::{Limits, ProverError};
 pub use state::State;
@@ -172,7 +177,7 @@ impl Prover {
         self.engine.show(term)
     }
 
-    /// The ground term that a text writes. Nothing for any other text.
+    /// The ground term that a text writes. Nothing for any other text, or when the term table is full.
     pub fn read_term(&mut self, text: &str) -> Option<TermId> {
         let (expressions, diagnostics) = sexpr::parse(text);
         match expressions.as_slice() {
@@ -181,8 +186,13 @@ impl Prover {
         }
     }
 
-    /// The ground term that an s-expression writes. Nothing for what is no ground term.
+    /// The ground term that an s-expression writes. Nothing for what is no ground term, or when the term table is
+    /// full.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
+        if self.engine.store.terms.len() >= self.engine.limits.terms {
+            let terms = &self.engine.store.terms;
+            return terms.find_sexpr(&self.engine.names.symbols, expression);
+        }
         self.engine
             .store
             .terms

@@ -12,9 +12,11 @@ use crate::ids::{Symbol, TermId};
 /// Steps of the sample playout.
 const STEPS: usize = 48;
 /// The sample playout ends after this much work.
-const PLAYOUT_WORK: u64 = 2_000_000;
+const PLAYOUT_WORK: u64 = 500_000;
+/// Plans are compared on as many steps as take this much work, and on one at least.
+const MEASURED_WORK: u64 = 100_000;
 /// Trials end after this much work.
-const TRIAL_WORK: u64 = 4_000_000;
+const TRIAL_WORK: u64 = 3_000_000;
 /// A relation is tried on demand when it takes at least this share of the work, as one part of so many.
 const LEAST_SHARE: u64 = 8;
 /// Work for one state below which nothing is tried.
@@ -30,6 +32,7 @@ pub struct Step {
 
 /// Work done for the sampled steps: in all, and by relation of the rulesheet.
 struct Work {
+    n_steps: usize,
     total: u64,
     by_relation: Vec<((Symbol, usize), u64)>,
 }
@@ -49,44 +52,71 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
     });
     sample(engine, &steps)?;
     engine.rebuild()?;
-    let mut work = measure(engine, &steps)?;
+    let mut work = measure(engine, &steps, MEASURED_WORK)?;
+    steps.truncate(work.n_steps);
     let mut trial_work = 0;
-    let mut tried: Vec<(Symbol, usize)> = Vec::new();
+    let mut tried: Vec<Vec<(Symbol, usize)>> = Vec::new();
     while work.total / steps.len() as u64 >= WORTH_WHILE && trial_work < TRIAL_WORK {
-        let share = work.total / LEAST_SHARE;
-        let candidate = work
-            .by_relation
-            .iter()
-            .filter(|(signature, own)| {
-                *own >= share && !tried.contains(signature) && engine.may_be_on_demand(*signature)
-            })
-            .max_by_key(|(_, own)| *own);
-        let Some((candidate, _)) = candidate.copied() else {
+        let Some(candidates) = next_trial(engine, &work, &tried) else {
             break;
         };
-        tried.push(candidate);
-        engine.set_on_demand(candidate, true);
+        let before = engine.work_done();
+        for &candidate in &candidates {
+            engine.set_on_demand(candidate, true);
+        }
         let new_work = engine
             .rebuild()
             .and_then(|()| sample(engine, &steps))
             .and_then(|()| engine.rebuild())
-            .and_then(|()| measure(engine, &steps));
-        let is_better = match &new_work {
-            Ok(new_work) => {
-                trial_work += 2 * new_work.total;
-                new_work.total < work.total - work.total / 8 && !engine.gained_inner_negation()
-            }
-            Err(_) => false,
-        };
+            .and_then(|()| measure(engine, &steps, u64::MAX));
+        trial_work += engine.work_done() - before;
         match new_work {
-            Ok(new_work) if is_better => work = new_work,
+            Ok(new_work)
+                if new_work.total < work.total - work.total / 8
+                    && !engine.gained_inner_negation() =>
+            {
+                work = new_work;
+            }
             _ => {
-                engine.set_on_demand(candidate, false);
+                for &candidate in &candidates {
+                    engine.set_on_demand(candidate, false);
+                }
                 engine.rebuild()?;
             }
         }
+        tried.push(candidates);
     }
     Ok(())
+}
+
+/// The relations to try on demand next: all that take a large share of the work or cause it, then each of them
+/// alone.
+fn next_trial(
+    engine: &Engine,
+    work: &Work,
+    tried: &[Vec<(Symbol, usize)>],
+) -> Option<Vec<(Symbol, usize)>> {
+    let share = work.total / LEAST_SHARE;
+    let mut by_work = work.by_relation.clone();
+    by_work.sort_by_key(|(_, own)| std::cmp::Reverse(*own));
+    let mut large: Vec<(Symbol, usize)> = Vec::new();
+    for (signature, own) in by_work {
+        // What is on demand already has much to do because of what calls it.
+        let chosen = if engine.may_be_on_demand(signature) {
+            vec![signature]
+        } else {
+            engine.callers(&[signature])
+        };
+        if own >= share {
+            large.extend(chosen);
+        }
+    }
+    large.sort_unstable();
+    large.dedup();
+    let alone = large.iter().map(|&signature| vec![signature]);
+    std::iter::once(large.clone())
+        .chain(alone)
+        .find(|trial| !trial.is_empty() && !tried.contains(trial))
 }
 
 /// A playout with pseudo-random moves.
@@ -98,8 +128,8 @@ fn playout(
     let mut steps = Vec::new();
     let mut state = initial.clone();
     let mut random = 1u64;
-    let before = engine.store.work_done();
-    while steps.len() < STEPS && engine.store.work_done() - before < PLAYOUT_WORK {
+    let before = engine.work_done();
+    while steps.len() < STEPS && engine.work_done() - before < PLAYOUT_WORK {
         if engine.is_terminal(&state)? {
             break;
         }
@@ -162,13 +192,21 @@ fn ask_all(engine: &mut Engine, step: &Step) -> Result<(), ProverError> {
     engine.answer(Question::Next, &step.state, Some(&step.moves))
 }
 
-fn measure(engine: &mut Engine, steps: &[Step]) -> Result<Work, ProverError> {
+/// The work that the steps take, up to the one with which it exceeds `most`.
+fn measure(engine: &mut Engine, steps: &[Step], most: u64) -> Result<Work, ProverError> {
     engine.clear_work();
+    let before = engine.work_done();
+    let mut n_steps = 0;
     for step in steps {
         ask_all(engine, step)?;
+        n_steps += 1;
+        if engine.work_done() - before > most {
+            break;
+        }
     }
     let by_relation = engine.work_by_relation();
     Ok(Work {
+        n_steps,
         total: by_relation.iter().map(|(_, work)| *work).sum(),
         by_relation,
     })

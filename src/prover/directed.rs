@@ -1,0 +1,168 @@
+//! Decides which relations are evaluated goal-directed, and when the limits count.
+//!
+//! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when there is nothing
+//! left to make goal-directed do the hard limits count.
+
+use super::dependency::{ComponentId, DOES, TRUE};
+use super::engine::{Engine, Question, Stopped};
+use super::error::{Limits, ProverError};
+use super::store::Fault;
+use crate::gdl::keyword;
+use crate::ids::Symbol;
+
+/// Beyond this, goal-directed evaluation is tried.
+const SOFT_FACTS: usize = 300_000;
+/// See [`SOFT_FACTS`].
+const SOFT_WORK: u64 = 50_000_000;
+impl Engine {
+    /// The limits of the next evaluation.
+    pub fn current_limits(&self) -> Limits {
+        if self.is_at_hard_limits {
+            return self.limits.clone();
+        }
+        Limits {
+            facts: self.limits.facts.min(SOFT_FACTS),
+            work: self.limits.work.min(SOFT_WORK),
+            ..self.limits.clone()
+        }
+    }
+
+    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt engine gets
+    /// further. The error when neither is possible any more.
+    pub fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
+        let is_final = matches!(stopped.fault, Fault::TooManyTerms | Fault::Undecided);
+        if self.is_at_hard_limits || is_final {
+            return Err(self.error(stopped));
+        }
+        if !self.put_on_demand(stopped.component) {
+            self.is_at_hard_limits = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the largest relations of a component goal-directed, or, where they are already, those whose rules call
+    /// them. False when there are none.
+    fn put_on_demand(&mut self, id: ComponentId) -> bool {
+        let component = &self.dependencies.components[id];
+        let sizes = component.relations.iter().map(|&relation| {
+            let signature = self.dependencies.relations[relation];
+            let size = self.store.relations[relation].holding().len();
+            (
+                self.origins.get(&signature).copied().unwrap_or(signature),
+                size,
+            )
+        });
+        let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
+        let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
+        let mut chosen: Vec<(Symbol, usize)> = sizes
+            .iter()
+            .filter(|(signature, size)| *size >= largest / 2 && self.may_be_on_demand(*signature))
+            .map(|(signature, _)| *signature)
+            .collect();
+        if chosen.is_empty() {
+            let called: Vec<(Symbol, usize)> =
+                sizes.iter().map(|(signature, _)| *signature).collect();
+            chosen = self.callers(&called);
+        }
+        let n_before = self.on_demand.len();
+        self.on_demand.extend(chosen);
+        self.on_demand.len() > n_before
+    }
+
+    /// Whether a relation can be made goal-directed and is not yet.
+    pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
+        self.has_rules.contains(&signature)
+            && !is_asked_for(signature)
+            && !self.on_demand.contains(&signature)
+    }
+
+    /// The relations that could be made goal-directed and whose rules call one of these, directly or by way of
+    /// relations that are goal-directed already.
+    pub fn callers(&self, called: &[(Symbol, usize)]) -> Vec<(Symbol, usize)> {
+        let mut called = called.to_vec();
+        let mut found = Vec::new();
+        let mut position = 0;
+        while position < called.len() {
+            for rule in &self.source {
+                let caller = rule.head.signature();
+                let mut atoms = rule.body.iter().filter_map(|literal| literal.atom());
+                if !atoms.any(|atom| atom.signature() == called[position]) {
+                    continue;
+                }
+                if self.on_demand.contains(&caller) {
+                    if !called.contains(&caller) {
+                        called.push(caller);
+                    }
+                } else if self.may_be_on_demand(caller) && !found.contains(&caller) {
+                    found.push(caller);
+                }
+            }
+            position += 1;
+        }
+        found
+    }
+
+    /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
+    pub fn set_on_demand(&mut self, signature: (Symbol, usize), is_on_demand: bool) {
+        if is_on_demand {
+            self.on_demand.insert(signature);
+        } else {
+            self.on_demand.remove(&signature);
+        }
+    }
+
+    /// Whether goal-directed evaluation has brought negation into a recursion that had none.
+    pub fn gained_inner_negation(&self) -> bool {
+        let components = self.dependencies.components.iter();
+        let relations = components
+            .filter(|component| component.has_inner_negation)
+            .flat_map(|component| &component.relations);
+        relations
+            .map(|&relation| self.dependencies.relations[relation])
+            .any(|signature| {
+                let signature = self.origins.get(&signature).unwrap_or(&signature);
+                !self.with_inner_negation.contains(signature)
+            })
+    }
+
+    /// What a caller is told.
+    pub fn error(&self, stopped: Stopped) -> ProverError {
+        let relations = &self.dependencies.components[stopped.component].relations;
+        let largest = relations
+            .iter()
+            .max_by_key(|relation| self.store.relations[**relation].holding().len());
+        let relation = match largest.map(|&relation| self.dependencies.relations[relation]) {
+            Some(signature) => {
+                let (name, arity) = self.origins.get(&signature).copied().unwrap_or(signature);
+                format!("{}/{arity}", self.names.symbols.name(name))
+            }
+            None => String::new(),
+        };
+        match stopped.fault {
+            Fault::TooManyFacts => ProverError::TooManyFacts {
+                limit: self.limits.facts,
+                relation,
+            },
+            Fault::TooDeep => ProverError::TooDeep {
+                limit: self.limits.depth,
+                relation,
+            },
+            Fault::TooManyTerms => ProverError::TooManyTerms {
+                limit: self.limits.terms,
+            },
+            Fault::Undecided => ProverError::Undecided { relation },
+            Fault::TooMuchWork => ProverError::TooMuchWork {
+                limit: self.limits.work,
+                relation,
+            },
+        }
+    }
+}
+
+/// Whether questions are about this relation, or a state or joint move gives it.
+pub fn is_asked_for(signature: (Symbol, usize)) -> bool {
+    [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
+        || Question::ALL
+            .iter()
+            .any(|question| question.signature() == signature)
+}
