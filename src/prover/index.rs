@@ -3,10 +3,8 @@
 //! A [`Pattern`] says which places are keys and which are outputs. Where a fact belongs is worked out once and kept
 //! for ever; each time the relation has changed, the index catches up by pushing one number per fact.
 
-use hashbrown::{HashMap, HashTable};
-use rustc_hash::FxBuildHasher;
-
 use super::relation::{FactId, Relation};
+use super::tuple_map::TupleMap;
 use crate::gdl::TermTable;
 use crate::ids::{Id, Symbol, TermId};
 
@@ -64,11 +62,9 @@ enum Buckets {
     /// Without keys there is one bucket.
     One,
     /// One key: an array of bucket numbers plus one for small term ids, a table for the others.
-    Single(Vec<u32>, HashMap<u64, BucketId, FxBuildHasher>),
-    /// Two keys in one number.
-    Pair(HashMap<u64, BucketId, FxBuildHasher>),
-    /// More: buckets by their keys, which lie one after the other.
-    Many(HashTable<BucketId>, Vec<TermId>),
+    Single(Vec<u32>, TupleMap<BucketId>),
+    /// More keys.
+    Several(TupleMap<BucketId>),
 }
 
 /// One index of one relation.
@@ -85,15 +81,6 @@ pub struct Index {
     /// The relation's generation that is filled in, and how much of it.
     generation: u32,
     n_filled: usize,
-}
-
-fn pair_key(keys: &[TermId]) -> u64 {
-    u64::from(keys[0].0) << 32 | u64::from(keys[1].0)
-}
-
-fn hash_of(keys: &[TermId]) -> u64 {
-    use std::hash::BuildHasher;
-    FxBuildHasher.hash_one(keys)
 }
 
 impl Index {
@@ -120,9 +107,8 @@ impl Index {
         count(&patterns, &mut n_keys, &mut n_outputs);
         let (numbers, buckets) = match n_keys {
             0 => (Buckets::One, vec![Bucket::default()]),
-            1 => (Buckets::Single(Vec::new(), HashMap::default()), Vec::new()),
-            2 => (Buckets::Pair(HashMap::default()), Vec::new()),
-            _ => (Buckets::Many(HashTable::new(), Vec::new()), Vec::new()),
+            1 => (Buckets::Single(Vec::new(), TupleMap::new()), Vec::new()),
+            _ => (Buckets::Several(TupleMap::new()), Vec::new()),
         };
         Self {
             patterns,
@@ -155,16 +141,10 @@ impl Index {
                         Some(number) => Some(BucketId(number - 1)),
                     }
                 } else {
-                    others.get(&(key as u64)).copied()
+                    others.get(keys)
                 }
             }
-            Buckets::Pair(table) => table.get(&pair_key(keys)).copied(),
-            Buckets::Many(table, stored) => table
-                .find(hash_of(keys), |bucket| {
-                    let start = bucket.0 as usize * self.n_keys;
-                    stored[start..start + self.n_keys] == *keys
-                })
-                .copied(),
+            Buckets::Several(table) => table.get(keys),
         }
     }
 
@@ -185,19 +165,11 @@ impl Index {
                     }
                     direct[key] = new.0 + 1;
                 } else {
-                    others.insert(key as u64, new);
+                    others.get_or_insert(keys, new);
                 }
             }
-            Buckets::Pair(table) => {
-                table.insert(pair_key(keys), new);
-            }
-            Buckets::Many(table, stored) => {
-                stored.extend_from_slice(keys);
-                let n_keys = self.n_keys;
-                table.insert_unique(hash_of(keys), new, |bucket| {
-                    let start = bucket.0 as usize * n_keys;
-                    hash_of(&stored[start..start + n_keys])
-                });
+            Buckets::Several(table) => {
+                table.get_or_insert(keys, new);
             }
         }
         new

@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod estimate;
 mod evaluate;
+mod functions;
 mod index;
 mod join;
 mod names;
@@ -25,6 +26,7 @@ mod relation;
 mod state;
 mod store;
 mod tune;
+mod tuple_map;
 
 pub use error::{Limits, ProverError};
 pub use state::State;

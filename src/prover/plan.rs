@@ -6,10 +6,11 @@
 
 use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
 use super::estimate::Estimates;
+use super::functions::FunctionId;
 use super::index::{BucketId, Pattern};
 use super::store::{IndexId, Store};
 use crate::gdl::{Atom, Literal, Rule, Term};
-use crate::ids::{Symbol, TermId};
+use crate::ids::TermId;
 
 /// How to come by a term.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ pub enum Build {
     /// What the register holds.
     Register(u32),
     /// The function of these.
-    Apply(Symbol, Box<[Build]>),
+    Apply(FunctionId, Box<[Build]>),
 }
 
 /// Where to look for matches.
@@ -440,13 +441,16 @@ impl Planner<'_> {
             Term::Constant(name) => Build::Known(self.store.terms.intern(*name, &[])),
             Term::Function(name, arguments) => match scope.captured(term) {
                 Some(register) => Build::Register(register),
-                None => Build::Apply(
-                    *name,
-                    arguments
-                        .iter()
-                        .map(|argument| self.build(argument, scope))
-                        .collect(),
-                ),
+                None => {
+                    let store = &mut *self.store;
+                    let function =
+                        store
+                            .functions
+                            .function(*name, arguments.len(), &store.terms);
+                    let arguments = arguments.iter();
+                    let arguments = arguments.map(|argument| self.build(argument, scope));
+                    Build::Apply(function, arguments.collect())
+                }
             },
         }
     }

@@ -3,11 +3,7 @@
 //! Every fact that ever held keeps its number within its relation. A fact holds when its stamp is the relation's
 //! generation, so forgetting a whole state is raising one number, and a warm state allocates nothing.
 
-use hashbrown::HashTable;
-use std::hash::Hasher;
-
-use rustc_hash::FxHasher;
-
+use super::tuple_map::TupleMap;
 use crate::ids::{Id, TermId};
 
 /// A fact's number within its relation.
@@ -31,7 +27,7 @@ enum Numbers {
     /// Arity 1: by term, one more than the fact's number, 0 when it has none.
     Unary(Vec<u32>),
     /// Any other arity.
-    Tuples(HashTable<FactId>),
+    Tuples(TupleMap<FactId>),
 }
 
 /// The facts of one relation.
@@ -52,18 +48,6 @@ pub struct Relation {
     reference: u32,
 }
 
-fn hash_of(arguments: &[TermId]) -> u64 {
-    let mut hasher = FxHasher::default();
-    let (pairs, rest) = arguments.as_chunks::<2>();
-    for [first, second] in pairs {
-        hasher.write_u64(u64::from(first.0) << 32 | u64::from(second.0));
-    }
-    if let [last] = rest {
-        hasher.write_u32(last.0);
-    }
-    hasher.finish()
-}
-
 impl Relation {
     /// An empty relation.
     pub fn new(arity: usize) -> Self {
@@ -72,7 +56,7 @@ impl Relation {
             numbers: match arity {
                 0 => Numbers::Nullary,
                 1 => Numbers::Unary(Vec::new()),
-                _ => Numbers::Tuples(HashTable::new()),
+                _ => Numbers::Tuples(TupleMap::new()),
             },
             arguments: Vec::new(),
             stamps: if arity == 0 { vec![0] } else { Vec::new() },
@@ -126,11 +110,7 @@ impl Relation {
                 None | Some(0) => None,
                 Some(number) => Some(FactId(number - 1)),
             },
-            Numbers::Tuples(table) => table
-                .find(hash_of(arguments), |fact| {
-                    self.arguments(*fact) == arguments
-                })
-                .copied(),
+            Numbers::Tuples(table) => table.get(arguments),
         }
     }
 
@@ -163,22 +143,12 @@ impl Relation {
                 by_term[term] = new.0 + 1;
                 new
             }
-            Numbers::Tuples(table) => {
-                let (arity, stored) = (self.arity, &self.arguments);
-                let of = |fact: &FactId| &stored[fact.index() * arity..(fact.index() + 1) * arity];
-                let entry = table.entry(
-                    hash_of(arguments),
-                    |fact| of(fact) == arguments,
-                    |fact| hash_of(of(fact)),
-                );
-                match entry {
-                    hashbrown::hash_table::Entry::Occupied(known) => return *known.get(),
-                    hashbrown::hash_table::Entry::Vacant(place) => *place.insert(new).get(),
-                }
-            }
+            Numbers::Tuples(table) => table.get_or_insert(arguments, new),
         };
-        self.arguments.extend_from_slice(arguments);
-        self.stamps.push(0);
+        if fact == new {
+            self.arguments.extend_from_slice(arguments);
+            self.stamps.push(0);
+        }
         fact
     }
 

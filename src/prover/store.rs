@@ -4,11 +4,12 @@
 
 use super::dependency::RelationId;
 use super::error::Limits;
+use super::functions::{FunctionId, Functions};
 use super::index::{Index, Pattern};
 use super::plan::Build;
 use super::relation::Relation;
 use crate::gdl::TermTable;
-use crate::ids::{Id, IdVec, Symbol, TermId};
+use crate::ids::{Id, IdVec, TermId};
 
 /// Why an evaluation was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +41,8 @@ impl Id for IndexId {
 pub struct Store {
     /// All terms.
     pub terms: TermTable,
+    /// The functions of the plans.
+    pub functions: Functions,
     /// The facts of each relation.
     pub relations: IdVec<RelationId, Relation>,
     /// The indexes of all relations.
@@ -65,6 +68,7 @@ impl Store {
         let indexes_of = IdVec::from_vec(vec![Vec::new(); relations.len()]);
         Self {
             terms,
+            functions: Functions::default(),
             relations,
             indexes: IdVec::new(),
             indexes_of,
@@ -90,6 +94,7 @@ impl Store {
         self.facts_left = self.limits.facts;
         self.work_left = self.limits.work;
         self.fault = None;
+        self.functions.catch_up(&self.terms);
     }
 
     /// All the work ever done.
@@ -152,25 +157,43 @@ impl Store {
         match build {
             Build::Known(term) => Some(*term),
             Build::Register(register) => Some(registers[*register as usize]),
-            Build::Apply(name, arguments) => {
-                let mut short = [TermId(0); SHORT];
-                if let Some(inner) = short.get_mut(..arguments.len()) {
-                    for (inner, argument) in inner.iter_mut().zip(arguments) {
-                        *inner = self.intern(argument, registers)?;
-                    }
-                    self.intern_term(*name, inner)
-                } else {
-                    let inner: Option<Vec<TermId>> = arguments
-                        .iter()
-                        .map(|argument| self.intern(argument, registers))
-                        .collect();
-                    self.intern_term(*name, &inner?)
-                }
+            Build::Apply(function, arguments) => {
+                self.intern_applied(*function, arguments, registers)
             }
         }
     }
 
-    fn intern_term(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
+    fn intern_applied(
+        &mut self,
+        function: FunctionId,
+        builds: &[Build],
+        registers: &[TermId],
+    ) -> Option<TermId> {
+        let mut short = [TermId(0); SHORT];
+        if let Some(arguments) = short.get_mut(..builds.len()) {
+            for (argument, build) in arguments.iter_mut().zip(builds) {
+                *argument = self.intern(build, registers)?;
+            }
+            self.intern_term(function, arguments)
+        } else {
+            let builds = builds.iter();
+            let arguments: Option<Vec<TermId>> =
+                builds.map(|build| self.intern(build, registers)).collect();
+            self.intern_term(function, &arguments?)
+        }
+    }
+
+    #[inline]
+    fn intern_term(&mut self, function: FunctionId, arguments: &[TermId]) -> Option<TermId> {
+        match self.functions.find(function, arguments) {
+            Some(term) => Some(term),
+            None => self.add_term(function, arguments),
+        }
+    }
+
+    #[cold]
+    fn add_term(&mut self, function: FunctionId, arguments: &[TermId]) -> Option<TermId> {
+        let name = self.functions.name(function);
         let n_terms = self.terms.len();
         if n_terms >= self.limits.terms {
             let known = self.terms.find(name, arguments);
@@ -184,19 +207,29 @@ impl Store {
             self.fault = Some(Fault::TooDeep);
             return None;
         }
+        self.functions.catch_up(&self.terms);
         Some(term)
     }
 
     /// The term that `build` describes, if it is known.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, build: &Build, registers: &[TermId]) -> Option<TermId> {
         match build {
             Build::Known(term) => Some(*term),
             Build::Register(register) => Some(registers[*register as usize]),
-            Build::Apply(name, arguments) => {
-                self.find_all(arguments, registers, |inner| self.terms.find(*name, inner))
-            }
+            Build::Apply(function, arguments) => self.find_applied(*function, arguments, registers),
         }
+    }
+
+    fn find_applied(
+        &self,
+        function: FunctionId,
+        builds: &[Build],
+        registers: &[TermId],
+    ) -> Option<TermId> {
+        self.find_all(builds, registers, |arguments| {
+            self.functions.find(function, arguments)
+        })
     }
 
     /// Hands on the terms that `builds` describe, if all are known.
@@ -254,20 +287,20 @@ impl Store {
     /// Whether two descriptions describe the same term. Neither needs to be known.
     pub fn is_same(&self, left: &Build, right: &Build, registers: &[TermId]) -> bool {
         match (left, right) {
-            (Build::Apply(name, arguments), Build::Apply(other, others)) => {
-                name == other
-                    && arguments.len() == others.len()
+            (Build::Apply(function, arguments), Build::Apply(other, others)) => {
+                function == other
                     && arguments
                         .iter()
                         .zip(others)
                         .all(|(left, right)| self.is_same(left, right, registers))
             }
-            (Build::Apply(name, arguments), other) | (other, Build::Apply(name, arguments)) => {
+            (Build::Apply(function, arguments), other)
+            | (other, Build::Apply(function, arguments)) => {
                 let Some(term) = self.find(other, registers) else {
                     return false;
                 };
                 let inner = self.terms.arguments(term);
-                self.terms.name(term) == *name
+                self.terms.name(term) == self.functions.name(*function)
                     && inner.len() == arguments.len()
                     && arguments
                         .iter()

@@ -1,0 +1,80 @@
+//! From a function and its terms to the term's number, faster than the table of all terms.
+//!
+//! Each function that some plan puts terms together with has a map of its own. The maps catch up with the term
+//! table before they are used, so that they know every term of their function, whoever added it.
+
+use std::collections::HashMap;
+
+use super::tuple_map::TupleMap;
+use crate::gdl::TermTable;
+use crate::ids::{Id, Symbol, TermId};
+
+/// A function with its arity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FunctionId(u32);
+
+struct Function {
+    name: Symbol,
+    terms: TupleMap<TermId>,
+}
+
+/// The functions of the plans.
+#[derive(Default)]
+pub struct Functions {
+    functions: Vec<Function>,
+    by_signature: HashMap<(Symbol, usize), FunctionId>,
+    n_seen: usize,
+}
+
+impl Functions {
+    /// The number of a function, given now when it has none.
+    pub fn function(&mut self, name: Symbol, arity: usize, terms: &TermTable) -> FunctionId {
+        if let Some(known) = self.by_signature.get(&(name, arity)) {
+            return *known;
+        }
+        self.catch_up(terms);
+        let new = FunctionId(self.functions.len() as u32);
+        self.by_signature.insert((name, arity), new);
+        self.functions.push(Function {
+            name,
+            terms: TupleMap::new(),
+        });
+        for index in 0..self.n_seen {
+            self.take(TermId::from_index(index), terms);
+        }
+        new
+    }
+
+    /// The function's name.
+    pub fn name(&self, function: FunctionId) -> Symbol {
+        self.functions[function.0 as usize].name
+    }
+
+    /// Takes in the terms that are new in the table.
+    #[inline]
+    pub fn catch_up(&mut self, terms: &TermTable) {
+        while self.n_seen < terms.len() {
+            self.take(TermId::from_index(self.n_seen), terms);
+            self.n_seen += 1;
+        }
+    }
+
+    fn take(&mut self, term: TermId, terms: &TermTable) {
+        let arguments = terms.arguments(term);
+        let signature = (terms.name(term), arguments.len());
+        if arguments.is_empty() {
+            return;
+        }
+        if let Some(function) = self.by_signature.get(&signature) {
+            self.functions[function.0 as usize]
+                .terms
+                .get_or_insert(arguments, term);
+        }
+    }
+
+    /// The term of a function, if it is known. The functions must have caught up.
+    #[inline]
+    pub fn find(&self, function: FunctionId, arguments: &[TermId]) -> Option<TermId> {
+        self.functions[function.0 as usize].terms.get(arguments)
+    }
+}
