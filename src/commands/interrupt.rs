@@ -53,6 +53,7 @@ pub fn watch() -> watch::Receiver<bool> {
         if tokio::signal::ctrl_c().await.is_err() {
             return;
         }
+        eprintln!("interrupted");
         sender.send_replace(true);
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(i32::from(EXIT_STATUS));
