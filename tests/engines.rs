@@ -5,9 +5,6 @@
 
 use std::path::Path;
 
-use panza::machine::compile::Layout;
-use panza::machine::counter::CounterMachine;
-
 #[path = "common/compare.rs"]
 mod compare;
 
@@ -26,8 +23,8 @@ fn every_game_agrees_with_the_prover_under_every_treatment() {
         let rules = rules_of(&std::fs::read_to_string(&path).expect("the game can be read"));
         let network = network_of(&rules);
         for (treatment, treat) in TREATMENTS {
-            let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
-            let states = if treatment == "optimised" { 150 } else { 40 };
+            let machine = treat(&network);
+            let states = if treatment == "in phases" { 150 } else { 40 };
             compare(
                 &format!("{} ({treatment})", path.display()),
                 &rules,
@@ -72,7 +69,7 @@ fn withdrawn_support_takes_a_recursion_back() {
     let network = network_of(&rules);
     assert!(!network.blocks.is_empty(), "the recursion makes a block");
     for (treatment, treat) in TREATMENTS {
-        let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+        let machine = treat(&network);
         compare(treatment, &rules, machine, 600, 500);
     }
 }
@@ -107,7 +104,7 @@ fn recursions_stack() {
         network.blocks.len()
     );
     for (treatment, treat) in TREATMENTS {
-        let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+        let machine = treat(&network);
         compare(treatment, &rules, machine, 600, 60);
     }
 }
@@ -131,7 +128,7 @@ fn odd_rules_mean_to_both_what_they_say() {
         let rules = rules_of(sheet);
         let network = network_of(&rules);
         for (treatment, treat) in TREATMENTS {
-            let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+            let machine = treat(&network);
             compare(&format!("{treatment}: {sheet}"), &rules, machine, 60, 12);
         }
     }

@@ -7,8 +7,6 @@
 use std::fmt::Write;
 
 use panza::gdl;
-use panza::machine::compile::Layout;
-use panza::machine::counter::CounterMachine;
 use proptest::prelude::*;
 
 #[path = "common/compare.rs"]
@@ -159,7 +157,7 @@ proptest! {
         let rules = rules_of(&text);
         let network = network_of(&rules);
         for (treatment, treat) in TREATMENTS {
-            let machine = CounterMachine::new(Layout::compile(&treat(network.clone())));
+            let machine = treat(&network);
             compare(&format!("{treatment}:\n{text}"), &rules, machine, 21, 6);
         }
     }

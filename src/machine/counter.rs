@@ -18,38 +18,88 @@ use std::sync::Arc;
 use super::compile::{Component, Layout, OR_START, Reading, TriggerKind};
 use super::random::Random;
 use super::{Machine, PlayoutEnd, Reasoner};
-use crate::ids::{Id, IdVec, MoveId, RoleId};
+use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 
 const TOP: u32 = 1 << 31;
 
 /// A game run by counting.
+///
+/// A game with a control has a layout per phase, chosen by the state at hand; each keeps counters of its own, standing on the
+/// last state of that phase.
 #[derive(Debug)]
 pub struct CounterMachine {
-    layout: Layout,
-    /// The network at rest on the initial state, copied for each new thread.
-    start: Counters,
+    /// The whole game first, then the phases.
+    layouts: Vec<Layout>,
+    controls: Vec<BaseId>,
+    /// Each network at rest on the initial state, copied for each new thread.
+    start: Vec<Counters>,
 }
 
 impl CounterMachine {
     /// Brings a compiled network to its initial state.
     pub fn new(layout: Layout) -> Self {
-        let mut start = Counters::new(&layout);
-        start.come_to_rest(&layout);
-        start.set_state(&layout, &layout.initial);
-        Self { layout, start }
+        Self::with_phases(layout, Vec::new(), Vec::new())
+    }
+
+    /// A machine with a layout for the whole game, and one for each of the control bases, of which just one is true
+    /// in every reachable state. A state for which that does not hold is run on the layout of the whole game.
+    pub fn with_phases(whole: Layout, controls: Vec<BaseId>, phases: Vec<Layout>) -> Self {
+        debug_assert_eq!(controls.len(), phases.len());
+        let initial = whole.initial.clone();
+        let layouts: Vec<Layout> = std::iter::once(whole).chain(phases).collect();
+        let start = layouts.iter().map(|layout| {
+            let mut counters = Counters::new(layout);
+            counters.come_to_rest(layout);
+            counters.set_state(layout, &initial);
+            counters
+        });
+        Self {
+            start: start.collect(),
+            layouts,
+            controls,
+        }
     }
 
     /// A new thread's counters on the game.
     pub fn counter_reasoner(self: Arc<Self>) -> CounterReasoner {
+        let current = self.phase_of(&self.layout().initial);
         CounterReasoner {
-            counters: self.start.clone(),
+            phases: self.start.clone(),
+            current,
+            next: Vec::new(),
             machine: self,
         }
     }
 
-    /// The compiled network.
+    /// The compiled network of the whole game.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        // There is always the whole game's.
+        &self.layouts[0]
+    }
+
+    /// The compiled networks of the phases; none when the game has no control.
+    pub fn phases(&self) -> &[Layout] {
+        &self.layouts[1..]
+    }
+
+    /// Which layout runs a state.
+    #[inline]
+    fn phase_of(&self, state: &[u64]) -> usize {
+        let is_true = |base: &BaseId| {
+            state
+                .get(base.index() / 64)
+                .is_some_and(|word| word >> (base.index() % 64) & 1 == 1)
+        };
+        let mut phase = 0;
+        for (index, control) in self.controls.iter().enumerate() {
+            if is_true(control) {
+                if phase != 0 {
+                    return 0;
+                }
+                phase = index + 1;
+            }
+        }
+        phase
     }
 }
 
@@ -59,32 +109,32 @@ impl Machine for CounterMachine {
     }
 
     fn n_roles(&self) -> usize {
-        self.layout.roles.len()
+        self.layout().roles.len()
     }
 
     fn role_name(&self, role: RoleId) -> String {
-        self.layout.roles[role].clone()
+        self.layout().roles[role].clone()
     }
 
     fn initial_state(&self) -> Vec<u64> {
-        self.layout.initial.clone()
+        self.layout().initial.clone()
     }
 
     fn move_text(&self, mv: MoveId) -> String {
-        self.layout.moves[mv].1.clone()
+        self.layout().moves[mv].1.clone()
     }
 
     fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        let range = self.layout.role_moves.get(role)?.clone();
+        let range = self.layout().role_moves.get(role)?.clone();
         range
             .map(MoveId)
-            .find(|&mv| self.layout.moves[mv].1 == text)
+            .find(|&mv| self.layout().moves[mv].1 == text)
     }
 
     fn state_facts(&self, state: &[u64]) -> Vec<String> {
         let holds = |base: usize| state[base / 64] >> (base % 64) & 1 == 1;
         let facts = self
-            .layout
+            .layout()
             .facts
             .enumerate()
             .filter(|(base, _)| holds(base.index()));
@@ -94,9 +144,9 @@ impl Machine for CounterMachine {
     }
 
     fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        let mut state = vec![0u64; self.layout.state_words()];
+        let mut state = vec![0u64; self.layout().state_words()];
         for fact in facts {
-            let position = self.layout.facts.iter().position(|text| text == fact);
+            let position = self.layout().facts.iter().position(|text| text == fact);
             let base = position
                 .ok_or_else(|| format!("`{fact}` holds in no state that can be reached"))?;
             state[base / 64] |= 1 << (base % 64);
@@ -112,7 +162,10 @@ impl Machine for CounterMachine {
 /// One thread's counters on a game.
 pub struct CounterReasoner {
     machine: Arc<CounterMachine>,
-    counters: Counters,
+    phases: Vec<Counters>,
+    current: usize,
+    /// Room for a state on its way from one phase to the next.
+    next: Vec<u64>,
 }
 
 impl CounterReasoner {
@@ -121,49 +174,69 @@ impl CounterReasoner {
     /// # Errors
     /// Names the first component whose counter is wrong.
     pub fn check(&self) -> Result<(), String> {
-        self.counters.check(&self.machine.layout)
+        self.phases
+            .iter()
+            .zip(&self.machine.layouts)
+            .try_for_each(|(counters, layout)| counters.check(layout))
+    }
+
+    fn now(&mut self) -> (&Layout, &mut Counters) {
+        (
+            &self.machine.layouts[self.current],
+            &mut self.phases[self.current],
+        )
     }
 }
 
 impl Reasoner for CounterReasoner {
     fn set_state(&mut self, state: &[u64]) {
-        self.counters.set_state(&self.machine.layout, state);
+        self.current = self.machine.phase_of(state);
+        let (layout, counters) = self.now();
+        counters.set_state(layout, state);
     }
 
     fn is_terminal(&mut self) -> bool {
-        self.counters.reads(self.machine.layout.terminal)
+        let (layout, counters) = self.now();
+        counters.reads(layout.terminal)
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
-        for (goals, slot) in self.machine.layout.goals.iter().zip(out) {
-            *slot = self.counters.goal(goals);
+        let (layout, counters) = self.now();
+        for (goals, slot) in layout.goals.iter().zip(out) {
+            *slot = counters.goal(goals);
         }
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
-        &self.counters.legal[role]
+        &self.phases[self.current].legal[role]
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
-        self.counters.make_moves(&self.machine.layout, joint_move);
+        let (layout, counters) = self.now();
+        counters.make_moves(layout, joint_move);
         out.clear();
-        out.extend_from_slice(&self.counters.next);
+        out.extend_from_slice(&counters.next);
     }
 
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
-        let layout = &self.machine.layout;
-        let counters = &mut self.counters;
         let mut end = PlayoutEnd::CutOff;
         for steps in 0..=max_steps {
+            let (layout, counters) = self.now();
             if counters.reads(layout.terminal) || !counters.choose_moves(random) {
                 end = PlayoutEnd::Finished { steps };
                 break;
             }
-            if steps < max_steps {
-                counters.make_chosen_moves(layout);
-                counters.step(layout);
+            if steps == max_steps {
+                break;
             }
+            counters.make_chosen_moves(layout);
+            let mut next = std::mem::take(&mut self.next);
+            next.clear();
+            next.extend_from_slice(&self.phases[self.current].next);
+            self.set_state(&next);
+            self.next = next;
         }
+        let (layout, counters) = self.now();
         for (values, slot) in layout.goals.iter().zip(goals) {
             *slot = counters.goal(values).unwrap_or(0);
         }
@@ -342,21 +415,6 @@ impl Counters {
                 if (component as usize) < layout.facts.len() {
                     self.flip_input(component);
                 }
-            }
-        }
-        self.propagate(layout);
-    }
-
-    /// Stands on the state that the moves made lead to.
-    fn step(&mut self, layout: &Layout) {
-        for word in 0..self.state.len() {
-            let wanted = self.next[word];
-            let mut changed = self.state[word] ^ wanted;
-            self.state[word] = wanted;
-            while changed != 0 {
-                let bit = changed.trailing_zeros();
-                changed &= changed - 1;
-                self.flip_input(word as u32 * 64 + bit);
             }
         }
         self.propagate(layout);

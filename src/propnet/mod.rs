@@ -2,7 +2,8 @@
 //!
 //! Gates are conjunctions (and, inside recursion, disjunctions) over signals; a signal is a node of the network, plain or
 //! inverted, so there are no gates that only negate and an OR is an inverted AND of inverted inputs. Equal gates are
-//! one gate by construction. [`build`] makes the network of a ground program, [`passes`] make it smaller.
+//! one gate by construction. [`build`] makes the network of a ground program, [`passes`] make it smaller, and
+//! [`phases`] gives a smaller one still for each value of a control.
 //!
 //! Invariants of a [`Network`]: gates stand in an order in which every input comes before its user, except inside a
 //! block; a block is a set of gates with consecutive ids that depend on each other, all of whose inner edges are plain,
@@ -15,7 +16,9 @@ mod build;
 mod builder;
 mod network;
 pub mod passes;
+mod phases;
 mod tidy;
 
 pub use build::{BuildError, build};
 pub use network::{Gate, GateKind, Network, Node, Signal};
+pub use phases::{Phases, phases};

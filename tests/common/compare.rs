@@ -6,28 +6,45 @@ use std::sync::Arc;
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget};
 use panza::ids::{Id, RoleId};
+use panza::machine::compile::Layout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
 use panza::machine::random::Random;
 use panza::machine::{Machine, Reasoner};
 use panza::propnet::{self, Network, passes};
 use panza::prover::{Prover, State};
 
-/// A way to treat the network before it is compiled.
-pub type Treatment = (&'static str, fn(Network) -> Network);
+/// A way from network to machine.
+pub type Treatment = (&'static str, fn(&Network) -> CounterMachine);
 
-pub const TREATMENTS: [Treatment; 5] = [
-    ("plain", |network| network),
+fn whole(network: &Network) -> CounterMachine {
+    CounterMachine::new(Layout::compile(network))
+}
+
+fn in_phases(network: &Network) -> CounterMachine {
+    let network = passes::optimise(network.clone(), Budget::generous());
+    match propnet::phases(&network, Budget::generous()) {
+        Some(phases) => {
+            let layouts = phases.networks.iter().map(Layout::compile).collect();
+            CounterMachine::with_phases(Layout::compile(&network), phases.controls, layouts)
+        }
+        None => whole(&network),
+    }
+}
+
+pub const TREATMENTS: [Treatment; 6] = [
+    ("plain", whole),
     ("optimised", |network| {
-        passes::optimise(network, Budget::generous())
+        whole(&passes::optimise(network.clone(), Budget::generous()))
     }),
+    ("in phases", in_phases),
     ("flatten", |network| {
-        passes::flatten::flatten(&network, Budget::generous()).expect("no limit")
+        whole(&passes::flatten::flatten(network, Budget::generous()).expect("no limit"))
     }),
     ("factors", |network| {
-        passes::factors::factors(&network, Budget::generous()).expect("no limit")
+        whole(&passes::factors::factors(network, Budget::generous()).expect("no limit"))
     }),
     ("one move", |network| {
-        passes::one_move::one_move(&network, Budget::generous()).expect("no limit")
+        whole(&passes::one_move::one_move(network, Budget::generous()).expect("no limit"))
     }),
 ];
 

@@ -4,6 +4,7 @@
 //! the rest: shared logic stays shared, blocks of recursion are carried over gate by gate, and what no output needs
 //! any more is dropped.
 
+pub mod assume;
 pub mod factors;
 pub mod flatten;
 pub mod one_move;
@@ -68,6 +69,16 @@ impl Context<'_> {
 pub(super) fn rewrite(
     network: &Network,
     budget: Budget,
+    replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
+) -> Result<Network, BuildError> {
+    rewrite_with(network, budget, &|signal| signal, replace)
+}
+
+/// As [`rewrite`], with `substitute` saying what stands for the signal of a base or move.
+pub(super) fn rewrite_with(
+    network: &Network,
+    budget: Budget,
+    substitute: &dyn Fn(Signal) -> Signal,
     mut replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
 ) -> Result<Network, BuildError> {
     let n_inputs = network.facts.len() + network.moves.len();
@@ -88,7 +99,7 @@ pub(super) fn rewrite(
     let new_signal = |signal: Signal, moved: &IdVec<GateId, Signal>| match network.node(signal) {
         Node::Gate(gate) if signal.is_inverted() => !moved[gate],
         Node::Gate(gate) => moved[gate],
-        _ => signal,
+        _ => substitute(signal),
     };
     let mut blocks = network.blocks.iter();
     let mut inputs: Vec<Signal> = Vec::new();
