@@ -213,8 +213,14 @@ impl Engine for ProverEngine {
     }
 
     fn goals(&mut self, state: &Self::State) -> Result<Vec<Option<u8>>, EngineError> {
+        // The prover's own `goal` knows no highest of several.
         (0..self.roles.len())
-            .map(|role| Ok(self.prover.goal(state, RoleId::from_index(role))?))
+            .map(|role| {
+                let values = self.prover.goal_values(state, RoleId::from_index(role))?;
+                let values = values.into_iter();
+                let goals = values.filter_map(|value| self.prover.show(value).parse().ok());
+                Ok(goals.filter(|&goal: &u8| goal <= 100).max())
+            })
             .collect()
     }
 

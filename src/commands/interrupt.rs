@@ -1,7 +1,7 @@
 //! Ctrl-C.
 //!
 //! Commands that compute hold nothing that must be put in order, so they end at once; commands that talk to
-//! others ([`watch`]) are told and take their leave first. Either way the exit status is [`EXIT_STATUS`].
+//! others ([`watch()`]) are told and take their leave first. Either way the exit status is [`EXIT_STATUS`].
 
 use tokio::sync::watch;
 
@@ -53,6 +53,7 @@ pub fn watch() -> watch::Receiver<bool> {
         if tokio::signal::ctrl_c().await.is_err() {
             return;
         }
+        eprintln!("interrupted");
         sender.send_replace(true);
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(i32::from(EXIT_STATUS));

@@ -111,7 +111,11 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     }
     let series = Series {
         arguments,
-        painter: find_boards(&game, seed)?,
+        painter: if output.is_json() {
+            BoardPainter::default()
+        } else {
+            find_boards(&game, seed)?
+        },
         game: &game,
         rules_text: rules_on_one_line(&game.sheet.text),
         roles,

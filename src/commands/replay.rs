@@ -375,6 +375,7 @@ mod tests {
             ("\"terminal\":true", "\"terminal\":false", "terminal", None),
             ("{\"a\":100", "{\"a\":99", "goal", Some("a")),
             ("\"b\":[]", "\"b\":[\"7\"]", "goal", Some("b")),
+            ("\"b\":0}", "\"b\":1}", "goal", Some("b")),
             ("\"a\":[\"(add 0)\",", "\"a\":[", "legal", Some("a")),
             ("\"b\":\"(add 1)\"", "\"c\":\"(add 1)\"", "moves", Some("b")),
         ] {
@@ -385,6 +386,23 @@ mod tests {
                 .unwrap_or_else(|| panic!("{what}: nothing found"));
             assert_eq!((first.what, first.role.as_deref()), (what, role), "{first}");
         }
+    }
+
+    #[test]
+    fn of_several_goal_values_the_highest_counts() {
+        let (rules, _) = gdl::load(&format!("{GAME} (<= (goal b 40) (true (count 2)))"));
+        let mut engine = ProverEngine::new(&rules).unwrap();
+        let state = engine.state_from_facts(&["(count 2)".to_string()]).unwrap();
+        assert_eq!(engine.goals(&state).unwrap(), [Some(100), Some(40)]);
+        let line = |values: &str| {
+            let text = format!(
+                r#"{{"playout":0,"step":2,"terminal":true,"goal_values":{{"b":{values}}}}}"#
+            );
+            recorded_goal(&serde_json::from_str(&text).unwrap(), "b")
+        };
+        assert_eq!(line(r#"["0","40"]"#), Some(Some(40)));
+        assert_eq!(line("[]"), Some(None));
+        assert_eq!(line(r#"["many"]"#), None);
     }
 
     #[test]
