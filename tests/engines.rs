@@ -112,6 +112,9 @@ fn recursions_stack() {
 #[test]
 fn odd_rules_mean_to_both_what_they_say() {
     let sheets = [
+        // Roles that `legal` and `goal` leave open.
+        "(role a) (role b) (init p) (on b) (<= (legal ?r ?r) (true p)) (<= (goal ?r 70) (on ?r))
+         (<= (goal ?r 20) (not (on ?r))) (<= terminal (not (true p)))",
         // One variable twice in a condition, bound nowhere before it.
         "(role r) (legal r go) (init (at a)) (edge a b) (edge b b) (pair ?x ?x) (same c c) (same c d)
          (<= (next (at ?z)) (edge ?z ?z)) (<= (next (at ?z)) (same ?z ?z)) (<= (next (on (f ?z ?z))) (true (at ?z)))

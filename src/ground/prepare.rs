@@ -1,5 +1,6 @@
 //! The rules as grounding takes them, and the helper relations it adds.
 
+use crate::gdl::keyword;
 use crate::gdl::rules::{Atom, Literal, Rule, Rules, Term};
 use crate::ids::Symbol;
 
@@ -40,7 +41,8 @@ struct SplitRecord {
 impl PreparedRules {
     /// Takes a rulesheet's rules.
     ///
-    /// Rules whose head has a variable that nothing binds derive nothing and are left out. A negated atom with such a
+    /// Rules whose head has a variable that nothing binds derive nothing and are left out, but for the role of `legal` and
+    /// `goal`, which then is any. A negated atom with such a
     /// variable gets a helper relation: `(not (p ?x ?free))` means that no instance of `?free` holds. A `distinct` with
     /// one says nothing and is dropped.
     pub fn new(source: &Rules) -> Self {
@@ -59,7 +61,21 @@ impl PreparedRules {
     }
 
     fn add(&mut self, rule: &Rule) {
-        let bound = rule.bound_variables();
+        let mut bound = rule.bound_variables();
+        let mut rule = rule.clone();
+        // Who may move and who has which goal is asked for each role, so a role left open stands for all of them.
+        if let (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) =
+            (rule.head.relation, &rule.head.arguments[..])
+            && !std::mem::replace(&mut bound[*variable as usize], true)
+        {
+            let arguments = [Term::Variable(*variable)].into();
+            let role = Atom {
+                relation: keyword::ROLE,
+                arguments,
+                span: rule.head.span,
+            };
+            rule.body.insert(0, Literal::Positive(role));
+        }
         let mut head_has_free = false;
         rule.head
             .for_each_variable(&mut |variable| head_has_free |= !bound[variable as usize]);
@@ -96,10 +112,7 @@ impl PreparedRules {
             });
             body.push(Literal::Negative(head));
         }
-        self.rules.push(Rule {
-            body,
-            ..rule.clone()
-        });
+        self.rules.push(Rule { body, ..rule });
     }
 
     fn new_relation(&mut self, kind: &str) -> Symbol {
