@@ -370,9 +370,13 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
                     chosen.push(name);
                 }
             }
-            engine.rebuild().unwrap();
+            engine.rebuild();
         }
         for _ in 0..3 {
+            if round == 3 {
+                // Everything learned from the states before is forgotten.
+                (engine.next_inspection, engine.most_remembered) = (0, 0);
+            }
             let facts = facts(&mut dice);
             let mv = format!("(m {})", dice.pick(&CONSTANTS));
             let mut intern = |text: &str| -> TermId {
@@ -428,7 +432,7 @@ fn shown(engine: &Engine, terms: &[TermId]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_rulesheets_mean_the_same_to_a_plain_implementation(seed: u64) {

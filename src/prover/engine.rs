@@ -94,6 +94,8 @@ pub struct Engine {
     /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
     needed: [Needed; Question::ALL.len()],
+    /// Why a question has no answer in any state.
+    failed: [Option<ProverError>; Question::ALL.len()],
     serial: u64,
     state: Option<State>,
     state_serial: u64,
@@ -107,8 +109,8 @@ pub struct Engine {
     /// Work of stores that are no more.
     work_forgotten: u64,
     /// When to look at how much is remembered, and how much is too much.
-    next_inspection: u64,
-    most_remembered: usize,
+    pub next_inspection: u64,
+    pub most_remembered: usize,
 }
 
 /// The serial number under which what is static is evaluated.
@@ -149,6 +151,7 @@ impl Engine {
             compiled: IdVec::new(),
             evaluated_for: IdVec::new(),
             needed: Default::default(),
+            failed: Default::default(),
             serial: 0,
             state: None,
             state_serial: 0,
@@ -169,21 +172,23 @@ impl Engine {
             .map(|rule| rule.head.signature())
             .filter(|signature| !is_asked_for(*signature))
             .collect();
-        engine.rebuild()?;
+        engine.rebuild();
         Ok(engine)
     }
 
-    /// Forgets all but terms and samples, and plans anew.
-    pub fn rebuild(&mut self) -> Result<(), ProverError> {
-        loop {
-            match self.try_rebuild() {
-                Ok(()) => return Ok(()),
-                Err(stopped) => self.relent(stopped)?,
+    /// Forgets all but terms and samples, and plans anew. A question whose static part cannot be evaluated gets its
+    /// error for an answer; the others are answered all the same.
+    pub fn rebuild(&mut self) {
+        self.failed = Default::default();
+        while let Err((question, stopped)) = self.try_rebuild() {
+            if let Err(error) = self.relent(stopped) {
+                self.failed[question as usize] = Some(error);
+                self.is_at_hard_limits = false;
             }
         }
     }
 
-    fn try_rebuild(&mut self) -> Result<(), Stopped> {
+    fn try_rebuild(&mut self) -> Result<(), (Question, Stopped)> {
         let rewritten = on_demand(
             &self.source,
             &self.on_demand,
@@ -207,11 +212,14 @@ impl Engine {
         for question in Question::ALL {
             let relation = self.dependencies.find(question.signature());
             let mut components = match relation {
-                Some(relation) => self.dependencies.needed_for(relation),
-                None => Vec::new(),
+                Some(relation) if self.failed[question as usize].is_none() => {
+                    self.dependencies.needed_for(relation)
+                }
+                _ => Vec::new(),
             };
             for component in &components {
-                self.compile(*component)?;
+                self.compile(*component)
+                    .map_err(|stopped| (question, stopped))?;
             }
             components.retain(|component| self.evaluated_for[*component] != FOR_EVER);
             self.needed[question as usize] = Needed {
@@ -308,10 +316,11 @@ impl Engine {
         if self.on_demand.contains(&(name, arity)) {
             let chosen = std::mem::take(&mut self.on_demand);
             let was_at_hard_limits = std::mem::replace(&mut self.is_at_hard_limits, true);
-            let found = self.rebuild().and_then(|()| self.instances(name, arity));
+            self.rebuild();
+            let found = self.instances(name, arity);
             self.on_demand = chosen;
             self.is_at_hard_limits = was_at_hard_limits;
-            self.rebuild()?;
+            self.rebuild();
             return found;
         }
         self.instances(name, arity)
@@ -380,8 +389,11 @@ impl Engine {
                 n_terms,
             });
         }
+        if let Some(error) = &self.failed[question as usize] {
+            return Err(error.clone());
+        }
         if self.serial >= self.next_inspection {
-            self.inspect()?;
+            self.inspect();
         }
         loop {
             self.stand_on(state, moves);
@@ -389,21 +401,20 @@ impl Engine {
                 Ok(()) => return Ok(()),
                 Err(stopped) => {
                     self.relent(stopped)?;
-                    self.rebuild()?;
+                    self.rebuild();
                 }
             }
         }
     }
 
     /// Gives memory back when too much is remembered of states gone by.
-    fn inspect(&mut self) -> Result<(), ProverError> {
+    fn inspect(&mut self) {
         self.next_inspection = self.serial + INSPECTION;
         if self.store.n_remembered() > self.most_remembered {
-            self.rebuild()?;
+            self.rebuild();
             // What is static comes back at once, and must not be taken for old.
             self.most_remembered = MOST_REMEMBERED + self.store.n_remembered();
         }
-        Ok(())
     }
 
     /// Makes `state` the one that questions are about, and `moves` what the roles do, if given.

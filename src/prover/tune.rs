@@ -51,7 +51,7 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
         number.is_power_of_two() || number == n_steps
     });
     sample(engine, &steps)?;
-    engine.rebuild()?;
+    engine.rebuild();
     let mut work = measure(engine, &steps, MEASURED_WORK)?;
     steps.truncate(work.n_steps);
     let mut trial_work = 0;
@@ -64,11 +64,11 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
         for &candidate in &candidates {
             engine.set_on_demand(candidate, true);
         }
-        let new_work = engine
-            .rebuild()
-            .and_then(|()| sample(engine, &steps))
-            .and_then(|()| engine.rebuild())
-            .and_then(|()| measure(engine, &steps, u64::MAX));
+        engine.rebuild();
+        let new_work = sample(engine, &steps).and_then(|()| {
+            engine.rebuild();
+            measure(engine, &steps, u64::MAX)
+        });
         trial_work += engine.work_done() - before;
         match new_work {
             Ok(new_work)
@@ -81,7 +81,7 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
                 for &candidate in &candidates {
                     engine.set_on_demand(candidate, false);
                 }
-                engine.rebuild()?;
+                engine.rebuild();
             }
         }
         tried.push(candidates);
