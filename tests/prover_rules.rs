@@ -359,12 +359,28 @@ fn evaluation_without_end_is_an_error() {
     assert_eq!(
         error,
         ProverError::TooDeep {
-            limit: 200,
+            limit: 500,
             relation: "number/1".into()
         }
     );
     // One question without an answer is no harm to the others.
     assert_eq!(legal(&mut prover, &["(last x)"]), ["wait"]);
+}
+
+#[test]
+fn a_large_state_is_evaluated_beside_a_question_without_end() {
+    let digits: String = (0..68).map(|digit| format!("(digit {digit}) ")).collect();
+    let mut prover = prover(&format!(
+        "(role r) {digits} (number zero)
+         (<= (number (s ?n)) (number ?n))
+         (<= (goal r 100) (number ?n) (not (number ?n)))
+         (<= (next (cell ?a ?b ?c)) (does r fill) (digit ?a) (digit ?b) (digit ?c))"
+    ));
+    let start = prover.initial_state();
+    let fill = prover.read_term("fill").unwrap();
+    let full = prover.next_state(&start, &[fill]).unwrap();
+    assert_eq!(prover.facts(&full).len(), 68 * 68 * 68);
+    assert!(prover.goal(&full, ROLE).is_err());
 }
 
 #[test]

@@ -362,11 +362,11 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
     for round in 0..4 {
         let mut chosen = Vec::new();
         if round > 0 {
-            engine.on_demand.clear();
+            engine.choice.on_demand.clear();
             for (name, _, arity) in DERIVED {
                 let signature = (engine.names.symbols.find(name).unwrap(), arity);
                 if dice.below(2) == 0 {
-                    engine.set_on_demand(signature, true);
+                    engine.choice.on_demand.insert(signature);
                     chosen.push(name);
                 }
             }

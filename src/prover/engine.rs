@@ -3,11 +3,11 @@
 //! A component is evaluated when its last contents belong to another state or joint move. What cannot be evaluated
 //! within the soft limits is rebuilt goal-directed ([`super::directed`]).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::demand::on_demand;
-use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE};
-use super::directed::is_asked_for;
+use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
+use super::directed::{Choice, is_asked_for};
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
@@ -73,23 +73,28 @@ pub struct Stopped {
 
 /// Rules at work.
 pub struct Engine {
+    /// All names.
     pub names: Names,
+    /// Terms, facts and indexes.
     pub store: Store,
+    /// What sampled states say about the size of relations.
     pub estimates: Estimates,
     /// The rules of the rulesheet.
     pub source: Vec<Rule>,
     /// The relations that they derive.
     pub has_rules: HashSet<(Symbol, usize)>,
+    /// Those of the rules of the rulesheet.
     source_dependencies: Dependencies,
-    /// The relations that are evaluated goal-directed.
-    pub on_demand: BTreeSet<(Symbol, usize)>,
+    /// What is evaluated goal-directed.
+    pub choice: Choice,
     /// The rules that are evaluated.
     rules: Vec<Rule>,
     /// Which relation of the rulesheet a relation stands for, where it is another.
     pub origins: HashMap<(Symbol, usize), (Symbol, usize)>,
+    /// Those of the rules that are evaluated.
     pub dependencies: Dependencies,
+    /// What was asked of the prover.
     pub limits: Limits,
-    pub is_at_hard_limits: bool,
     compiled: IdVec<ComponentId, Option<Compiled>>,
     /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
@@ -110,6 +115,7 @@ pub struct Engine {
     work_forgotten: u64,
     /// When to look at how much is remembered, and how much is too much.
     pub next_inspection: u64,
+    /// See there.
     pub most_remembered: usize,
 }
 
@@ -139,7 +145,7 @@ impl Engine {
             names: Names::new(rules.symbols.clone()),
             store: Store::new(TermTable::new(), std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),
-            on_demand: BTreeSet::new(),
+            choice: Choice::default(),
             has_rules: source.iter().map(|rule| rule.head.signature()).collect(),
             source,
             rules: Vec::new(),
@@ -147,7 +153,6 @@ impl Engine {
             source_dependencies: dependencies.clone(),
             dependencies,
             limits,
-            is_at_hard_limits: false,
             compiled: IdVec::new(),
             evaluated_for: IdVec::new(),
             needed: Default::default(),
@@ -165,7 +170,7 @@ impl Engine {
             most_remembered: MOST_REMEMBERED,
         };
         // A head variable that the body leaves open can only be bound by a call.
-        engine.on_demand = engine
+        engine.choice.on_demand = engine
             .source
             .iter()
             .filter(|rule| has_unsafe_head(rule))
@@ -180,10 +185,11 @@ impl Engine {
     /// error for an answer; the others are answered all the same.
     pub fn rebuild(&mut self) {
         self.failed = Default::default();
+        let limits = self.choice.limits;
         while let Err((question, stopped)) = self.try_rebuild() {
             if let Err(error) = self.relent(stopped) {
                 self.failed[question as usize] = Some(error);
-                self.is_at_hard_limits = false;
+                self.choice.limits = limits;
             }
         }
     }
@@ -191,7 +197,7 @@ impl Engine {
     fn try_rebuild(&mut self) -> Result<(), (Question, Stopped)> {
         let rewritten = on_demand(
             &self.source,
-            &self.on_demand,
+            &self.choice.on_demand,
             &self.source_dependencies,
             &mut self.names,
         );
@@ -313,31 +319,32 @@ impl Engine {
             return Ok(Vec::new());
         };
         // On demand there are only the instances that were called for.
-        if self.on_demand.contains(&(name, arity)) {
-            let chosen = std::mem::take(&mut self.on_demand);
-            let was_at_hard_limits = std::mem::replace(&mut self.is_at_hard_limits, true);
+        let choice = self.choice.clone();
+        let was_on_demand = self.choice.on_demand.remove(&(name, arity));
+        if was_on_demand {
             self.rebuild();
-            let found = self.instances(name, arity);
-            self.on_demand = chosen;
-            self.is_at_hard_limits = was_at_hard_limits;
-            self.rebuild();
-            return found;
         }
-        self.instances(name, arity)
+        self.stand_on(&State::of(&mut Vec::new()), None);
+        self.store.set_limits(self.limits.clone());
+        let found = self.instances(name, arity);
+        self.store.set_limits(self.current_limits());
+        if was_on_demand {
+            self.choice = choice;
+            self.rebuild();
+        }
+        found
     }
 
     fn instances(&mut self, name: Symbol, arity: usize) -> Result<Vec<Box<[TermId]>>, ProverError> {
         let Some(relation) = self.dependencies.find((name, arity)) else {
             return Ok(Vec::new());
         };
-        self.stand_on(&State::of(&mut Vec::new()), None);
         for component in self.dependencies.needed_for(relation) {
-            self.store.set_limits(self.limits.clone());
+            self.store.refill();
             self.compile(component)
                 .and_then(|()| self.evaluate(component))
                 .map_err(|stopped| self.error(stopped))?;
         }
-        self.store.set_limits(self.current_limits());
         let relation = &self.store.relations[relation];
         let facts = relation.holding().iter();
         Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
@@ -433,14 +440,10 @@ impl Engine {
         self.state_serial = self.serial;
         self.moves_serial = self.serial;
         self.moves.clear();
-        if let Some(relation) = self.dependencies.find(DOES) {
-            self.store.clear(relation);
-        }
-        if let Some(relation) = self.dependencies.find(TRUE) {
-            self.store.clear(relation);
-            for &fact in state.facts() {
-                self.store.relations[relation].insert(&[fact]);
-            }
+        self.store.clear(RelationId::DOES);
+        self.store.clear(RelationId::TRUE);
+        for &fact in state.facts() {
+            self.store.relations[RelationId::TRUE].insert(&[fact]);
         }
         self.state = Some(state.clone());
     }
@@ -453,11 +456,9 @@ impl Engine {
         self.moves_serial = self.serial;
         self.moves.clear();
         self.moves.extend_from_slice(moves);
-        if let Some(relation) = self.dependencies.find(DOES) {
-            self.store.clear(relation);
-            for &(role, mv) in moves {
-                self.store.relations[relation].insert(&[role, mv]);
-            }
+        self.store.clear(RelationId::DOES);
+        for &(role, mv) in moves {
+            self.store.relations[RelationId::DOES].insert(&[role, mv]);
         }
     }
 

@@ -4,6 +4,7 @@
 //! Everything is counted in work units, not in time, so that the same rules always give the same plans.
 
 use super::dependency::Stage;
+use super::directed::Bounds;
 use super::engine::{Engine, Question};
 use super::error::ProverError;
 use super::state::State;
@@ -61,9 +62,9 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
             break;
         };
         let before = engine.work_done();
-        for &candidate in &candidates {
-            engine.set_on_demand(candidate, true);
-        }
+        let choice = engine.choice.clone();
+        engine.choice.on_demand.extend(&candidates);
+        engine.set_bounds(Bounds::Trial(work.total));
         engine.rebuild();
         let new_work = sample(engine, &steps).and_then(|()| {
             engine.rebuild();
@@ -75,12 +76,11 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
                 if new_work.total < work.total - work.total / 8
                     && !engine.gained_inner_negation() =>
             {
+                engine.set_bounds(choice.limits);
                 work = new_work;
             }
             _ => {
-                for &candidate in &candidates {
-                    engine.set_on_demand(candidate, false);
-                }
+                engine.choice = choice;
                 engine.rebuild();
             }
         }
