@@ -64,7 +64,8 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
         let before = engine.work_done();
         let choice = engine.choice.clone();
         engine.choice.on_demand.extend(&candidates);
-        engine.set_bounds(Bounds::Trial(work.total));
+        // The first plans of a trial know no samples, and may be slower than those that are judged.
+        engine.set_bounds(Bounds::Trial(4 * work.total));
         engine.rebuild();
         let new_work = sample(engine, &steps).and_then(|()| {
             engine.rebuild();
