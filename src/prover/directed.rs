@@ -46,9 +46,21 @@ impl Default for Choice {
 }
 
 impl Engine {
-    /// The limits of the next evaluation.
+    /// The limits of an evaluation.
     pub fn current_limits(&self) -> Limits {
-        let (facts, work) = match self.choice.limits {
+        self.limits_within(self.choice.limits)
+    }
+
+    /// The limits of what is evaluated once. A trial is not held to account for it.
+    pub fn static_limits(&self) -> Limits {
+        self.limits_within(match self.choice.limits {
+            Bounds::Trial(_) => Bounds::Soft,
+            other => other,
+        })
+    }
+
+    fn limits_within(&self, bounds: Bounds) -> Limits {
+        let (facts, work) = match bounds {
             Bounds::Hard => return self.limits.clone(),
             Bounds::Soft => (SOFT_FACTS, SOFT_WORK),
             Bounds::Trial(work) => (SOFT_FACTS, work),

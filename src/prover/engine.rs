@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::demand::on_demand;
 use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
-use super::directed::{Choice, is_asked_for};
+use super::directed::{Bounds, Choice, is_asked_for};
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
@@ -325,9 +325,10 @@ impl Engine {
             self.rebuild();
         }
         self.stand_on(&State::of(&mut Vec::new()), None);
-        self.store.set_limits(self.limits.clone());
+        let bounds = self.choice.limits;
+        self.set_bounds(Bounds::Hard);
         let found = self.instances(name, arity);
-        self.store.set_limits(self.current_limits());
+        self.set_bounds(bounds);
         if was_on_demand {
             self.choice = choice;
             self.rebuild();
@@ -493,8 +494,10 @@ impl Engine {
         }
         self.compiled[id] = Some(compiled);
         if self.dependencies.components[id].stage == Stage::Static {
-            self.store.refill();
-            self.evaluate(id)?;
+            self.store.set_limits(self.static_limits());
+            let outcome = self.evaluate(id);
+            self.store.set_limits(self.current_limits());
+            outcome?;
         }
         Ok(())
     }

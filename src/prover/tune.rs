@@ -98,18 +98,13 @@ fn next_trial(
     tried: &[Vec<(Symbol, usize)>],
 ) -> Option<Vec<(Symbol, usize)>> {
     let share = work.total / LEAST_SHARE;
-    let mut by_work = work.by_relation.clone();
-    by_work.sort_by_key(|(_, own)| std::cmp::Reverse(*own));
     let mut large: Vec<(Symbol, usize)> = Vec::new();
-    for (signature, own) in by_work {
+    for (signature, _) in work.by_relation.iter().filter(|(_, own)| *own >= share) {
         // What is on demand already has much to do because of what calls it.
-        let chosen = if engine.may_be_on_demand(signature) {
-            vec![signature]
+        if engine.may_be_on_demand(*signature) {
+            large.push(*signature);
         } else {
-            engine.callers(&[signature])
-        };
-        if own >= share {
-            large.extend(chosen);
+            large.extend(engine.callers(&[*signature]));
         }
     }
     large.sort_unstable();
