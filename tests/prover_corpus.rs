@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::trace;
 use panza::gdl;
 use panza::ids::{Id, RoleId, TermId};
-use panza::prover::Prover;
+use panza::prover::{Prover, State};
 
 /// The games replayed by default, with the number of states of each.
 const SLICE: [(&str, usize); 30] = [
@@ -100,7 +100,7 @@ impl Replay<'_> {
         texts
     }
 
-    fn goals(&mut self, at: &trace::TraceState, state: &panza::prover::State) {
+    fn goals(&mut self, at: &trace::TraceState, state: &State) {
         if at.goal.is_none() && at.goal_values.is_none() {
             return;
         }
@@ -124,11 +124,7 @@ impl Replay<'_> {
     }
 
     /// Checks one line against the state it stands for; gives the state after its joint move.
-    fn check(
-        &mut self,
-        at: &trace::TraceState,
-        state: &panza::prover::State,
-    ) -> Option<panza::prover::State> {
+    fn check(&mut self, at: &trace::TraceState, state: &State) -> Option<State> {
         self.outcome.states += 1;
         self.outcome.terminals += usize::from(at.terminal);
         let terminal = self.prover.is_terminal(state);
@@ -203,14 +199,15 @@ fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
             ..Outcome::default()
         },
     };
-    let mut followed: Option<panza::prover::State> = None;
+    let mut followed: Option<State> = None;
     let start = Instant::now();
     for line in trace::states(corpus, key).take(max_states) {
         if line.step == 0 {
             followed = Some(initial.clone());
         }
         if let Some(facts) = &line.state {
-            let texts = replay.texts(followed.as_ref().unwrap_or(&empty).facts_of(&replay.prover));
+            let reached = followed.as_ref().unwrap_or(&empty);
+            let texts = replay.texts(replay.prover.facts(reached));
             let what = if line.step == 0 { "init" } else { "next" };
             let mut expected: Vec<String> =
                 facts.iter().map(|fact| replay.canonical(fact)).collect();
@@ -232,16 +229,6 @@ fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
     }
     replay.outcome.replay = start.elapsed();
     replay.outcome
-}
-
-trait FactsOf {
-    fn facts_of<'a>(&'a self, prover: &Prover) -> &'a [TermId];
-}
-
-impl FactsOf for panza::prover::State {
-    fn facts_of<'a>(&'a self, prover: &Prover) -> &'a [TermId] {
-        prover.facts(self)
-    }
 }
 
 #[test]

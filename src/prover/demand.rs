@@ -144,16 +144,18 @@ impl Transformation<'_> {
         let mut waiting: Vec<&Literal> = rule.body.iter().collect();
         while !waiting.is_empty() {
             // Whatever is fully bound comes first, other conditions than calls before calls. Then the first
-            // condition of the text that binds something, then what nothing will ever bind.
+            // condition of the text that binds something, calls with nothing bound last. Then what nothing will
+            // ever bind.
             let next = waiting
                 .iter()
                 .enumerate()
                 .min_by_key(|(position, literal)| {
-                    let rank = match (all_bound(literal, &is_bound), literal) {
-                        (true, _) if !self.is_call(literal) => 0,
-                        (true, _) => 1,
-                        (false, Literal::Positive(_)) => 2,
-                        (false, _) => 3,
+                    let is_call = self.is_call(literal);
+                    let rank = match literal {
+                        _ if all_bound(literal, &is_bound) => usize::from(is_call),
+                        Literal::Positive(atom) if is_call && !any_bound(atom, &is_bound) => 3,
+                        Literal::Positive(_) => 2,
+                        _ => 4,
                     };
                     (rank, *position)
                 })
@@ -256,6 +258,11 @@ fn is_term_bound(term: &Term, is_bound: &[bool]) -> bool {
     let mut all = true;
     term.for_each_variable(&mut |variable| all &= is_bound[variable as usize]);
     all
+}
+
+fn any_bound(atom: &Atom, is_bound: &[bool]) -> bool {
+    let mut arguments = atom.arguments.iter();
+    arguments.any(|term| is_term_bound(term, is_bound))
 }
 
 fn all_bound(literal: &Literal, is_bound: &[bool]) -> bool {

@@ -21,6 +21,13 @@ impl Id for RelationId {
     }
 }
 
+impl RelationId {
+    /// `true`, in every list of relations.
+    pub const TRUE: Self = Self(0);
+    /// `does`, in every list of relations.
+    pub const DOES: Self = Self(1);
+}
+
 /// A component: relations that need each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ComponentId(pub u32);
@@ -89,6 +96,7 @@ impl Dependencies {
                 .entry(signature)
                 .or_insert_with(|| relations.push(signature))
         };
+        // In this order they get the numbers `RelationId::TRUE` and `RelationId::DOES`.
         for signature in [
             TRUE,
             DOES,

@@ -3,6 +3,8 @@
 //! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when there is nothing
 //! left to make goal-directed do the hard limits count.
 
+use std::collections::BTreeSet;
+
 use super::dependency::{ComponentId, DOES, TRUE};
 use super::engine::{Engine, Question, Stopped};
 use super::error::{Limits, ProverError};
@@ -14,28 +16,77 @@ use crate::ids::Symbol;
 const SOFT_FACTS: usize = 300_000;
 /// See [`SOFT_FACTS`].
 const SOFT_WORK: u64 = 50_000_000;
-impl Engine {
-    /// The limits of the next evaluation.
-    pub fn current_limits(&self) -> Limits {
-        if self.is_at_hard_limits {
-            return self.limits.clone();
+/// Which limits count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bounds {
+    /// The soft ones; beyond them goal-directed evaluation is tried.
+    Soft,
+    /// The soft ones, but no more than this much work; beyond them the trial has failed.
+    Trial(u64),
+    /// Those that were asked for; beyond them there is no answer.
+    Hard,
+}
+
+/// How the rules are evaluated.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The relations that are evaluated goal-directed.
+    pub on_demand: BTreeSet<(Symbol, usize)>,
+    /// The limits of evaluation.
+    pub limits: Bounds,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self {
+            on_demand: BTreeSet::new(),
+            limits: Bounds::Soft,
         }
+    }
+}
+
+impl Engine {
+    /// The limits of an evaluation.
+    pub fn current_limits(&self) -> Limits {
+        self.limits_within(self.choice.limits)
+    }
+
+    /// The limits of what is evaluated once. A trial is not held to account for it.
+    pub fn static_limits(&self) -> Limits {
+        self.limits_within(match self.choice.limits {
+            Bounds::Trial(_) => Bounds::Soft,
+            other => other,
+        })
+    }
+
+    fn limits_within(&self, bounds: Bounds) -> Limits {
+        let (facts, work) = match bounds {
+            Bounds::Hard => return self.limits.clone(),
+            Bounds::Soft => (SOFT_FACTS, SOFT_WORK),
+            Bounds::Trial(work) => (SOFT_FACTS, work),
+        };
         Limits {
-            facts: self.limits.facts.min(SOFT_FACTS),
-            work: self.limits.work.min(SOFT_WORK),
+            facts: self.limits.facts.min(facts),
+            work: self.limits.work.min(work),
             ..self.limits.clone()
         }
+    }
+
+    /// Sets which limits count from now on.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.choice.limits = bounds;
+        self.store.set_limits(self.current_limits());
     }
 
     /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt engine gets
     /// further. The error when neither is possible any more.
     pub fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
         let is_final = matches!(stopped.fault, Fault::TooManyTerms | Fault::Undecided);
-        if self.is_at_hard_limits || is_final {
+        if self.choice.limits != Bounds::Soft || is_final {
             return Err(self.error(stopped));
         }
         if !self.put_on_demand(stopped.component) {
-            self.is_at_hard_limits = true;
+            self.choice.limits = Bounds::Hard;
         }
         Ok(())
     }
@@ -64,16 +115,16 @@ impl Engine {
                 sizes.iter().map(|(signature, _)| *signature).collect();
             chosen = self.callers(&called);
         }
-        let n_before = self.on_demand.len();
-        self.on_demand.extend(chosen);
-        self.on_demand.len() > n_before
+        let n_before = self.choice.on_demand.len();
+        self.choice.on_demand.extend(chosen);
+        self.choice.on_demand.len() > n_before
     }
 
     /// Whether a relation can be made goal-directed and is not yet.
     pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
         self.has_rules.contains(&signature)
             && !is_asked_for(signature)
-            && !self.on_demand.contains(&signature)
+            && !self.choice.on_demand.contains(&signature)
     }
 
     /// The relations that could be made goal-directed and whose rules call one of these, directly or by way of
@@ -89,7 +140,7 @@ impl Engine {
                 if !atoms.any(|atom| atom.signature() == called[position]) {
                     continue;
                 }
-                if self.on_demand.contains(&caller) {
+                if self.choice.on_demand.contains(&caller) {
                     if !called.contains(&caller) {
                         called.push(caller);
                     }
@@ -100,15 +151,6 @@ impl Engine {
             position += 1;
         }
         found
-    }
-
-    /// Makes a relation goal-directed, or no longer. The engine must be rebuilt then.
-    pub fn set_on_demand(&mut self, signature: (Symbol, usize), is_on_demand: bool) {
-        if is_on_demand {
-            self.on_demand.insert(signature);
-        } else {
-            self.on_demand.remove(&signature);
-        }
     }
 
     /// Whether goal-directed evaluation has brought negation into a recursion that had none.

@@ -3,11 +3,11 @@
 //! A component is evaluated when its last contents belong to another state or joint move. What cannot be evaluated
 //! within the soft limits is rebuilt goal-directed ([`super::directed`]).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::demand::on_demand;
-use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE};
-use super::directed::is_asked_for;
+use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
+use super::directed::{Bounds, Choice, is_asked_for};
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
@@ -73,27 +73,34 @@ pub struct Stopped {
 
 /// Rules at work.
 pub struct Engine {
+    /// All names.
     pub names: Names,
+    /// Terms, facts and indexes.
     pub store: Store,
+    /// What sampled states say about the size of relations.
     pub estimates: Estimates,
     /// The rules of the rulesheet.
     pub source: Vec<Rule>,
     /// The relations that they derive.
     pub has_rules: HashSet<(Symbol, usize)>,
+    /// Those of the rules of the rulesheet.
     source_dependencies: Dependencies,
-    /// The relations that are evaluated goal-directed.
-    pub on_demand: BTreeSet<(Symbol, usize)>,
+    /// What is evaluated goal-directed.
+    pub choice: Choice,
     /// The rules that are evaluated.
     rules: Vec<Rule>,
     /// Which relation of the rulesheet a relation stands for, where it is another.
     pub origins: HashMap<(Symbol, usize), (Symbol, usize)>,
+    /// Those of the rules that are evaluated.
     pub dependencies: Dependencies,
+    /// What was asked of the prover.
     pub limits: Limits,
-    pub is_at_hard_limits: bool,
     compiled: IdVec<ComponentId, Option<Compiled>>,
     /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
     needed: [Needed; Question::ALL.len()],
+    /// Why a question has no answer in any state.
+    failed: [Option<ProverError>; Question::ALL.len()],
     serial: u64,
     state: Option<State>,
     state_serial: u64,
@@ -107,8 +114,9 @@ pub struct Engine {
     /// Work of stores that are no more.
     work_forgotten: u64,
     /// When to look at how much is remembered, and how much is too much.
-    next_inspection: u64,
-    most_remembered: usize,
+    pub next_inspection: u64,
+    /// See there.
+    pub most_remembered: usize,
 }
 
 /// The serial number under which what is static is evaluated.
@@ -137,7 +145,7 @@ impl Engine {
             names: Names::new(rules.symbols.clone()),
             store: Store::new(TermTable::new(), std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),
-            on_demand: BTreeSet::new(),
+            choice: Choice::default(),
             has_rules: source.iter().map(|rule| rule.head.signature()).collect(),
             source,
             rules: Vec::new(),
@@ -145,10 +153,10 @@ impl Engine {
             source_dependencies: dependencies.clone(),
             dependencies,
             limits,
-            is_at_hard_limits: false,
             compiled: IdVec::new(),
             evaluated_for: IdVec::new(),
             needed: Default::default(),
+            failed: Default::default(),
             serial: 0,
             state: None,
             state_serial: 0,
@@ -162,31 +170,34 @@ impl Engine {
             most_remembered: MOST_REMEMBERED,
         };
         // A head variable that the body leaves open can only be bound by a call.
-        engine.on_demand = engine
+        engine.choice.on_demand = engine
             .source
             .iter()
             .filter(|rule| has_unsafe_head(rule))
             .map(|rule| rule.head.signature())
             .filter(|signature| !is_asked_for(*signature))
             .collect();
-        engine.rebuild()?;
+        engine.rebuild();
         Ok(engine)
     }
 
-    /// Forgets all but terms and samples, and plans anew.
-    pub fn rebuild(&mut self) -> Result<(), ProverError> {
-        loop {
-            match self.try_rebuild() {
-                Ok(()) => return Ok(()),
-                Err(stopped) => self.relent(stopped)?,
+    /// Forgets all but terms and samples, and plans anew. A question whose static part cannot be evaluated gets its
+    /// error for an answer; the others are answered all the same.
+    pub fn rebuild(&mut self) {
+        self.failed = Default::default();
+        let limits = self.choice.limits;
+        while let Err((question, stopped)) = self.try_rebuild() {
+            if let Err(error) = self.relent(stopped) {
+                self.failed[question as usize] = Some(error);
+                self.choice.limits = limits;
             }
         }
     }
 
-    fn try_rebuild(&mut self) -> Result<(), Stopped> {
+    fn try_rebuild(&mut self) -> Result<(), (Question, Stopped)> {
         let rewritten = on_demand(
             &self.source,
-            &self.on_demand,
+            &self.choice.on_demand,
             &self.source_dependencies,
             &mut self.names,
         );
@@ -207,11 +218,14 @@ impl Engine {
         for question in Question::ALL {
             let relation = self.dependencies.find(question.signature());
             let mut components = match relation {
-                Some(relation) => self.dependencies.needed_for(relation),
-                None => Vec::new(),
+                Some(relation) if self.failed[question as usize].is_none() => {
+                    self.dependencies.needed_for(relation)
+                }
+                _ => Vec::new(),
             };
             for component in &components {
-                self.compile(*component)?;
+                self.compile(*component)
+                    .map_err(|stopped| (question, stopped))?;
             }
             components.retain(|component| self.evaluated_for[*component] != FOR_EVER);
             self.needed[question as usize] = Needed {
@@ -305,30 +319,33 @@ impl Engine {
             return Ok(Vec::new());
         };
         // On demand there are only the instances that were called for.
-        if self.on_demand.contains(&(name, arity)) {
-            let chosen = std::mem::take(&mut self.on_demand);
-            let was_at_hard_limits = std::mem::replace(&mut self.is_at_hard_limits, true);
-            let found = self.rebuild().and_then(|()| self.instances(name, arity));
-            self.on_demand = chosen;
-            self.is_at_hard_limits = was_at_hard_limits;
-            self.rebuild()?;
-            return found;
+        let choice = self.choice.clone();
+        let was_on_demand = self.choice.on_demand.remove(&(name, arity));
+        if was_on_demand {
+            self.rebuild();
         }
-        self.instances(name, arity)
+        self.stand_on(&State::of(&mut Vec::new()), None);
+        let bounds = self.choice.limits;
+        self.set_bounds(Bounds::Hard);
+        let found = self.instances(name, arity);
+        self.set_bounds(bounds);
+        if was_on_demand {
+            self.choice = choice;
+            self.rebuild();
+        }
+        found
     }
 
     fn instances(&mut self, name: Symbol, arity: usize) -> Result<Vec<Box<[TermId]>>, ProverError> {
         let Some(relation) = self.dependencies.find((name, arity)) else {
             return Ok(Vec::new());
         };
-        self.stand_on(&State::of(&mut Vec::new()), None);
         for component in self.dependencies.needed_for(relation) {
-            self.store.set_limits(self.limits.clone());
+            self.store.refill();
             self.compile(component)
                 .and_then(|()| self.evaluate(component))
                 .map_err(|stopped| self.error(stopped))?;
         }
-        self.store.set_limits(self.current_limits());
         let relation = &self.store.relations[relation];
         let facts = relation.holding().iter();
         Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
@@ -380,8 +397,11 @@ impl Engine {
                 n_terms,
             });
         }
+        if let Some(error) = &self.failed[question as usize] {
+            return Err(error.clone());
+        }
         if self.serial >= self.next_inspection {
-            self.inspect()?;
+            self.inspect();
         }
         loop {
             self.stand_on(state, moves);
@@ -389,21 +409,20 @@ impl Engine {
                 Ok(()) => return Ok(()),
                 Err(stopped) => {
                     self.relent(stopped)?;
-                    self.rebuild()?;
+                    self.rebuild();
                 }
             }
         }
     }
 
     /// Gives memory back when too much is remembered of states gone by.
-    fn inspect(&mut self) -> Result<(), ProverError> {
+    fn inspect(&mut self) {
         self.next_inspection = self.serial + INSPECTION;
         if self.store.n_remembered() > self.most_remembered {
-            self.rebuild()?;
+            self.rebuild();
             // What is static comes back at once, and must not be taken for old.
             self.most_remembered = MOST_REMEMBERED + self.store.n_remembered();
         }
-        Ok(())
     }
 
     /// Makes `state` the one that questions are about, and `moves` what the roles do, if given.
@@ -422,14 +441,10 @@ impl Engine {
         self.state_serial = self.serial;
         self.moves_serial = self.serial;
         self.moves.clear();
-        if let Some(relation) = self.dependencies.find(DOES) {
-            self.store.clear(relation);
-        }
-        if let Some(relation) = self.dependencies.find(TRUE) {
-            self.store.clear(relation);
-            for &fact in state.facts() {
-                self.store.relations[relation].insert(&[fact]);
-            }
+        self.store.clear(RelationId::DOES);
+        self.store.clear(RelationId::TRUE);
+        for &fact in state.facts() {
+            self.store.relations[RelationId::TRUE].insert(&[fact]);
         }
         self.state = Some(state.clone());
     }
@@ -442,11 +457,9 @@ impl Engine {
         self.moves_serial = self.serial;
         self.moves.clear();
         self.moves.extend_from_slice(moves);
-        if let Some(relation) = self.dependencies.find(DOES) {
-            self.store.clear(relation);
-            for &(role, mv) in moves {
-                self.store.relations[relation].insert(&[role, mv]);
-            }
+        self.store.clear(RelationId::DOES);
+        for &(role, mv) in moves {
+            self.store.relations[RelationId::DOES].insert(&[role, mv]);
         }
     }
 
@@ -481,8 +494,10 @@ impl Engine {
         }
         self.compiled[id] = Some(compiled);
         if self.dependencies.components[id].stage == Stage::Static {
-            self.store.refill();
-            self.evaluate(id)?;
+            self.store.set_limits(self.static_limits());
+            let outcome = self.evaluate(id);
+            self.store.set_limits(self.current_limits());
+            outcome?;
         }
         Ok(())
     }

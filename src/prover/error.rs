@@ -107,9 +107,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             facts: 2_000_000,
-            depth: 200,
+            depth: 500,
             terms: 8_000_000,
-            work: 4_000_000_000,
+            work: 500_000_000,
         }
     }
 }

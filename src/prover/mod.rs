@@ -4,6 +4,23 @@
 //! is the oracle that every faster machine is tested against, the referee of matches, and the machine for games
 //! that no faster machine takes.
 //!
+//! ```text
+//! rules ─▶ guard ─▶ demand ─▶ prepare ─▶ dependency ─▶ plan ─▶ join ─▶ relation, index
+//!          roles    calls     unsafe     components    order   loops   what holds
+//!          └──────────── directed, tune: what is goal-directed ────────────┘
+//! ```
+//!
+//! What holds is a stamp per fact; facts, terms and index places are remembered from state to state, so that a warm
+//! state allocates next to nothing. Relations come in components that need each other, evaluated only when a
+//! question needs them: for ever, per state, or per joint move. Relations that bottom-up evaluation would not finish
+//! or makes too large are derived for the calls made to them alone; so are those where a sample of states says that
+//! it is less work.
+//!
+//! Meaning: least fixpoints, stratum by stratum; where `not` stands inside a recursion, the well-founded model, in
+//! which what is undefined does not hold. What unsafe rules mean is decided in `prepare`: a role that nothing binds
+//! is each role, `not` holds when no instance holds, a head variable can be bound by the caller, and otherwise
+//! the rule derives nothing. `true` and `does` are never derived.
+//!
 //! Invariants: a term has one number for the life of a prover, so states stay valid; equal states are equal values.
 //! Evaluation ends: it is bounded by [`Limits`] and gives an error beyond them.
 //!
@@ -51,7 +68,7 @@ impl Prover {
     /// Compiles the rules with the default [`Limits`] and evaluates what holds in every state.
     ///
     /// # Errors
-    /// No roles, or an evaluation beyond the limits.
+    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within the limits.
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
         Self::with_limits(rules, Limits::default())
     }
@@ -59,7 +76,7 @@ impl Prover {
     /// Compiles the rules and evaluates what holds in every state.
     ///
     /// # Errors
-    /// No roles, or an evaluation beyond the limits.
+    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within the limits.
     pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let mut engine = Engine::new(rules, limits)?;
         let roles: Vec<TermId> = rules

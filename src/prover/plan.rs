@@ -392,15 +392,14 @@ impl Planner<'_> {
                 matching.outputs.push(*variable);
                 Pattern::Output
             }
-            _ if term.is_ground() => {
-                let known = self.known(term);
+            Term::Constant(name) => {
+                let known = self.store.terms.intern(*name, &[]);
                 matching.keys.push(Build::Known(known));
                 Pattern::Key
             }
-            Term::Constant(_) => Pattern::Ignored,
             Term::Function(name, arguments) => {
-                if let Some(register) = scope.captured(term) {
-                    matching.keys.push(Build::Register(register));
+                if let Some(known) = self.whole(term, scope) {
+                    matching.keys.push(known);
                     return Pattern::Key;
                 }
                 let is_new = !matching.captures.iter().any(|(known, _)| known == term);
@@ -437,35 +436,28 @@ impl Planner<'_> {
     fn build(&mut self, term: &Term, scope: &Scope) -> Build {
         match term {
             Term::Variable(variable) => Build::Register(*variable),
-            _ if term.is_ground() => Build::Known(self.known(term)),
             Term::Constant(name) => Build::Known(self.store.terms.intern(*name, &[])),
-            Term::Function(name, arguments) => match scope.captured(term) {
-                Some(register) => Build::Register(register),
-                None => {
-                    let store = &mut *self.store;
-                    let function = store
-                        .functions
-                        .function(*name, arguments.len(), &store.terms);
-                    let arguments = arguments.iter();
-                    let arguments = arguments.map(|argument| self.build(argument, scope));
-                    Build::Apply(function, arguments.collect())
+            Term::Function(name, arguments) => {
+                if let Some(known) = self.whole(term, scope) {
+                    return known;
                 }
-            },
+                let store = &mut *self.store;
+                let function = store
+                    .functions
+                    .function(*name, arguments.len(), &store.terms);
+                let arguments = arguments.iter();
+                let arguments = arguments.map(|argument| self.build(argument, scope));
+                Build::Apply(function, arguments.collect())
+            }
         }
     }
 
-    /// The number of a ground term.
-    fn known(&mut self, term: &Term) -> TermId {
-        match term {
-            Term::Function(name, arguments) => {
-                let arguments: Vec<TermId> =
-                    arguments.iter().map(|term| self.known(term)).collect();
-                self.store.terms.intern(*name, &arguments)
-            }
-            // Ground terms have no variables; a variable's own name is never asked for.
-            Term::Constant(name) => self.store.terms.intern(*name, &[]),
-            Term::Variable(_) => TermId(0),
+    /// A function term that is known or in a register as a whole.
+    fn whole(&mut self, term: &Term, scope: &Scope) -> Option<Build> {
+        if term.is_ground() {
+            return self.store.terms.intern_term(term).map(Build::Known);
         }
+        scope.captured(term).map(Build::Register)
     }
 }
 

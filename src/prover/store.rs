@@ -39,6 +39,9 @@ impl Id for IndexId {
     }
 }
 
+/// An index by what it makes of the arguments.
+type KnownIndex = (Box<[Pattern]>, IndexId);
+
 /// Terms, facts and indexes.
 pub struct Store {
     /// All terms.
@@ -49,7 +52,7 @@ pub struct Store {
     pub relations: IdVec<RelationId, Relation>,
     /// The indexes of all relations.
     pub indexes: IdVec<IndexId, Index>,
-    indexes_of: IdVec<RelationId, Vec<(Box<[Pattern]>, IndexId)>>,
+    indexes_of: IdVec<RelationId, Vec<KnownIndex>>,
     limits: Limits,
     /// How many more facts may be derived.
     pub facts_left: usize,

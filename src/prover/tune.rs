@@ -4,6 +4,7 @@
 //! Everything is counted in work units, not in time, so that the same rules always give the same plans.
 
 use super::dependency::Stage;
+use super::directed::Bounds;
 use super::engine::{Engine, Question};
 use super::error::ProverError;
 use super::state::State;
@@ -51,7 +52,7 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
         number.is_power_of_two() || number == n_steps
     });
     sample(engine, &steps)?;
-    engine.rebuild()?;
+    engine.rebuild();
     let mut work = measure(engine, &steps, MEASURED_WORK)?;
     steps.truncate(work.n_steps);
     let mut trial_work = 0;
@@ -61,27 +62,27 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
             break;
         };
         let before = engine.work_done();
-        for &candidate in &candidates {
-            engine.set_on_demand(candidate, true);
-        }
-        let new_work = engine
-            .rebuild()
-            .and_then(|()| sample(engine, &steps))
-            .and_then(|()| engine.rebuild())
-            .and_then(|()| measure(engine, &steps, u64::MAX));
+        let choice = engine.choice.clone();
+        engine.choice.on_demand.extend(&candidates);
+        // The first plans of a trial know no samples, and may be slower than those that are judged.
+        engine.set_bounds(Bounds::Trial(4 * work.total));
+        engine.rebuild();
+        let new_work = sample(engine, &steps).and_then(|()| {
+            engine.rebuild();
+            measure(engine, &steps, u64::MAX)
+        });
         trial_work += engine.work_done() - before;
         match new_work {
             Ok(new_work)
                 if new_work.total < work.total - work.total / 8
                     && !engine.gained_inner_negation() =>
             {
+                engine.set_bounds(choice.limits);
                 work = new_work;
             }
             _ => {
-                for &candidate in &candidates {
-                    engine.set_on_demand(candidate, false);
-                }
-                engine.rebuild()?;
+                engine.choice = choice;
+                engine.rebuild();
             }
         }
         tried.push(candidates);
@@ -97,18 +98,13 @@ fn next_trial(
     tried: &[Vec<(Symbol, usize)>],
 ) -> Option<Vec<(Symbol, usize)>> {
     let share = work.total / LEAST_SHARE;
-    let mut by_work = work.by_relation.clone();
-    by_work.sort_by_key(|(_, own)| std::cmp::Reverse(*own));
     let mut large: Vec<(Symbol, usize)> = Vec::new();
-    for (signature, own) in by_work {
+    for (signature, _) in work.by_relation.iter().filter(|(_, own)| *own >= share) {
         // What is on demand already has much to do because of what calls it.
-        let chosen = if engine.may_be_on_demand(signature) {
-            vec![signature]
+        if engine.may_be_on_demand(*signature) {
+            large.push(*signature);
         } else {
-            engine.callers(&[signature])
-        };
-        if own >= share {
-            large.extend(chosen);
+            large.extend(engine.callers(&[*signature]));
         }
     }
     large.sort_unstable();
