@@ -1,6 +1,6 @@
 //! `panza stats`: how large a game is as a network, and how long building it takes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
@@ -8,12 +8,9 @@ use serde::Serialize;
 use super::Outcome;
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
-use crate::gdl::Rules;
-use crate::ground::{Budget, GroundProgram, ground};
+use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::machine::compile::Layout;
-use crate::machine::counter::CounterMachine;
-use crate::propnet::{self, passes};
+use crate::player::{Compiled, compile};
 use crate::telemetry::peak_resident_bytes;
 
 /// Arguments of `panza stats`.
@@ -32,6 +29,8 @@ struct Report<'a> {
     ground_rules: Option<usize>,
     gates_full: Option<usize>,
     gates_optimised: Option<usize>,
+    /// Gates of each phase's network; empty when the game has no phases.
+    gates_of_phases: Option<&'a [usize]>,
     ground_seconds: Option<f64>,
     propnet_seconds: Option<f64>,
     compile_seconds: Option<f64>,
@@ -58,38 +57,7 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     Ok(Outcome::Holds)
 }
 
-/// What each stage from rules to machine made, and what it took.
-struct Compiled {
-    program: GroundProgram,
-    gates_full: usize,
-    gates_optimised: usize,
-    machine: CounterMachine,
-    ground_time: Duration,
-    network_time: Duration,
-    compile_time: Duration,
-}
-
-fn compile(rules: &Rules, budget: Budget) -> Result<Compiled, String> {
-    let started = Instant::now();
-    let program = ground(rules, budget).map_err(|error| error.to_string())?;
-    let grounded = Instant::now();
-    let network = propnet::build(&program, budget).map_err(|error| error.to_string())?;
-    let gates_full = network.gates.len();
-    let network = passes::optimise(network, budget);
-    let networked = Instant::now();
-    let machine = CounterMachine::new(Layout::compile(&network));
-    Ok(Compiled {
-        program,
-        gates_full,
-        gates_optimised: network.gates.len(),
-        machine,
-        ground_time: grounded - started,
-        network_time: networked - grounded,
-        compile_time: networked.elapsed(),
-    })
-}
-
-fn report<'a>(game: &'a Game, compiled: Result<&Compiled, &String>) -> Report<'a> {
+fn report<'a>(game: &'a Game, compiled: Result<&'a Compiled, &String>) -> Report<'a> {
     let reason = compiled.err().cloned();
     let compiled = compiled.ok();
     let seconds =
@@ -97,11 +65,12 @@ fn report<'a>(game: &'a Game, compiled: Result<&Compiled, &String>) -> Report<'a
     Report {
         game: &game.sheet.name,
         roles: game.rules.roles().len(),
-        bases: compiled.map(|compiled| compiled.program.bases.len()),
-        inputs: compiled.map(|compiled| compiled.program.moves.len()),
-        ground_rules: compiled.map(|compiled| compiled.program.rules.len()),
+        bases: compiled.map(|compiled| compiled.bases),
+        inputs: compiled.map(|compiled| compiled.moves),
+        ground_rules: compiled.map(|compiled| compiled.ground_rules),
         gates_full: compiled.map(|compiled| compiled.gates_full),
         gates_optimised: compiled.map(|compiled| compiled.gates_optimised),
+        gates_of_phases: compiled.map(|compiled| compiled.gates_of_phases.as_slice()),
         ground_seconds: seconds(|compiled| compiled.ground_time),
         propnet_seconds: seconds(|compiled| compiled.network_time),
         compile_seconds: seconds(|compiled| compiled.compile_time),
@@ -114,6 +83,13 @@ fn report<'a>(game: &'a Game, compiled: Result<&Compiled, &String>) -> Report<'a
 fn show(report: &Report<'_>, output: Output) -> std::io::Result<()> {
     let count = |count: Option<usize>| count.map_or("-".to_string(), |n| grouped(n as u64));
     let seconds = |seconds: Option<f64>| seconds.map_or("-".to_string(), |s| format!("{s:.4} s"));
+    let phases = match report.gates_of_phases {
+        Some(gates) if !gates.is_empty() => {
+            let gates: Vec<String> = gates.iter().map(|&n| grouped(n as u64)).collect();
+            gates.join(" + ")
+        }
+        _ => "-".to_string(),
+    };
     let peak = report.peak_bytes.map_or("-".to_string(), |bytes| {
         format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
     });
@@ -125,6 +101,7 @@ fn show(report: &Report<'_>, output: Output) -> std::io::Result<()> {
         ("ground rules", count(report.ground_rules)),
         ("gates, full", count(report.gates_full)),
         ("gates, optimised", count(report.gates_optimised)),
+        ("gates by phase", phases),
         ("grounding", seconds(report.ground_seconds)),
         ("network", seconds(report.propnet_seconds)),
         ("compiling", seconds(report.compile_seconds)),
