@@ -1,18 +1,12 @@
 //! Picks and builds the engine that a command asks for.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
 use crate::gdl::Rules;
+use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::player::{self, Budget};
-
-/// Builds give up after this time: whoever waits so long has gone home.
-const BUILD_TIME: Duration = Duration::from_secs(86_400);
-
-/// Builds give up beyond this much memory.
-const BUILD_BYTES: usize = 4 << 30;
+use crate::player;
 
 /// What the command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,10 +109,6 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
 /// # Errors
 /// The rules have no finite ground form, or it takes too much memory.
 pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
-    let budget = Budget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_BYTES,
-        cancelled: Arc::default(),
-    };
-    player::build(rules, &budget).map_err(EngineError::Build)
+    let compiled = player::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
+    Ok(Arc::new(compiled.machine))
 }
