@@ -188,7 +188,15 @@ impl Checker<'_> {
                 }
             };
             let head = &rule.head;
-            let effect = "the rule derives nothing";
+            let is_open_role = matches!(
+                (head.relation, &head.arguments[..]),
+                (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) if !bound[*variable as usize]
+            );
+            let effect = if is_open_role {
+                "any role is meant"
+            } else {
+                "the rule derives nothing"
+            };
             free_in(
                 &|used| head.for_each_variable(&mut |v| used.push(v)),
                 head.span,
