@@ -28,7 +28,8 @@ use crate::gdl::Rules;
 use evaluate::{Evaluation, Stop};
 use prepare::PreparedRules;
 
-pub use components::{Component, components, strongly_connected};
+pub use crate::gdl::components::strongly_connected;
+pub use components::{Component, components};
 pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
 
 /// What grounding may cost.
