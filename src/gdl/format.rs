@@ -188,7 +188,9 @@ impl Layout {
             match item.content {
                 Content::Comment(comment, true) => self.trailing_comment(comment),
                 _ => {
-                    if index >= on_first_line || self.must_break {
+                    // A comment of its own line would else be read as one behind the parenthesis.
+                    let stands_alone = matches!(item.content, Content::Comment(..));
+                    if index >= on_first_line || self.must_break || stands_alone {
                         self.line_break(indent + 2);
                     } else if index > 0 {
                         self.push(" ");
@@ -244,6 +246,8 @@ mod tests {
         );
         assert_eq!(laid_out("(;a\nrole b)"), "( ;a\n  role\n  b)\n");
         assert_eq!(laid_out("a;b\rc"), "a ;b\nc\n");
+        assert_eq!(laid_out("(\n;a\nrole b)"), "(\n  ;a\n  role\n  b)\n");
+        assert_eq!(laid_out("(<=\n;a\np q)"), "(<=\n  ;a\n  p\n  q)\n");
     }
 
     #[test]

@@ -4,8 +4,7 @@
 //! relation has; what the plans derive joins the queue. An atom's number in the order of taking says which atoms are
 //! older, so that an instance with several new atoms is met once.
 
-use std::collections::VecDeque;
-use std::rc::Rc;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
@@ -106,7 +105,7 @@ impl<'a> Evaluation<'a> {
 
     pub(super) fn run(mut self) -> Result<GroundProgram, Stop> {
         for group in std::mem::take(&mut self.relations.static_groups) {
-            let heads: Vec<Signature> = group
+            let heads: HashSet<Signature> = group
                 .iter()
                 .map(|&rule| self.prepared.rules()[rule].head.signature())
                 .collect();
@@ -136,8 +135,8 @@ impl<'a> Evaluation<'a> {
         is_growing: &dyn Fn(Signature) -> bool,
         seeds: &[TermId],
     ) -> Result<(), Stop> {
-        let mut at_start: Vec<Rc<Plan>> = Vec::new();
-        let mut by_trigger: FxHashMap<Signature, Vec<Rc<Plan>>> = FxHashMap::default();
+        let mut at_start: Vec<Plan> = Vec::new();
+        let mut by_trigger: FxHashMap<Signature, Vec<Plan>> = FxHashMap::default();
         let context = Context {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
@@ -151,11 +150,8 @@ impl<'a> Evaluation<'a> {
                     .get(plan.trigger_place)
                     .and_then(|literal| literal.atom())
                 {
-                    Some(atom) => by_trigger
-                        .entry(atom.signature())
-                        .or_default()
-                        .push(Rc::new(plan)),
-                    None => at_start.push(Rc::new(plan)),
+                    Some(atom) => by_trigger.entry(atom.signature()).or_default().push(plan),
+                    None => at_start.push(plan),
                 }
             }
         }
@@ -462,7 +458,7 @@ impl<'a> Evaluation<'a> {
                     }
                 }
                 (keyword::TERMINAL, []) => terminal = Some(id),
-                (keyword::GOAL, &[role, value]) => {
+                (keyword::GOAL, &[role, value]) if self.terms.arguments(value).is_empty() => {
                     let value = self.symbols.name(self.terms.name(value)).parse::<u8>().ok();
                     if let (Some(&role), Some(value @ 0..=100)) = (role_of.get(&role), value) {
                         goals.push((role, value, id));
