@@ -140,11 +140,30 @@ impl<'a> Evaluation<'a> {
         let context = Context {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
+            until: self.budget.until,
         };
         for &rule in group {
             let number = rule;
             let rule = &self.prepared.rules()[number];
-            for plan in plans_of(number, rule, &context, &mut self.indexes, &mut self.terms) {
+            let plans = plans_of(number, rule, &context, &mut self.indexes, &mut self.terms);
+            let Some(plans) = plans else {
+                let is_late = self
+                    .budget
+                    .until
+                    .is_some_and(|until| Instant::now() >= until);
+                return Err(Stop::Error(if is_late {
+                    GroundError::OutOfTime {
+                        atoms: self.n_taken as usize,
+                        rules: self.instances.heads.len(),
+                    }
+                } else {
+                    GroundError::RuleTooLong {
+                        head: self.symbols.name(rule.head.relation).to_string(),
+                        conditions: rule.body.len(),
+                    }
+                }));
+            };
+            for plan in plans {
                 match rule
                     .body
                     .get(plan.trigger_place)
@@ -237,7 +256,11 @@ impl<'a> Evaluation<'a> {
                 + self.instances.ends.capacity()
                 + self.instances.literals.capacity())
                 * 4;
-        if bytes > self.budget.max_bytes || self.instances.literals.len() > (u32::MAX / 4) as usize
+        // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory there is.
+        if bytes > self.budget.max_bytes
+            || self.instances.literals.len() > (u32::MAX / 4) as usize
+            || self.terms.len() > (u32::MAX / 4) as usize
+            || self.terms.n_arguments() > (u32::MAX / 2) as usize
         {
             let max_bytes = self.budget.max_bytes;
             return Err(Stop::Error(GroundError::OutOfMemory {

@@ -82,6 +82,14 @@ pub enum GroundError {
         /// The relation's name of such an atom.
         example: String,
     },
+    /// A rule has more conditions than can be joined.
+    #[error("a rule for `{head}` has {conditions} conditions, more than can be joined")]
+    RuleTooLong {
+        /// What it defines.
+        head: String,
+        /// How many conditions it has.
+        conditions: usize,
+    },
     /// There is nobody to play.
     #[error("the rules name no role")]
     NoRoles,
