@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::diagnostic::Diagnostic;
+use super::components::strongly_connected;
+use super::diagnostic::{Diagnostic, brief};
 use super::keyword;
 use super::rules::{Atom, Literal, Rule, Rules, Term};
 use super::span::Span;
@@ -60,7 +61,7 @@ impl Checker<'_> {
     }
 
     fn shown(&self, (name, arity): Signature) -> String {
-        format!("{}/{arity}", self.name(name))
+        format!("{}/{arity}", brief(self.name(name)))
     }
 
     fn atoms(&self) -> impl Iterator<Item = &Atom> {
@@ -123,7 +124,7 @@ impl Checker<'_> {
             if known != arity {
                 let message = format!(
                     "`{}` has {arity} arguments here and {known} before",
-                    self.name(name)
+                    brief(self.name(name))
                 );
                 let help = "relations of one name and different arity are different relations; a misprint?";
                 found.push(Diagnostic::warning("arity-clash", atom.span, message).with_help(help));
@@ -176,7 +177,7 @@ impl Checker<'_> {
                 used.sort_unstable();
                 used.dedup();
                 for variable in used {
-                    let name = &rule.variables[variable as usize];
+                    let name = brief(&rule.variables[variable as usize]);
                     let message =
                         format!("`{name}` is used {place} but no positive literal binds it");
                     let help = format!(
@@ -245,8 +246,8 @@ impl Checker<'_> {
 
     /// `true` and `does` where they may not reach.
     fn dependencies(&mut self, graph: &Graph) {
-        let on_true = graph.dependents(&[(keyword::TRUE, 1)]);
-        let on_does = graph.dependents(&[(keyword::DOES, 2)]);
+        let on_true = graph.dependents((keyword::TRUE, 1));
+        let on_does = graph.dependents((keyword::DOES, 2));
         for rule in &self.rules.rules {
             let head = rule.head.signature();
             let (is_static, is_before_moves) = match head {
@@ -299,9 +300,11 @@ impl Checker<'_> {
     fn recursion(&mut self, graph: &Graph) {
         for rule in &self.rules.rules {
             let head = rule.head.signature();
+            // Made for the first condition that recurs, and used for all of the rule's.
+            let mut restriction = None;
             for literal in &rule.body {
                 let Some(atom) = literal.atom() else { continue };
-                if !graph.reaches(atom.signature(), head) {
+                if !graph.recurs(atom.signature(), head) {
                     continue;
                 }
                 if matches!(literal, Literal::Negative(_)) {
@@ -317,9 +320,11 @@ impl Checker<'_> {
                     );
                     continue;
                 }
+                let restriction = restriction.get_or_insert_with(|| Restriction::of(rule, graph));
                 for argument in &atom.arguments {
-                    if !self.is_restricted(rule, argument, graph, head) {
+                    if !restriction.allows(argument) {
                         let shown = self.rules.show_term(argument, &rule.variables).to_string();
+                        let shown = brief(&shown);
                         let message = format!(
                             "the recursion through `{}` is not restricted: `{shown}` is neither in the head nor bound by a condition outside the recursion",
                             self.shown(atom.signature())
@@ -334,96 +339,110 @@ impl Checker<'_> {
             }
         }
     }
+}
 
-    /// The standard's restriction on recursion, for one argument of a recursive condition.
-    fn is_restricted(&self, rule: &Rule, argument: &Term, graph: &Graph, head: Signature) -> bool {
-        if argument.is_ground() || rule.head.arguments.contains(argument) {
-            return true;
-        }
-        let mut variables = Vec::new();
-        argument.for_each_variable(&mut |variable| variables.push(variable));
+/// The standard's restriction on recursion, for the recursive conditions of one rule: an argument is ground, an
+/// argument of the head, or bound outside the recursion.
+struct Restriction<'a> {
+    in_head: HashSet<&'a Term>,
+    bound: HashSet<u32>,
+}
+
+impl<'a> Restriction<'a> {
+    fn of(rule: &'a Rule, graph: &Graph) -> Self {
+        let head = rule.head.signature();
         let mut bound = HashSet::new();
         for literal in &rule.body {
             if let Literal::Positive(atom) = literal
-                && !graph.reaches(atom.signature(), head)
+                && !graph.recurs(atom.signature(), head)
             {
                 atom.for_each_variable(&mut |variable| {
                     bound.insert(variable);
                 });
             }
         }
-        variables.iter().all(|variable| bound.contains(variable))
+        Self {
+            in_head: rule.head.arguments.iter().collect(),
+            bound,
+        }
+    }
+
+    fn allows(&self, argument: &Term) -> bool {
+        let mut is_bound = true;
+        argument.for_each_variable(&mut |variable| is_bound &= self.bound.contains(&variable));
+        is_bound || self.in_head.contains(argument)
     }
 }
 
 /// Which relation depends on which.
 struct Graph {
     defined: HashSet<Signature>,
-    /// From a relation to those its rules ask for.
-    bodies: HashMap<Signature, HashSet<Signature>>,
-    reach: HashMap<Signature, HashSet<Signature>>,
+    /// From a relation to those in whose rules' bodies it stands.
+    users: HashMap<Signature, HashSet<Signature>>,
+    /// Relations that depend on each other have the same number.
+    component_of: HashMap<Signature, usize>,
 }
 
 impl Graph {
     fn new(rules: &Rules) -> Self {
-        let mut defined = HashSet::new();
-        let mut bodies: HashMap<Signature, HashSet<Signature>> = HashMap::new();
-        for rule in &rules.rules {
-            defined.insert(rule.head.signature());
-            let body = bodies.entry(rule.head.signature()).or_default();
-            body.extend(
-                rule.body
-                    .iter()
-                    .filter_map(|literal| literal.atom())
-                    .map(Atom::signature),
-            );
-        }
-        let mut graph = Self {
-            defined,
-            bodies,
-            reach: HashMap::new(),
+        let mut numbers: HashMap<Signature, usize> = HashMap::new();
+        let mut signatures: Vec<Signature> = Vec::new();
+        let mut targets: Vec<Vec<usize>> = Vec::new();
+        let mut number = |signature: Signature, targets: &mut Vec<Vec<usize>>| {
+            *numbers.entry(signature).or_insert_with(|| {
+                signatures.push(signature);
+                targets.push(Vec::new());
+                targets.len() - 1
+            })
         };
-        // Only relations that are heads can be part of a recursion.
-        graph.reach = graph
-            .bodies
-            .keys()
-            .map(|&from| (from, graph.reachable_from(from)))
-            .collect();
-        graph
-    }
-
-    fn reachable_from(&self, from: Signature) -> HashSet<Signature> {
-        let mut seen = HashSet::new();
-        let mut open = vec![from];
-        while let Some(relation) = open.pop() {
-            for &next in self.bodies.get(&relation).into_iter().flatten() {
-                if seen.insert(next) {
-                    open.push(next);
+        let mut defined = HashSet::new();
+        let mut users: HashMap<Signature, HashSet<Signature>> = HashMap::new();
+        for rule in &rules.rules {
+            let signature = rule.head.signature();
+            defined.insert(signature);
+            let head = number(signature, &mut targets);
+            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+                let used = number(atom.signature(), &mut targets);
+                if users.entry(atom.signature()).or_default().insert(signature) {
+                    targets[head].push(used);
                 }
             }
         }
-        seen
-    }
-
-    /// Whether `from` depends on `to`, or is it.
-    fn reaches(&self, from: Signature, to: Signature) -> bool {
-        from == to
-            || self
-                .reach
-                .get(&from)
-                .is_some_and(|reach| reach.contains(&to))
-    }
-
-    /// The relations that depend on one of these, themselves included.
-    fn dependents(&self, on: &[Signature]) -> HashSet<Signature> {
-        let heads = self
-            .reach
+        let components =
+            strongly_connected(targets.len(), |relation| targets[relation].iter().copied());
+        let component_of = components
             .iter()
-            .filter(|(_, reach)| on.iter().any(|given| reach.contains(given)));
-        heads
-            .map(|(&head, _)| head)
-            .chain(on.iter().copied())
-            .collect()
+            .enumerate()
+            .flat_map(|(number, relations)| {
+                let signatures = &signatures;
+                relations
+                    .iter()
+                    .map(move |&relation| (signatures[relation as usize], number))
+            });
+        Self {
+            defined,
+            users,
+            component_of: component_of.collect(),
+        }
+    }
+
+    /// Whether a relation in the body of a rule for `head` depends on `head` in turn, or is it.
+    fn recurs(&self, in_body: Signature, head: Signature) -> bool {
+        self.component_of.get(&in_body) == self.component_of.get(&head)
+    }
+
+    /// The relations that depend on this one, itself included.
+    fn dependents(&self, on: Signature) -> HashSet<Signature> {
+        let mut found = HashSet::from([on]);
+        let mut open = vec![on];
+        while let Some(relation) = open.pop() {
+            for &user in self.users.get(&relation).into_iter().flatten() {
+                if found.insert(user) {
+                    open.push(user);
+                }
+            }
+        }
+        found
     }
 }
 

@@ -1,5 +1,7 @@
 //! What there is to say about a rulesheet: code, place, message and help, shown the way rustc shows its own.
 
+use std::borrow::Cow;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::span::{Span, line_and_column};
@@ -102,5 +104,17 @@ impl Diagnostic {
             Renderer::plain()
         };
         renderer.render(&report)
+    }
+}
+
+/// How much of a name a message shows.
+const LONGEST_NAME: usize = 80;
+
+/// A name as messages show it: cut short when it is longer than any name should be, so that many messages about
+/// one long name stay small.
+pub(super) fn brief(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((at, _)) => Cow::Owned(format!("{}...", &name[..at])),
+        None => Cow::Borrowed(name),
     }
 }

@@ -104,16 +104,37 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     open.pop().unwrap_or_default()
 }
 
-/// The entry on one line; nothing when a comment forbids it.
-fn on_one_line(entry: &Entry<'_>) -> Option<String> {
+/// The entry on one line; nothing when a comment forbids it or it has more than `room` characters.
+fn on_one_line(entry: &Entry<'_>, room: usize) -> Option<String> {
+    let mut line = String::new();
+    let mut left = room;
+    write_on_line(entry, &mut line, &mut left).then_some(line)
+}
+
+/// Adds an entry to a line that has room for so many characters; false as soon as it cannot be done, so that a
+/// long list costs no more than a line.
+fn write_on_line(entry: &Entry<'_>, line: &mut String, left: &mut usize) -> bool {
     match &entry.content {
-        Content::Symbol(text) => Some((*text).to_string()),
-        Content::Comment(..) => None,
+        Content::Symbol(text) => take(text, line, left),
+        Content::Comment(..) => false,
         Content::List(items) => {
-            let items: Option<Vec<String>> = items.iter().map(on_one_line).collect();
-            Some(format!("({})", items?.join(" ")))
+            take("(", line, left)
+                && items.iter().enumerate().all(|(index, item)| {
+                    (index == 0 || take(" ", line, left)) && write_on_line(item, line, left)
+                })
+                && take(")", line, left)
         }
     }
+}
+
+fn take(text: &str, line: &mut String, left: &mut usize) -> bool {
+    let length = text.chars().take(*left + 1).count();
+    let fits = length <= *left;
+    if fits {
+        *left -= length;
+        line.push_str(text);
+    }
+    fits
 }
 
 struct Layout {
@@ -157,9 +178,7 @@ impl Layout {
             Some(Content::Symbol("<="))
         );
         let is_broken_rule = is_rule && items.len() > 2;
-        if !is_broken_rule
-            && let Some(line) = on_one_line(entry)
-            && self.column + line.chars().count() <= WIDTH
+        if !is_broken_rule && let Some(line) = on_one_line(entry, WIDTH.saturating_sub(self.column))
         {
             return self.push(&line);
         }
@@ -169,7 +188,9 @@ impl Layout {
             match item.content {
                 Content::Comment(comment, true) => self.trailing_comment(comment),
                 _ => {
-                    if index >= on_first_line || self.must_break {
+                    // A comment of its own line would else be read as one behind the parenthesis.
+                    let stands_alone = matches!(item.content, Content::Comment(..));
+                    if index >= on_first_line || self.must_break || stands_alone {
                         self.line_break(indent + 2);
                     } else if index > 0 {
                         self.push(" ");
@@ -225,6 +246,8 @@ mod tests {
         );
         assert_eq!(laid_out("(;a\nrole b)"), "( ;a\n  role\n  b)\n");
         assert_eq!(laid_out("a;b\rc"), "a ;b\nc\n");
+        assert_eq!(laid_out("(\n;a\nrole b)"), "(\n  ;a\n  role\n  b)\n");
+        assert_eq!(laid_out("(<=\n;a\np q)"), "(<=\n  ;a\n  p\n  q)\n");
     }
 
     #[test]

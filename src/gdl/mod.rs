@@ -10,8 +10,10 @@
 //! Never knows: propositions, gates, time, files, HTTP.
 
 pub mod check;
+pub mod components;
 pub mod diagnostic;
 pub mod format;
+mod formula;
 pub mod read;
 pub mod rules;
 pub mod sexpr;

@@ -2,28 +2,27 @@
 //!
 //! Bodies are formulas of `and`, `or`, `not`, `distinct` and atoms. Negation is pushed inwards, then `or` is
 //! multiplied out; a body that would become more than [`MAX_ALTERNATIVES`] rules keeps its `or`s as helper
-//! relations instead, so that the size stays linear. `(not (distinct a b))` is equality and is solved by
-//! unification. A faulty statement is reported and left out; the others are still read.
+//! relations instead. `(not (distinct a b))` is equality and is solved by unification. Both can make much of little
+//! text, so what they make is counted, and a rule that makes too much is a fault. A faulty statement is reported and
+//! left out; the others are still read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::diagnostic::Diagnostic;
+use super::formula::{
+    Conjunction, Formula, Measure, all, alternatives, any, conjunctions, flatten_all, size_of,
+    size_of_atom, size_of_literal, variables_of,
+};
 use super::rules::{Atom, Literal, Rule, Rules, Term};
-use super::sexpr::Sexpr;
+use super::sexpr::{MAX_DEPTH, Sexpr};
 use super::span::Span;
 use crate::ids::Symbol;
 
 /// A body is multiplied out into at most this many rules.
 const MAX_ALTERNATIVES: usize = 64;
-
-/// A body formula, negation at the leaves.
-#[derive(Clone, Debug)]
-enum Formula {
-    Literal(Literal),
-    Equal(Term, Term),
-    All(Vec<Formula>),
-    Any(Vec<Formula>),
-}
+/// How many terms and letters may be copied to multiply out `or` and to solve equalities, over a whole rulesheet.
+const MAX_COPIES: usize = 1 << 23;
 
 /// Reads statements. A rulesheet wrapped in one more pair of parentheses, as START carries it, is unwrapped.
 pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
@@ -33,22 +32,61 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
     {
         statements = items;
     }
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        rules: Rules::default(),
+        diagnostics: Vec::new(),
+        helpers: 0,
+        helper_prefix: helper_prefix(statements),
+        copies: Copies { left: MAX_COPIES },
+    };
     for statement in statements {
+        let n_rules = reader.rules.rules.len();
         // The fault itself is in the list of diagnostics already.
-        let _ = reader.statement(statement);
+        if let Err(Reported) = reader.statement(statement) {
+            reader.rules.rules.truncate(n_rules);
+        }
     }
     (reader.rules, reader.diagnostics)
+}
+
+/// What helper relations are called, before their number: a beginning that no symbol of these statements has.
+fn helper_prefix(statements: &[Sexpr]) -> String {
+    fn longest_run(expression: &Sexpr) -> usize {
+        match expression {
+            Sexpr::Symbol(text, _) => text.strip_prefix("or").map_or(0, |rest| {
+                rest.bytes().take_while(|&byte| byte == b'$').count()
+            }),
+            Sexpr::List(items, _) => items.iter().map(longest_run).max().unwrap_or(0),
+        }
+    }
+    let run = statements.iter().map(longest_run).max().unwrap_or(0);
+    format!("or{}", "$".repeat(run + 1))
 }
 
 /// A fault that was reported.
 struct Reported;
 
-#[derive(Default)]
+/// A rule makes more than can be counted.
+struct TooLarge;
+
+/// What may still be copied.
+struct Copies {
+    left: usize,
+}
+
+impl Copies {
+    fn charge(&mut self, amount: usize) -> Result<(), TooLarge> {
+        self.left = self.left.checked_sub(amount).ok_or(TooLarge)?;
+        Ok(())
+    }
+}
+
 struct Reader {
     rules: Rules,
     diagnostics: Vec<Diagnostic>,
     helpers: usize,
+    helper_prefix: String,
+    copies: Copies,
 }
 
 /// The variables of the statement being read.
@@ -133,14 +171,17 @@ impl Reader {
         if !is_sound {
             return Err(Reported);
         }
-        self.expand(
-            Pending {
-                head,
-                variables: scope.names,
-                span: *span,
-            },
-            body,
-        );
+        let pending = Pending {
+            head,
+            variables: scope.names.into(),
+            span: *span,
+            is_helper: false,
+        };
+        if let Err(TooLarge) = self.expand(&pending, body) {
+            let message = "this rule, multiplied out, is too large to be read".into();
+            let help = "give parts of its conditions a relation of their own";
+            return self.fail("rule-too-large", *span, message, help);
+        }
         Ok(())
     }
 
@@ -286,11 +327,7 @@ impl Reader {
                     .into_iter()
                     .collect::<Result<Vec<Formula>, Reported>>()?;
                 let is_any = word.eq_ignore_ascii_case("or") == wanted;
-                Ok(if is_any {
-                    Formula::Any(formulas)
-                } else {
-                    Formula::All(formulas)
-                })
+                Ok(if is_any { any(formulas) } else { all(formulas) })
             }
             "distinct" => match operands {
                 [left, right] => {
@@ -319,22 +356,30 @@ impl Reader {
     }
 
     /// Adds the rules that a head and its conditions stand for.
-    fn expand(&mut self, pending: Pending, body: Vec<Formula>) {
-        let mut body = Formula::All(body);
-        if alternatives(&body) > MAX_ALTERNATIVES {
-            body = self.with_helpers(&pending, body);
+    fn expand(&mut self, pending: &Pending, body: Vec<Formula>) -> Result<(), TooLarge> {
+        let mut body = all(body);
+        let mut n = alternatives(&body);
+        if n > MAX_ALTERNATIVES {
+            body = self.with_helpers(pending, body)?;
+            n = 1;
         }
+        if n > 1 {
+            let size = size_of(&body).saturating_add(size_of_atom(&pending.head));
+            self.copies.charge(size.saturating_mul(n))?;
+        }
+        let are_copies = n > 1 || pending.is_helper;
         for solution in conjunctions(&body) {
-            if let Some(rule) = pending.rule(solution) {
+            if let Some(rule) = pending.rule(solution, are_copies, &mut self.copies)? {
                 self.push(rule);
             }
         }
+        Ok(())
     }
 
     /// Puts a helper relation in place of each top-level `or`: its arguments are the variables that the `or` shares
     /// with the rest of the rule, and each branch becomes a rule of its own, together with those positive literals
     /// of the rule that bind what the branch needs.
-    fn with_helpers(&mut self, pending: &Pending, body: Formula) -> Formula {
+    fn with_helpers(&mut self, pending: &Pending, body: Formula) -> Result<Formula, TooLarge> {
         let mut parts = Vec::new();
         flatten_all(body, &mut parts);
         let positives: Vec<Literal> = parts
@@ -344,41 +389,37 @@ impl Reader {
                 _ => None,
             })
             .collect();
-        let n_variables = pending.variables.len();
-        let occurrences: Vec<Vec<bool>> = parts
-            .iter()
-            .map(|part| variables_of(part, n_variables))
-            .collect();
-        let mut in_head = vec![false; n_variables];
-        pending
-            .head
-            .for_each_variable(&mut |variable| in_head[variable as usize] = true);
+        // Per variable, in how many places it stands, the head being one.
+        let mut n_places: HashMap<u32, usize> = HashMap::new();
+        let mut in_head = HashSet::new();
+        pending.head.for_each_variable(&mut |variable| {
+            in_head.insert(variable);
+        });
+        for variable in parts.iter().flat_map(variables_of).chain(in_head) {
+            *n_places.entry(variable).or_default() += 1;
+        }
         let mut kept = Vec::new();
-        for (index, part) in parts.into_iter().enumerate() {
+        for part in parts {
+            let shared: HashSet<u32> = variables_of(&part)
+                .into_iter()
+                .filter(|variable| n_places[variable] > 1)
+                .collect();
             let Formula::Any(branches) = part else {
                 kept.push(part);
                 continue;
             };
-            let shared: Vec<u32> = (0..n_variables)
-                .filter(|&variable| {
-                    let elsewhere = occurrences
-                        .iter()
-                        .enumerate()
-                        .any(|(other, has)| other != index && has[variable]);
-                    occurrences[index][variable] && (in_head[variable] || elsewhere)
-                })
-                .map(|variable| variable as u32)
-                .collect();
-            let relation = self.rules.symbols.intern(&format!("or${}", self.helpers));
+            let mut arguments: Vec<u32> = shared.iter().copied().collect();
+            arguments.sort_unstable();
+            let name = format!("{}{}", self.helper_prefix, self.helpers);
+            let relation = self.rules.symbols.intern(&name);
             self.helpers += 1;
             let head = Atom {
                 relation,
-                arguments: shared
-                    .iter()
-                    .map(|&variable| Term::Variable(variable))
-                    .collect(),
+                arguments: arguments.into_iter().map(Term::Variable).collect(),
                 span: pending.span,
             };
+            self.copies
+                .charge(positives.iter().map(size_of_literal).sum())?;
             let binders: Vec<Formula> = positives
                 .iter()
                 .filter(|literal| {
@@ -388,33 +429,43 @@ impl Reader {
                 })
                 .map(|literal| Formula::Literal(literal.clone()))
                 .collect();
+            let size = binders.iter().map(size_of).sum::<usize>() + size_of_atom(&head);
+            let helper = Pending {
+                head: head.clone(),
+                variables: Rc::clone(&pending.variables),
+                span: pending.span,
+                is_helper: true,
+            };
             for branch in branches {
+                self.copies.charge(size)?;
                 let mut conditions = binders.clone();
                 conditions.push(branch);
-                let helper = Pending {
-                    head: head.clone(),
-                    variables: pending.variables.clone(),
-                    span: pending.span,
-                };
-                self.expand(helper, conditions);
+                self.expand(&helper, conditions)?;
             }
             kept.push(Formula::Literal(Literal::Positive(head)));
         }
-        Formula::All(kept)
+        Ok(Formula::All(kept))
     }
 }
 
 /// A rule whose body is not settled yet.
 struct Pending {
     head: Atom,
-    variables: Vec<Box<str>>,
+    variables: Rc<[Box<str>]>,
     span: Span,
+    /// Whether it is one of many rules that share their variables' names.
+    is_helper: bool,
 }
 
 impl Pending {
     /// The rule for one conjunction, with its equalities solved and its variables renumbered; nothing when the
     /// equalities contradict each other.
-    fn rule(&self, conjunction: Conjunction) -> Option<Rule> {
+    fn rule(
+        &self,
+        conjunction: Conjunction,
+        is_copy: bool,
+        copies: &mut Copies,
+    ) -> Result<Option<Rule>, TooLarge> {
         let mut head = self.head.clone();
         let mut body = conjunction.literals;
         let mut equalities = conjunction.equalities;
@@ -425,7 +476,27 @@ impl Pending {
                     let mut is_inside = false;
                     term.for_each_variable(&mut |inner| is_inside |= inner == variable);
                     if is_inside {
-                        return None;
+                        return Ok(None);
+                    }
+                    // A chain of equalities can double a term at each step, so this is counted before it is done.
+                    let mut rest = Measure::default();
+                    head.arguments
+                        .iter()
+                        .for_each(|term| rest.add(term, variable));
+                    body.iter()
+                        .for_each(|literal| rest.add_literal(literal, variable));
+                    equalities.iter().for_each(|(left, right)| {
+                        rest.add(left, variable);
+                        rest.add(right, variable);
+                    });
+                    let mut put = Measure::default();
+                    put.add(&term, variable);
+                    copies.charge(
+                        rest.nodes
+                            .saturating_add(rest.occurrences.saturating_mul(put.nodes)),
+                    )?;
+                    if rest.occurrences > 0 && rest.depth + put.depth > MAX_DEPTH {
+                        return Err(TooLarge);
                     }
                     head = head.substitute(variable, &term);
                     body = body
@@ -442,141 +513,58 @@ impl Pending {
                 {
                     equalities.extend(left.into_iter().zip(right));
                 }
-                _ => return None,
+                _ => return Ok(None),
             }
         }
-        Some(renumbered(Rule {
-            head,
-            body,
-            variables: self.variables.clone(),
-            span: self.span,
-        }))
+        let rule = renumbered(head, body, &self.variables, self.span);
+        if is_copy {
+            copies.charge(rule.variables.iter().map(|name| name.len()).sum())?;
+        }
+        Ok(Some(rule))
     }
 }
 
-/// Gives the variables that still occur the numbers 0, 1, 2...
-fn renumbered(mut rule: Rule) -> Rule {
-    let mut number_of: Vec<Option<u32>> = vec![None; rule.variables.len()];
-    let mut names = Vec::new();
-    let mut note = |variable: u32| {
-        if number_of[variable as usize].is_none() {
-            number_of[variable as usize] = Some(names.len() as u32);
-            names.push(rule.variables[variable as usize].clone());
-        }
+/// The rule with the numbers 0, 1, 2... for the variables that still occur.
+fn renumbered(mut head: Atom, mut body: Vec<Literal>, names: &[Box<str>], span: Span) -> Rule {
+    let mut number_of: HashMap<u32, u32> = HashMap::new();
+    let mut variables = Vec::new();
+    let mut renumber = |variable: &mut u32| {
+        *variable = *number_of.entry(*variable).or_insert_with(|| {
+            variables.push(names[*variable as usize].clone());
+            variables.len() as u32 - 1
+        });
     };
-    rule.head.for_each_variable(&mut note);
-    rule.body
-        .iter()
-        .for_each(|literal| literal.for_each_variable(&mut note));
-    fn term(own: &mut Term, number_of: &[Option<u32>]) {
+    fn visit(own: &mut Term, renumber: &mut impl FnMut(&mut u32)) {
         match own {
-            Term::Variable(variable) => {
-                *variable = number_of[*variable as usize].unwrap_or(*variable)
-            }
+            Term::Variable(variable) => renumber(variable),
             Term::Constant(_) => {}
             Term::Function(_, arguments) => arguments
                 .iter_mut()
-                .for_each(|argument| term(argument, number_of)),
+                .for_each(|argument| visit(argument, renumber)),
         }
     }
-    rule.head
-        .arguments
+    head.arguments
         .iter_mut()
-        .for_each(|argument| term(argument, &number_of));
-    for literal in &mut rule.body {
+        .for_each(|argument| visit(argument, &mut renumber));
+    for literal in &mut body {
         match literal {
             Literal::Positive(atom) | Literal::Negative(atom) => {
                 atom.arguments
                     .iter_mut()
-                    .for_each(|argument| term(argument, &number_of));
+                    .for_each(|argument| visit(argument, &mut renumber));
             }
             Literal::Distinct(left, right, _) => {
-                term(left, &number_of);
-                term(right, &number_of);
+                visit(left, &mut renumber);
+                visit(right, &mut renumber);
             }
         }
     }
-    rule.variables = names;
-    rule
-}
-
-/// How many conjunctions a formula has, at most `usize::MAX`.
-fn alternatives(formula: &Formula) -> usize {
-    match formula {
-        Formula::Literal(_) | Formula::Equal(..) => 1,
-        Formula::All(parts) => parts
-            .iter()
-            .map(alternatives)
-            .fold(1, usize::saturating_mul),
-        Formula::Any(parts) => parts
-            .iter()
-            .map(alternatives)
-            .fold(0, usize::saturating_add),
+    Rule {
+        head,
+        body,
+        variables,
+        span,
     }
-}
-
-#[derive(Clone, Default)]
-struct Conjunction {
-    literals: Vec<Literal>,
-    equalities: Vec<(Term, Term)>,
-}
-
-/// The disjunctive normal form. Nested `or`s below a helper may still multiply; their product is small in practice
-/// and bounded by the recursion in [`Reader::expand`].
-fn conjunctions(formula: &Formula) -> Vec<Conjunction> {
-    match formula {
-        Formula::Literal(literal) => vec![Conjunction {
-            literals: vec![literal.clone()],
-            equalities: Vec::new(),
-        }],
-        Formula::Equal(left, right) => {
-            vec![Conjunction {
-                literals: Vec::new(),
-                equalities: vec![(left.clone(), right.clone())],
-            }]
-        }
-        Formula::Any(parts) => parts.iter().flat_map(conjunctions).collect(),
-        Formula::All(parts) => parts
-            .iter()
-            .fold(vec![Conjunction::default()], |done, part| {
-                let more = conjunctions(part);
-                let mut product = Vec::with_capacity(done.len() * more.len());
-                for left in &done {
-                    for right in &more {
-                        let mut joined = left.clone();
-                        joined.literals.extend(right.literals.iter().cloned());
-                        joined.equalities.extend(right.equalities.iter().cloned());
-                        product.push(joined);
-                    }
-                }
-                product
-            }),
-    }
-}
-
-fn flatten_all(formula: Formula, into: &mut Vec<Formula>) {
-    match formula {
-        Formula::All(parts) => parts.into_iter().for_each(|part| flatten_all(part, into)),
-        other => into.push(other),
-    }
-}
-
-fn variables_of(formula: &Formula, n_variables: usize) -> Vec<bool> {
-    fn visit(formula: &Formula, note: &mut impl FnMut(u32)) {
-        match formula {
-            Formula::Literal(literal) => literal.for_each_variable(note),
-            Formula::Equal(left, right) => {
-                left.for_each_variable(note);
-                right.for_each_variable(note);
-            }
-            Formula::All(parts) | Formula::Any(parts) => {
-                parts.iter().for_each(|part| visit(part, note))
-            }
-        }
-    }
-    let mut occurs = vec![false; n_variables];
-    visit(formula, &mut |variable| occurs[variable as usize] = true);
-    occurs
 }
 
 #[cfg(test)]

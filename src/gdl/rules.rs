@@ -3,6 +3,7 @@
 //! `or` is expanded and negation stands at atoms only, so a body is a conjunction. A relation is a name with an
 //! arity: `(foo)` and `foo` are one, `(foo a)` is another. Variables are numbered per rule.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::span::Span;
@@ -192,10 +193,11 @@ impl Rules {
     /// The roles, in the order of their `role` facts; each once.
     pub fn roles(&self) -> Vec<Term> {
         let mut roles: Vec<Term> = Vec::new();
+        let mut known: HashSet<&Term> = HashSet::new();
         for rule in &self.rules {
             let is_role_fact =
                 rule.head.signature() == (super::keyword::ROLE, 1) && rule.body.is_empty();
-            if is_role_fact && rule.head.is_ground() && !roles.contains(&rule.head.arguments[0]) {
+            if is_role_fact && rule.head.is_ground() && known.insert(&rule.head.arguments[0]) {
                 roles.push(rule.head.arguments[0].clone());
             }
         }

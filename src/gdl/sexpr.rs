@@ -85,15 +85,13 @@ pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
     let mut open: Vec<(Vec<Sexpr>, Span)> = Vec::new();
     // How many lists deeper than allowed we are; their content is skipped.
     let mut too_deep = 0usize;
+    let mut was_too_deep = false;
     for token in tokens(text) {
         match token.kind {
             TokenKind::Comment => {}
             TokenKind::Open if open.len() >= MAX_DEPTH => {
-                if too_deep == 0
-                    && !diagnostics
-                        .iter()
-                        .any(|d: &Diagnostic| d.code == "nesting-too-deep")
-                {
+                // Said once: what follows is the same fault, as a rule.
+                if !std::mem::replace(&mut was_too_deep, true) {
                     let message = format!("lists are nested more than {MAX_DEPTH} deep here");
                     diagnostics.push(Diagnostic::error("nesting-too-deep", token.span, message));
                 }

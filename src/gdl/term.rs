@@ -52,6 +52,11 @@ impl TermTable {
         self.nodes.is_empty()
     }
 
+    /// How many arguments all terms have together.
+    pub fn n_arguments(&self) -> usize {
+        self.arguments.len()
+    }
+
     /// Bytes held by the table, about.
     pub fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()

@@ -1,8 +1,9 @@
-//! Strongly connected components, of relations and of ground atoms.
+//! Which ground atoms depend on each other.
 //!
-//! Tarjan's algorithm with its own stack. Components come dependencies first.
+//! Components come dependencies first.
 
 use super::program::GroundProgram;
+use crate::gdl::components::strongly_connected;
 use crate::ids::{AtomId, Id};
 
 /// Atoms that depend on each other, or one that does not depend on itself.
@@ -55,91 +56,4 @@ pub fn components(program: &GroundProgram) -> Result<Vec<Component>, AtomId> {
         });
     }
     Ok(result)
-}
-
-/// Tarjan's strongly connected components of the graph `0..n` with these targets per node.
-pub fn strongly_connected<It: Iterator<Item = usize>>(
-    n: usize,
-    targets: impl Fn(usize) -> It,
-) -> Vec<Vec<u32>> {
-    const UNSEEN: u32 = u32::MAX;
-    let mut order = vec![UNSEEN; n];
-    let mut low = vec![0u32; n];
-    let mut is_open = vec![false; n];
-    let mut open: Vec<u32> = Vec::new();
-    let mut next_order = 0u32;
-    let mut components = Vec::new();
-    // The call stack: a node and the iterator over the targets not yet looked at.
-    let mut calls: Vec<(usize, It)> = Vec::new();
-    for root in 0..n {
-        if order[root] != UNSEEN {
-            continue;
-        }
-        let mut entered = Some(root);
-        loop {
-            if let Some(node) = entered.take() {
-                order[node] = next_order;
-                low[node] = next_order;
-                next_order += 1;
-                open.push(node as u32);
-                is_open[node] = true;
-                calls.push((node, targets(node)));
-            }
-            let Some((node, rest)) = calls.last_mut() else {
-                break;
-            };
-            let node = *node;
-            if let Some(target) = rest.next() {
-                if order[target] == UNSEEN {
-                    entered = Some(target);
-                } else if is_open[target] {
-                    low[node] = low[node].min(order[target]);
-                }
-                continue;
-            }
-            calls.pop();
-            if let Some((parent, _)) = calls.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
-            if low[node] == order[node] {
-                let start = open
-                    .iter()
-                    .rposition(|&other| other as usize == node)
-                    .unwrap_or(0);
-                let group: Vec<u32> = open.split_off(start);
-                group
-                    .iter()
-                    .for_each(|&other| is_open[other as usize] = false);
-                components.push(group);
-            }
-        }
-    }
-    components
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn components_come_dependencies_first() {
-        let edges = [vec![1], vec![2, 3], vec![1], vec![], vec![4, 0]];
-        let groups = strongly_connected(5, |node| edges[node].iter().copied());
-        let sorted: Vec<Vec<u32>> = groups
-            .into_iter()
-            .map(|mut group| {
-                group.sort();
-                group
-            })
-            .collect();
-        assert_eq!(sorted, vec![vec![3], vec![1, 2], vec![0], vec![4]]);
-    }
-
-    #[test]
-    fn a_long_chain_needs_no_deep_stack() {
-        let n = 300_000;
-        let groups = strongly_connected(n, |node| (node + 1 < n).then_some(node + 1).into_iter());
-        assert_eq!(groups.len(), n);
-        assert_eq!(groups[0], vec![n as u32 - 1]);
-    }
 }

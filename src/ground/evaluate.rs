@@ -4,8 +4,7 @@
 //! relation has; what the plans derive joins the queue. An atom's number in the order of taking says which atoms are
 //! older, so that an instance with several new atoms is met once.
 
-use std::collections::VecDeque;
-use std::rc::Rc;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
@@ -106,7 +105,7 @@ impl<'a> Evaluation<'a> {
 
     pub(super) fn run(mut self) -> Result<GroundProgram, Stop> {
         for group in std::mem::take(&mut self.relations.static_groups) {
-            let heads: Vec<Signature> = group
+            let heads: HashSet<Signature> = group
                 .iter()
                 .map(|&rule| self.prepared.rules()[rule].head.signature())
                 .collect();
@@ -136,26 +135,42 @@ impl<'a> Evaluation<'a> {
         is_growing: &dyn Fn(Signature) -> bool,
         seeds: &[TermId],
     ) -> Result<(), Stop> {
-        let mut at_start: Vec<Rc<Plan>> = Vec::new();
-        let mut by_trigger: FxHashMap<Signature, Vec<Rc<Plan>>> = FxHashMap::default();
+        let mut at_start: Vec<Plan> = Vec::new();
+        let mut by_trigger: FxHashMap<Signature, Vec<Plan>> = FxHashMap::default();
         let context = Context {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
+            until: self.budget.until,
         };
         for &rule in group {
             let number = rule;
             let rule = &self.prepared.rules()[number];
-            for plan in plans_of(number, rule, &context, &mut self.indexes, &mut self.terms) {
+            let plans = plans_of(number, rule, &context, &mut self.indexes, &mut self.terms);
+            let Some(plans) = plans else {
+                let is_late = self
+                    .budget
+                    .until
+                    .is_some_and(|until| Instant::now() >= until);
+                return Err(Stop::Error(if is_late {
+                    GroundError::OutOfTime {
+                        atoms: self.n_taken as usize,
+                        rules: self.instances.heads.len(),
+                    }
+                } else {
+                    GroundError::RuleTooLong {
+                        head: self.symbols.name(rule.head.relation).to_string(),
+                        conditions: rule.body.len(),
+                    }
+                }));
+            };
+            for plan in plans {
                 match rule
                     .body
                     .get(plan.trigger_place)
                     .and_then(|literal| literal.atom())
                 {
-                    Some(atom) => by_trigger
-                        .entry(atom.signature())
-                        .or_default()
-                        .push(Rc::new(plan)),
-                    None => at_start.push(Rc::new(plan)),
+                    Some(atom) => by_trigger.entry(atom.signature()).or_default().push(plan),
+                    None => at_start.push(plan),
                 }
             }
         }
@@ -241,7 +256,11 @@ impl<'a> Evaluation<'a> {
                 + self.instances.ends.capacity()
                 + self.instances.literals.capacity())
                 * 4;
-        if bytes > self.budget.max_bytes || self.instances.literals.len() > (u32::MAX / 4) as usize
+        // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory there is.
+        if bytes > self.budget.max_bytes
+            || self.instances.literals.len() > (u32::MAX / 4) as usize
+            || self.terms.len() > (u32::MAX / 4) as usize
+            || self.terms.n_arguments() > (u32::MAX / 2) as usize
         {
             let max_bytes = self.budget.max_bytes;
             return Err(Stop::Error(GroundError::OutOfMemory {
@@ -462,7 +481,7 @@ impl<'a> Evaluation<'a> {
                     }
                 }
                 (keyword::TERMINAL, []) => terminal = Some(id),
-                (keyword::GOAL, &[role, value]) => {
+                (keyword::GOAL, &[role, value]) if self.terms.arguments(value).is_empty() => {
                     let value = self.symbols.name(self.terms.name(value)).parse::<u8>().ok();
                     if let (Some(&role), Some(value @ 0..=100)) = (role_of.get(&role), value) {
                         goals.push((role, value, id));

@@ -112,6 +112,8 @@ pub struct Indexes {
     by_skeleton: FxHashMap<(Signature, Skeleton), usize>,
     all: Vec<Index>,
     entries: usize,
+    /// Buckets of all indexes together.
+    n_buckets: usize,
 }
 
 impl Indexes {
@@ -125,7 +127,9 @@ impl Indexes {
             .get(&signature)
             .map_or(&[][..], Vec::as_slice)
         {
+            let before = self.all[index].buckets.len();
             self.all[index].insert(atom, terms);
+            self.n_buckets += self.all[index].buckets.len() - before;
             self.entries += 1;
         }
     }
@@ -149,6 +153,7 @@ impl Indexes {
             .iter()
             .for_each(|&atom| index.insert(atom, terms));
         self.entries += index.entries;
+        self.n_buckets += index.buckets.len();
         let number = self.all.len();
         self.all.push(index);
         self.of_relation.entry(signature).or_default().push(number);
@@ -175,6 +180,7 @@ impl Indexes {
 
     /// Bytes held, about.
     pub fn bytes(&self) -> usize {
-        self.entries * 16
+        // A bucket is a key, a vector's head and its first allocation.
+        self.entries * 8 + self.n_buckets * 64
     }
 }

@@ -28,7 +28,8 @@ use crate::gdl::Rules;
 use evaluate::{Evaluation, Stop};
 use prepare::PreparedRules;
 
-pub use components::{Component, components, strongly_connected};
+pub use crate::gdl::components::strongly_connected;
+pub use components::{Component, components};
 pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
 
 /// What grounding may cost.
@@ -80,6 +81,14 @@ pub enum GroundError {
         max_depth: usize,
         /// The relation's name of such an atom.
         example: String,
+    },
+    /// A rule has more conditions than can be joined.
+    #[error("a rule for `{head}` has {conditions} conditions, more than can be joined")]
+    RuleTooLong {
+        /// What it defines.
+        head: String,
+        /// How many conditions it has.
+        conditions: usize,
     },
     /// There is nobody to play.
     #[error("the rules name no role")]

@@ -5,6 +5,7 @@
 //! expected matches.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use super::index::{Indexes, Skeleton};
 use super::pattern::Pattern;
@@ -72,27 +73,41 @@ pub struct Context<'a> {
     pub is_growing: &'a dyn Fn(Signature) -> bool,
     /// Whether atoms of the relation stay in ground rules.
     pub is_dynamic: &'a HashMap<Signature, bool>,
+    /// When to give up.
+    pub until: Option<Instant>,
 }
 
 /// Expected matches of a literal of a growing relation, per unbound variable.
 const GROWING_FAN_OUT: f64 = 12.0;
 
-/// The plans of a rule: one per positive literal of a growing relation, or one that runs once.
+/// A plan is followed by one call within another per condition, so a rule may not have more.
+const MAX_CONDITIONS: usize = 10_000;
+
+/// All plans of one rule together have at most so many steps. Each condition can be a trigger and then has all others
+/// as steps, so only rules of thousands of conditions come near.
+const MAX_STEPS: usize = 1 << 22;
+
+/// The plans of a rule: one per positive literal of a growing relation, or one that runs once. Nothing when the time
+/// is up or the rule has too many conditions.
 pub fn plans_of(
     number: usize,
     rule: &Rule,
     context: &Context<'_>,
     indexes: &mut Indexes,
     terms: &mut TermTable,
-) -> Vec<Plan> {
+) -> Option<Vec<Plan>> {
     let triggers: Vec<usize> = (0..rule.body.len())
         .filter(|&place| match &rule.body[place] {
             Literal::Positive(atom) => (context.is_growing)(atom.signature()),
             _ => false,
         })
         .collect();
+    if rule.body.len() > MAX_CONDITIONS || rule.body.len() * triggers.len() > MAX_STEPS {
+        return None;
+    }
     if triggers.is_empty() {
-        return vec![plan(number, rule, None, &triggers, context, indexes, terms)];
+        let plan = plan(number, rule, None, &triggers, context, indexes, terms)?;
+        return Some(vec![plan]);
     }
     triggers
         .iter()
@@ -118,7 +133,7 @@ fn plan(
     context: &Context<'_>,
     indexes: &mut Indexes,
     terms: &mut TermTable,
-) -> Plan {
+) -> Option<Plan> {
     let mut is_bound = vec![false; rule.variables.len()];
     let mut waiting: Vec<usize> = (0..rule.body.len())
         .filter(|&place| Some(place) != trigger)
@@ -130,6 +145,9 @@ fn plan(
     let mut steps = Vec::new();
     let mut kept_negatives = Vec::new();
     while !waiting.is_empty() {
+        if context.until.is_some_and(|until| Instant::now() >= until) {
+            return None;
+        }
         let mut best: Option<(f64, usize)> = None;
         for (position, &place) in waiting.iter().enumerate() {
             let Some(cost) = cost(&rule.body[place], &is_bound, context, indexes, terms) else {
@@ -188,7 +206,7 @@ fn plan(
             _ => false,
         })
         .collect();
-    Plan {
+    Some(Plan {
         rule: number,
         trigger: trigger_pattern,
         trigger_place: trigger.unwrap_or(usize::MAX),
@@ -198,7 +216,7 @@ fn plan(
         kept_negatives,
         n_variables: rule.variables.len(),
         n_literals: rule.body.len(),
-    }
+    })
 }
 
 /// Expected matches of a literal under these bindings; nothing when it has to wait for a variable.

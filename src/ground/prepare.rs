@@ -26,7 +26,7 @@ enum Status {
     /// Cannot be split, or not with gain.
     Final,
     /// Came from a split.
-    Part(usize),
+    Part,
     /// Taken back.
     Gone,
 }
@@ -134,7 +134,7 @@ impl PreparedRules {
 
     /// Whether splitting the rule is worth a try.
     pub fn may_split(&self, rule: usize) -> bool {
-        matches!(self.status[rule], Status::Whole | Status::Part(_))
+        matches!(self.status[rule], Status::Whole | Status::Part)
     }
 
     /// Splits a rule; false when it cannot be.
@@ -153,7 +153,6 @@ impl PreparedRules {
         while self.names.len() < n_names {
             self.names.push(format!("part {}", self.names.len()));
         }
-        let record = self.splits.len();
         let helpers = self.rules.len()..self.rules.len() + parts.helpers.len();
         self.splits.push(SplitRecord {
             at: rule,
@@ -162,8 +161,8 @@ impl PreparedRules {
         });
         self.rules[rule] = parts.rule;
         self.rules.extend(parts.helpers);
-        self.status[rule] = Status::Part(record);
-        self.status.resize(self.rules.len(), Status::Part(record));
+        self.status[rule] = Status::Part;
+        self.status.resize(self.rules.len(), Status::Part);
         true
     }
 

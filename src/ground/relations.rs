@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::components::strongly_connected;
 use super::prepare::PreparedRules;
+use crate::gdl::components::strongly_connected;
 use crate::gdl::keyword;
 use crate::gdl::rules::Literal;
 use crate::ids::Symbol;

@@ -13,6 +13,9 @@
 use crate::gdl::rules::{Atom, Literal, Rule, Term};
 use crate::ids::Symbol;
 
+/// Rules with more conditions or variables than this stay whole: looking for the best gathering takes the cube of it.
+const MAX_SIZE: usize = 256;
+
 /// A rule in parts.
 #[derive(Debug)]
 pub struct Split {
@@ -24,6 +27,9 @@ pub struct Split {
 
 /// Splits a rule as far as it goes; nothing when it does not.
 pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Split> {
+    if rule.body.len().max(rule.variables.len()) > MAX_SIZE {
+        return None;
+    }
     let mut rest = rule.clone();
     let mut helpers = Vec::new();
     while let Some(gathering) = best_gathering(&rest) {

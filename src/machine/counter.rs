@@ -13,6 +13,8 @@
 //! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks is its start
 //! plus the number of its inputs that are on ([`CounterReasoner::check`] recomputes them).
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::compile::{Component, Layout, OR_START, Reading, TriggerKind};
@@ -261,7 +263,8 @@ struct Counters {
     made: Vec<Option<MoveId>>,
     chosen: Vec<MoveId>,
     blocks: Vec<BlockState>,
-    waiting_blocks: Vec<u32>,
+    /// The lowest first: blocks come after those they depend on, so each is settled once.
+    waiting_blocks: BinaryHeap<Reverse<u32>>,
     is_applied: Vec<bool>,
     block_work: Vec<u32>,
 }
@@ -292,7 +295,7 @@ impl Counters {
             made: vec![None; layout.roles.len()],
             chosen: Vec::with_capacity(layout.roles.len()),
             blocks: vec![BlockState::default(); layout.blocks.len()],
-            waiting_blocks: Vec::new(),
+            waiting_blocks: BinaryHeap::with_capacity(layout.blocks.len()),
             is_applied: vec![false; layout.ports.len()],
             block_work: Vec::new(),
         }
@@ -312,7 +315,7 @@ impl Counters {
                 needs_reset: true,
                 risen: Vec::new(),
             };
-            self.waiting_blocks.push(index as u32);
+            self.waiting_blocks.push(Reverse(index as u32));
         }
         // A gate of no inputs may be on from the start, and has told nobody yet.
         for component in 0..layout.components.len() as u32 {
@@ -479,7 +482,7 @@ impl Counters {
                     }
                 }
             }
-            let Some(block) = self.waiting_blocks.pop() else {
+            let Some(Reverse(block)) = self.waiting_blocks.pop() else {
                 return;
             };
             self.settle(layout, block as usize);
@@ -507,7 +510,7 @@ impl Counters {
                     state.needs_reset = true;
                 }
                 if !std::mem::replace(&mut state.is_waiting, true) {
-                    self.waiting_blocks.push(block as u32);
+                    self.waiting_blocks.push(Reverse(block as u32));
                 }
             }
         }

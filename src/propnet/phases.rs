@@ -8,6 +8,8 @@
 //! That one of them is true in every state is proven by induction over the network, never guessed: the bases hand the token
 //! on in a ring, or the next value of one is the inverse of the next value of the other. Both are read off the gates.
 
+use std::collections::HashSet;
+
 use super::network::{Network, Node, Signal};
 use super::passes::{assume, optimise};
 use crate::ground::Budget;
@@ -27,7 +29,8 @@ pub struct Phases {
     pub networks: Vec<Network>,
 }
 
-/// Looks for controls and makes their networks; nothing when there are none that pay, or the budget ends.
+/// Looks for controls and makes their networks; nothing when there are none that pay, or the budget ends before the
+/// first of them are done.
 pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
     let size = |network: &Network| network.gates.len() + network.n_edges();
     let mut best: Option<Phases> = None;
@@ -43,7 +46,9 @@ pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
                 Some(optimise(assumed, budget))
             })
             .collect();
-        let networks = networks?;
+        let Some(networks) = networks else {
+            break;
+        };
         let largest = |networks: &[Network]| networks.iter().map(size).max().unwrap_or(0);
         let is_worthwhile = (largest(&networks) as f64) < WORTHWHILE * size(network) as f64;
         let is_better = best
@@ -58,8 +63,10 @@ pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
 
 /// Sets of bases of which just one is true in every reachable state.
 fn candidates(network: &Network) -> Vec<Vec<BaseId>> {
-    let is_initial = |base: &BaseId| network.initial.contains(base);
+    let initial: HashSet<BaseId> = network.initial.iter().copied().collect();
+    let is_initial = |base: &BaseId| initial.contains(base);
     let mut found: Vec<Vec<BaseId>> = Vec::new();
+    let mut known: HashSet<Vec<BaseId>> = HashSet::new();
     for base in network.facts.ids() {
         // Rings: each base's next value is the value of the one before it.
         let mut ring = vec![base];
@@ -78,6 +85,7 @@ fn candidates(network: &Network) -> Vec<Vec<BaseId>> {
             && ring.len() > 1
             && ring.iter().filter(|base| is_initial(base)).count() == 1
         {
+            known.insert(ring.clone());
             found.push(ring);
         }
     }
@@ -94,7 +102,10 @@ fn candidates(network: &Network) -> Vec<Vec<BaseId>> {
             continue;
         };
         let controls = vec![base, other];
-        if right == !left && is_initial(&base) != is_initial(&other) && !found.contains(&controls) {
+        if right == !left
+            && is_initial(&base) != is_initial(&other)
+            && known.insert(controls.clone())
+        {
             found.push(controls);
         }
     }

@@ -24,8 +24,22 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
         .for_each(|(mv, &(role, _))| moves_of[role].push(mv));
     let mut is_excluded = vec![false; network.moves.len()];
     let mut others: Vec<Signal> = Vec::new();
+    let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
-        for (role, moves) in moves_of.enumerate() {
+        // Only those of whom this gate asks something: there may be many roles.
+        roles.clear();
+        roles.extend(
+            inputs
+                .iter()
+                .filter_map(|&input| match context.network.node(input) {
+                    Node::Move(mv) => Some(context.network.moves[mv].0),
+                    _ => None,
+                }),
+        );
+        roles.sort_unstable();
+        roles.dedup();
+        for &role in &roles {
+            let moves = &moves_of[role];
             let of_role = |signal: Signal| match context.network.node(signal) {
                 Node::Move(mv) if context.network.moves[mv].0 == role => Some(mv),
                 _ => None,

@@ -1,0 +1,65 @@
+//! Grounding keeps to its budget and its bounds on rules made to be expensive.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use panza::gdl::{self, Rules};
+use panza::ground::{self, Budget, GroundError};
+
+/// A game with one rule of so many conditions on the state.
+fn with_long_rule(n: usize) -> Rules {
+    let mut text = String::from("(role r) (legal r m) (goal r 1) (init (p 0)) (<= terminal");
+    for index in 0..n {
+        let _ = write!(text, " (true (p {index}))");
+    }
+    text.push(')');
+    gdl::load(&text).0
+}
+
+#[test]
+fn a_rule_of_many_conditions_is_joined_or_refused() {
+    let program = ground::ground(&with_long_rule(300), Budget::generous());
+    assert!(program.is_ok(), "{:?}", program.err());
+    let refused = ground::ground(&with_long_rule(20_000), Budget::generous());
+    assert!(
+        matches!(
+            refused,
+            Err(GroundError::RuleTooLong {
+                conditions: 20_000,
+                ..
+            })
+        ),
+        "{:?}",
+        refused.err()
+    );
+}
+
+#[test]
+fn planning_a_long_rule_ends_with_the_time() {
+    let rules = with_long_rule(2000);
+    let start = Instant::now();
+    let limits = Budget {
+        until: Some(start + Duration::from_millis(50)),
+        ..Budget::generous()
+    };
+    let ended = ground::ground(&rules, limits);
+    assert!(
+        matches!(ended, Err(GroundError::OutOfTime { .. })),
+        "{:?}",
+        ended.err()
+    );
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn a_goal_value_is_a_constant() {
+    let (rules, _) =
+        gdl::load("(role r) (legal r m) (init p) (goal r (100 p)) (goal r 40) terminal");
+    let program = ground::ground(&rules, Budget::generous()).expect("the game can be grounded");
+    let values: Vec<u8> = program.goals.iter().map(|&(_, value, _)| value).collect();
+    assert_eq!(values, [40]);
+}

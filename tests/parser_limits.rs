@@ -1,0 +1,418 @@
+//! The readers of rules under fire: mutated sheets, and texts made to be expensive.
+//!
+//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text at size n and at
+//! size 4n: work that grows with the text takes about four times as long, work that grows with its square sixteen
+//! times.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use panza::gdl::{self, Rules};
+use panza::machine::random::Random;
+
+/// How many mutated texts are read.
+const CASES: usize = 4000;
+/// Texts are cut to this many bytes before they are mutated.
+const LONGEST: usize = 1200;
+
+const SNIPPETS: &[&str] = &[
+    "(<= (p ?x) (or (q ?x) (and (r ?x) (not (s ?x)))) (distinct ?x a))",
+    "(<= p (not (distinct (f ?x a) (f b ?y))) (q ?x ?y))",
+    "(<= (p ?x) (q ?x) (or (a ?x) (b ?x)) (or (a ?x) (b ?x) (c ?x)) (or (d ?x) (not (or (e ?x) (distinct ?x b)))))",
+    "; a comment\n(role white) ; another\r\n(init (cell 1 1 b))\n\n\n(legal white noop)",
+    "((role a) (<= terminal (true (step 9))) (<= (goal a 100) terminal))",
+    "(<= (legal ?r ?m) (role ?r) (not (or)) (and))",
+    "( START m white ((role white) (legal white noop) terminal) 10 10 )",
+    "\u{e9}\u{1F600}\u{a0}(\u{2028}a\u{85}b)",
+];
+
+/// Everything that is done with outside text: read, show what is wrong, lay out, read again.
+fn exercise(text: &str) {
+    let (rules, diagnostics) = gdl::load(text);
+    for diagnostic in diagnostics.iter().take(4) {
+        assert!(
+            text.get(diagnostic.span.range()).is_some(),
+            "{diagnostic:?}"
+        );
+        diagnostic.render("text", text, false);
+        diagnostic.one_line("text", text);
+    }
+    let Ok(once) = gdl::format::format(text) else {
+        return;
+    };
+    let twice = gdl::format::format(&once).expect("what was laid out can be laid out again");
+    assert_eq!(once, twice, "laying out again changes nothing in {text:?}");
+    let (again, _) = gdl::load(&once);
+    assert_eq!(
+        shown(&rules),
+        shown(&again),
+        "the rules stay the same in {text:?}"
+    );
+}
+
+fn shown(rules: &Rules) -> Vec<String> {
+    let rules = rules
+        .rules
+        .iter()
+        .map(|rule| rules.show_rule(rule).to_string());
+    rules.collect()
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("the games are there")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gdl"))
+        .collect();
+    // Folders have no order of their own.
+    paths.sort();
+    let games = paths
+        .iter()
+        .map(|path| std::fs::read(path).expect("the game can be read"));
+    let snippets = SNIPPETS.iter().map(|text| text.as_bytes().to_vec());
+    games.chain(snippets).collect()
+}
+
+fn below(random: &mut Random, bound: usize) -> usize {
+    random.below(bound.max(1) as u32) as usize
+}
+
+/// A part of the text, not empty unless the text is.
+fn part(text: &[u8], longest: usize, random: &mut Random) -> std::ops::Range<usize> {
+    let start = below(random, text.len());
+    let length = 1 + below(random, longest);
+    start..(start + length).min(text.len())
+}
+
+fn mutate(text: &mut Vec<u8>, random: &mut Random) {
+    const BYTES: &[u8] = b"()()()?;<=\n\r \0$\xff\xc3\xa9aor";
+    let at = below(random, text.len() + 1);
+    match below(random, 7) {
+        0 => {
+            if let Some(byte) = text.get_mut(at) {
+                *byte ^= 1 << below(random, 8);
+            }
+        }
+        1 => text.insert(at, BYTES[below(random, BYTES.len())]),
+        2 => {
+            let gone = part(text, 40, random);
+            text.drain(gone);
+        }
+        3 => {
+            let copy = text[part(text, 200, random)].to_vec();
+            text.splice(at..at, copy);
+        }
+        4 => {
+            let storm = [b'(', b')'][below(random, 2)];
+            let length = below(random, 600);
+            text.splice(at..at, std::iter::repeat_n(storm, length));
+        }
+        5 => {
+            const WORDS: &[&str] = &[
+                " (not ",
+                " (or ",
+                " (and ",
+                " (distinct ",
+                " <= ",
+                " ?x",
+                " () ",
+                " (true ",
+                " or$0 ",
+                " (next ",
+                " (not (distinct ?x (f ?y ?y))) ",
+                " ; ",
+            ];
+            let word = WORDS[below(random, WORDS.len())];
+            text.splice(at..at, word.bytes());
+        }
+        _ => {
+            // Two parts change places.
+            let moved: Vec<u8> = text.drain(part(text, 60, random)).collect();
+            let at = below(random, text.len() + 1);
+            text.splice(at..at, moved);
+        }
+    }
+}
+
+#[test]
+fn mutated_sheets_are_read_without_panic() {
+    let seeds = seeds();
+    let mut random = Random::new(0x9d1);
+    let mut laid_out = 0;
+    for case in 0..CASES {
+        let seed = &seeds[below(&mut random, seeds.len())];
+        let start = below(&mut random, seed.len().saturating_sub(LONGEST));
+        // From the beginning of a line, so that parentheses often match.
+        let start = seed[..start]
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let mut text =
+            seed[start..(start + 20 + below(&mut random, LONGEST)).min(seed.len())].to_vec();
+        for _ in 0..below(&mut random, 6) {
+            mutate(&mut text, &mut random);
+        }
+        let mut text = String::from_utf8_lossy(&text).into_owned();
+        if case % 2 == 0 {
+            close(&mut text);
+        }
+        laid_out += usize::from(gdl::format::format(&text).is_ok());
+        exercise(&text);
+    }
+    assert!(
+        laid_out > CASES / 4,
+        "only {laid_out} texts were sound enough to be laid out"
+    );
+}
+
+/// Makes the parentheses match, for faults further inside.
+fn close(text: &mut String) {
+    let mut depth = 0usize;
+    let mut is_comment = false;
+    text.retain(|character| {
+        match character {
+            ';' => is_comment = true,
+            '\n' | '\r' => is_comment = false,
+            '(' if !is_comment => depth += 1,
+            ')' if !is_comment => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            },
+            _ => {}
+        }
+        true
+    });
+    text.push('\n');
+    text.extend(std::iter::repeat_n(')', depth));
+}
+
+/// Reads the text and lays it out, and says how long that took.
+fn time_of(text: &str) -> Duration {
+    let start = Instant::now();
+    let (_, diagnostics) = gdl::load(text);
+    let _ = gdl::format::format(text);
+    for diagnostic in diagnostics.iter().take(2) {
+        diagnostic.one_line("text", text);
+    }
+    start.elapsed()
+}
+
+/// Holds reading to growth in proportion, give or take a factor of two.
+fn grows_with_its_text(name: &str, n: usize, text_of: impl Fn(usize) -> String) {
+    // Where the large text outgrows a cache that the small one fits in, both are tried four times as large.
+    if let Err(first) = growth(n, &text_of) {
+        growth(4 * n, &text_of).unwrap_or_else(|second| panic!("{name}: {first}; {second}"));
+    }
+}
+
+fn growth(n: usize, text_of: impl Fn(usize) -> String) -> Result<(), String> {
+    const TRIES: usize = 4;
+    // So short a time says nothing.
+    const NOTHING: Duration = Duration::from_millis(8);
+    let (small, large) = (text_of(n), text_of(4 * n));
+    let length_ratio = large.len() as f64 / small.len() as f64;
+    assert!(
+        (3.0..6.0).contains(&length_ratio),
+        "the texts' lengths differ {length_ratio} times"
+    );
+    let (mut least_small, mut least_large) = (Duration::MAX, Duration::MAX);
+    for _ in 0..TRIES {
+        least_small = least_small.min(time_of(&small));
+        least_large = least_large.min(time_of(&large));
+        if least_large < NOTHING || least_large < least_small * 8 {
+            return Ok(());
+        }
+    }
+    Err(format!(
+        "size {n} takes {least_small:?}, four times that {least_large:?}"
+    ))
+}
+
+fn repeated(n: usize, item: impl Fn(usize) -> String) -> String {
+    (0..n).fold(String::new(), |mut text, index| {
+        let _ = write!(text, "{} ", item(index));
+        text
+    })
+}
+
+#[test]
+fn parentheses_cost_what_they_weigh() {
+    grows_with_its_text("nested lists", 100_000, |n| {
+        format!("{}x{}", "(".repeat(n), ")".repeat(n))
+    });
+    grows_with_its_text("open lists", 100_000, |n| "(".repeat(n));
+    grows_with_its_text("stray parentheses", 30_000, |n| ")".repeat(n));
+    grows_with_its_text("stray parentheses, then lists too deep", 20_000, |n| {
+        format!(
+            "{}{}",
+            ")".repeat(n),
+            format!("{}{}", "(".repeat(300), ")".repeat(300)).repeat(n / 100)
+        )
+    });
+    grows_with_its_text("nested lists within bounds", 60, |n| {
+        let deep = format!("(p {}{})", "(f ".repeat(240), ")".repeat(240));
+        format!("{deep} ").repeat(n)
+    });
+}
+
+#[test]
+fn many_rules_cost_what_they_weigh() {
+    grows_with_its_text("rules", 5000, |n| {
+        repeated(n, |i| {
+            format!(
+                "(<= (p{} ?x) (q{i} ?x) (not (p{} ?x)) (distinct ?x a))",
+                i % 50,
+                i % 40
+            )
+        })
+    });
+    grows_with_its_text("a chain of relations", 5000, |n| {
+        repeated(n, |i| format!("(<= (p{i} ?x) (p{} ?x))", i + 1))
+    });
+    grows_with_its_text("a ring of relations", 5000, |n| {
+        repeated(n, |i| {
+            format!("(<= (p{i} ?x) (p{} ?x) (not q{i}))", (i + 1) % n)
+        })
+    });
+    grows_with_its_text("relations that all ask for each other's rules", 2000, |n| {
+        repeated(n, |i| {
+            format!("(<= p{i} all) (<= all p{i}) (<= (next f{i}) (not all))")
+        })
+    });
+    grows_with_its_text("undefined relations", 5000, |n| {
+        repeated(n, |i| format!("(<= (p{i}) (missing{i} a))"))
+    });
+    grows_with_its_text("roles", 5000, |n| repeated(n, |i| format!("(role r{i})")));
+}
+
+#[test]
+fn large_rules_cost_what_they_weigh() {
+    grows_with_its_text("literals", 3000, |n| {
+        format!("(<= p {})", repeated(n, |i| format!("(q{i} a b)")))
+    });
+    grows_with_its_text("recursive literals", 1500, |n| {
+        format!(
+            "(<= (p ?a) (q ?x) {})",
+            repeated(n, |i| format!("(p (f ?y{i} ?x))"))
+        )
+    });
+    grows_with_its_text("variables", 3000, |n| {
+        format!("(<= (p {}) (q ?v0))", repeated(n, |i| format!("?v{i}")))
+    });
+    grows_with_its_text("arity", 1300, |n| {
+        let arguments = repeated(n, |i| format!("?v{i}"));
+        format!("(<= (p {arguments}) (q {arguments}) (p {arguments}))")
+    });
+    grows_with_its_text("long symbols", 30_000, |n| {
+        let name = "x".repeat(n);
+        format!("({name} ?{name}) (<= {name} (not {name}))")
+    });
+    grows_with_its_text("a long name, often asked for", 800, |n| {
+        let name = "x".repeat(n * 20);
+        format!("(<= other {name}) (<= {name} {})", "(not other) ".repeat(n))
+    });
+    grows_with_its_text("nested not", 120, |n| {
+        repeated(n, |_| {
+            format!("(<= p {}q{})", "(not ".repeat(101), ")".repeat(101))
+        })
+    });
+}
+
+#[test]
+fn disjunctions_cost_what_they_weigh() {
+    let or = |n: usize, i: usize| {
+        format!(
+            "(or {})",
+            repeated(n, |branch| format!("(b{branch} ?x{i})"))
+        )
+    };
+    grows_with_its_text("one or", 1000, |n| {
+        format!("(<= (p ?x0) (q ?x0) {})", or(n, 0))
+    });
+    grows_with_its_text("ors of 40 branches", 30, |n| {
+        format!("(<= (p ?x1) (q ?x1) {})", repeated(n, |i| or(40, i)))
+    });
+    grows_with_its_text("rules of thirty ors of 40 branches", 3, |n| {
+        repeated(n, |_| {
+            format!("(<= (p ?x1) (q ?x1) {})", repeated(30, |i| or(40, i)))
+        })
+    });
+    grows_with_its_text("ors in ors", 20, |n| {
+        let nested = (0..60).fold("(a ?x)".to_string(), |inner, _| {
+            format!("(or (b ?x) (and (c ?x) {inner}))")
+        });
+        repeated(n, |_| format!("(<= (p ?x) (q ?x) {nested} {nested})"))
+    });
+}
+
+/// The codes of what is wrong with a statement, apart from what is missing.
+fn faults(statement: &str) -> (Rules, Vec<&'static str>) {
+    let (rules, diagnostics) = gdl::load(&format!(
+        "(role r) (legal r m) terminal (goal r 1) {statement}"
+    ));
+    let codes = diagnostics.iter().map(|diagnostic| diagnostic.code);
+    (
+        rules,
+        codes.filter(|&code| code != "undefined-relation").collect(),
+    )
+}
+
+#[test]
+fn rules_that_would_explode_are_refused() {
+    // Each equality doubles the term: 2^40 leaves.
+    let doubling = repeated(40, |i| {
+        format!("(not (distinct ?x{} (f ?x{i} ?x{i})))", i + 1)
+    });
+    let (rules, codes) = faults(&format!("(<= (p ?x40) (q ?x0) {doubling})"));
+    assert_eq!(codes, ["rule-too-large"]);
+    assert_eq!(rules.rules.len(), 4, "the other statements are kept");
+    // Each equality nests it one deeper.
+    let nesting = repeated(2000, |i| format!("(not (distinct ?x{} (f ?x{i})))", i + 1));
+    assert_eq!(
+        faults(&format!("(<= (p ?x2000) (q ?x0) {nesting})")).1,
+        ["rule-too-large"]
+    );
+    // Each branch would get a copy of all conditions.
+    let conditions = repeated(20_000, |i| format!("(q{i} ?x)"));
+    let branches = repeated(20_000, |i| format!("(r{i} ?x)"));
+    let (rules, codes) = faults(&format!("(<= (p ?x) {conditions} (or {branches}))"));
+    assert_eq!(codes, ["rule-too-large"]);
+    assert_eq!(rules.rules.len(), 4, "nothing is left of the rule");
+}
+
+#[test]
+fn an_empty_or_ends_a_product_before_it_begins() {
+    let factors = "(or a b) ".repeat(60);
+    let (rules, codes) = faults(&format!(
+        "(<= p {factors} (or)) (<= q (or (and {factors} (or)) c))"
+    ));
+    assert_eq!(codes, Vec::<&str>::new());
+    assert_eq!(shown(&rules)[4..], ["(<= q c)"]);
+}
+
+#[test]
+fn ors_beyond_counting_keep_their_meaning_in_helpers() {
+    let or = |i: usize| {
+        format!(
+            "(or {})",
+            repeated(40, |branch| format!("(b{branch} ?x{i})"))
+        )
+    };
+    let (rules, codes) = faults(&format!("(<= (p ?x1) (q ?x1) {})", repeated(30, or)));
+    assert_eq!(codes, Vec::<&str>::new());
+    assert_eq!(rules.rules.len(), 4 + 30 * 40 + 1);
+}
+
+#[test]
+fn helpers_are_named_apart_from_the_sheet_s_own_relations() {
+    let or = repeated(5, |i| format!("(or (a{i} ?x) (b{i} ?x) (c{i} ?x))"));
+    let (rules, _) = faults(&format!("(or$0 x) (<= (p ?x) (q ?x) {or})"));
+    let names: Vec<String> = shown(&rules);
+    assert!(names.contains(&"(or$0 x)".to_string()));
+    assert!(
+        names.contains(&"(<= (or$$0 ?x) (q ?x) (a0 ?x))".to_string()),
+        "{names:?}"
+    );
+}
