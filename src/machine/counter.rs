@@ -214,6 +214,18 @@ impl Reasoner for CounterReasoner {
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
+        if self.current != 0 && !self.phases[self.current].are_legal(joint_move) {
+            // A phase's network takes legal moves for granted. What others are said to have played is followed on the
+            // whole game's, without leaving the phase.
+            let whole = &self.machine.layouts[0];
+            let state = std::mem::take(&mut self.phases[self.current].state);
+            self.phases[0].set_state(whole, &state);
+            self.phases[self.current].state = state;
+            self.phases[0].make_moves(whole, joint_move);
+            out.clear();
+            out.extend_from_slice(&self.phases[0].next);
+            return;
+        }
         let (layout, counters) = self.now();
         counters.make_moves(layout, joint_move);
         out.clear();
@@ -441,6 +453,14 @@ impl Counters {
             }
         }
         self.propagate(layout);
+    }
+
+    fn are_legal(&self, joint_move: &[MoveId]) -> bool {
+        joint_move.iter().all(|mv| {
+            self.place
+                .get(mv.index())
+                .is_some_and(|&place| place != NOT_LEGAL)
+        })
     }
 
     fn make_chosen_moves(&mut self, layout: &Layout) {
@@ -781,6 +801,30 @@ mod tests {
             right.next_state(&joint_move, &mut successor);
             assert_eq!(state, successor);
         }
+    }
+
+    #[test]
+    fn illegal_moves_are_followed_as_the_rules_say() {
+        let machine = machine(TOKENS);
+        let mut reasoner = machine.clone().counter_reasoner();
+        let initial = machine.initial_state();
+        let find = |role, text| machine.find_move(role, text).expect("the move is known");
+        // It is a's turn; b moves all the same, and the rules let what is opened stay open.
+        let moves = [find(RoleId(0), "(open 1)"), find(RoleId(1), "(open 2)")];
+        let mut state = Vec::new();
+        reasoner.set_state(&initial);
+        reasoner.next_state(&moves, &mut state);
+        assert_eq!(
+            machine.state_facts(&state),
+            ["(at 1)", "(open 1)", "(open 2)", "(turn b)"]
+        );
+        reasoner.check().expect("every counter is right");
+        let legal = [find(RoleId(0), "(open 1)"), find(RoleId(1), "wait")];
+        reasoner.next_state(&legal, &mut state);
+        assert_eq!(
+            machine.state_facts(&state),
+            ["(at 1)", "(open 1)", "(turn b)"]
+        );
     }
 
     #[test]

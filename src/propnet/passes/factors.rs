@@ -11,6 +11,8 @@ use super::{Context, rewrite};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
+/// Rounds of taking factors out of one OR.
+const MAX_ROUNDS: usize = 64;
 /// How deep factors of factors are taken out.
 const MAX_DEPTH: usize = 8;
 
@@ -41,7 +43,10 @@ pub fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError>
 fn factored(context: &mut Context<'_>, terms: Vec<Vec<Signal>>, depth: usize) -> Signal {
     let mut alternatives: Vec<Signal> = Vec::new();
     let mut waiting = terms;
-    while depth > 0 && waiting.len() > 1 {
+    for _ in 0..if depth > 0 { MAX_ROUNDS } else { 0 } {
+        if waiting.len() < 2 {
+            break;
+        }
         let Some(groups) = groups_by_best_factor(&waiting) else {
             break;
         };
