@@ -95,7 +95,7 @@ fn wrong_arguments_are_refused_with_status_2() {
 fn help_teaches_each_command_by_example() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
-        "serve", "match", "check", "verify", "perft", "stats", "search", "bench",
+        "serve", "match", "check", "format", "verify", "perft", "stats", "search", "bench",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
@@ -109,6 +109,7 @@ fn help_teaches_each_command_by_example() {
 fn an_unknown_game_is_told_with_near_names() {
     for command in [
         &["check", "tictactoe"][..],
+        &["format", "tictactoe"],
         &["stats", "tictactoe"],
         &["bench", "tictactoe"],
         &["perft", "tictactoe", "--depth", "1"],
@@ -171,6 +172,81 @@ fn check_shows_places_and_its_status_says_whether_there_are_errors() {
     assert!(objects[0]["errors"].as_u64().unwrap() >= 1);
     assert_eq!(objects[1]["errors"], 0);
     assert_eq!(run(&["check", "ticTacToe"]).status.code(), Some(0));
+}
+
+#[test]
+fn format_prints_one_layout_and_keeps_comments() {
+    let folder = tempfile::tempdir().unwrap();
+    let loose = "; A game.\r\n(role   white)\r\n\r\n\r\n(<= (legal white go) ; why\r\n(true\r\n(ready)))\r\n";
+    let path = file(folder.path(), "loose.gdl", loose);
+    let path = path.to_str().unwrap();
+    let output = run(&["format", path]);
+    assert_eq!(output.status.code(), Some(0));
+    let once = text(&output.stdout);
+    assert_eq!(
+        once,
+        "; A game.\n(role white)\n\n(<= (legal white go) ; why\n  (true (ready)))\n"
+    );
+    assert_eq!(std::fs::read_to_string(path).unwrap(), loose);
+    let again = file(folder.path(), "again.gdl", &once);
+    let again = again.to_str().unwrap();
+    assert_eq!(text(&run(&["format", again]).stdout), once);
+
+    let object = objects(&["format", path], 0).remove(0);
+    assert_eq!(object["text"], once);
+    assert_eq!(object["changed"], true);
+    assert_eq!(objects(&["format", again], 0)[0]["changed"], false);
+}
+
+#[test]
+fn format_rewrites_a_file_when_that_changes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "loose.gdl", "(role   white) ; who\n");
+    let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let argument = path.to_str().unwrap();
+    let shown = text(&run(&["format", argument, "--write"]).stdout);
+    assert_eq!(shown, format!("{argument}: rewritten\n"));
+    let expected = "(role white) ; who\n";
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+
+    let before = written(&path);
+    let object = objects(&["format", argument, "--write"], 0).remove(0);
+    assert_eq!(object["written"], false);
+    assert_eq!(written(&path), before);
+    // Nothing is left beside it.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn format_leaves_alone_what_it_cannot_lay_out_or_replace() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = file(folder.path(), "broken.gdl", UNREADABLE);
+    let path = broken.to_str().unwrap();
+    for arguments in [&["format", path][..], &["format", path, "--write"]] {
+        let message = fails(arguments, 1);
+        assert!(message.contains("error[unclosed-parenthesis]"), "{message}");
+        assert!(message.contains(&format!("{path}:2:1")), "{message}");
+        assert_eq!(text(&run(arguments).stdout), "");
+        let object = objects(arguments, 1).remove(0);
+        assert_eq!(object["diagnostics"][0]["code"], "unclosed-parenthesis");
+        assert_eq!(std::fs::read_to_string(&broken).unwrap(), UNREADABLE);
+    }
+
+    let latin = folder.path().join("latin.gdl");
+    std::fs::write(&latin, b"(role   wei\xdf)\n").unwrap();
+    let message = fails(&["format", latin.to_str().unwrap(), "--write"], 2);
+    assert!(message.contains("is not UTF-8"), "{message}");
+    assert_eq!(std::fs::read(&latin).unwrap(), b"(role   wei\xdf)\n");
+
+    // Away from the project's folder a game known by name is a copy inside the program.
+    let output = panza()
+        .current_dir(folder.path())
+        .args(["format", "hanoi", "--write"])
+        .output()
+        .unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("inside the program"), "{message}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod board;
 pub mod check;
 pub mod engine;
 pub mod engine_choice;
+pub mod format;
 pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
@@ -82,6 +83,12 @@ enum Command {
         after_help = "Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex"
     )]
     Check(check::CheckArguments),
+    /// Lay out a rulesheet in one canonical way, comments kept.
+    #[command(
+        after_help = "Status 1: the parentheses do not match, and nothing is written.\n\n\
+            Examples:\n  panza format my-game.gdl\n  panza format my-game.gdl --write"
+    )]
+    Format(format::FormatArguments),
     /// Replay recorded playouts and compare legal moves, next states, terminality and goals.
     #[command(
         after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves, goal.\n\n\
@@ -156,6 +163,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Match(arguments) => match_games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
+        Command::Format(arguments) => format::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
