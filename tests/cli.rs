@@ -95,7 +95,8 @@ fn wrong_arguments_are_refused_with_status_2() {
 fn help_teaches_each_command_by_example() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
-        "serve", "match", "check", "format", "verify", "perft", "stats", "search", "bench",
+        "serve", "match", "check", "format", "verify", "corpus", "perft", "stats", "search",
+        "bench",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
@@ -311,6 +312,101 @@ fn verify_compares_recorded_playouts_with_each_machine() {
         2,
     );
     assert!(message.contains("not built yet"), "{message}");
+}
+
+/// A corpus of two of our own games, the second with a trace of another game.
+fn small_corpus() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for inner in ["games", "traces"] {
+        std::fs::create_dir(folder.path().join(inner)).unwrap();
+    }
+    for (game, trace) in [("hanoi", "hanoi"), ("ticTacToe", "connectFour")] {
+        let from = Path::new(ROOT)
+            .join("gdl-games")
+            .join(format!("{game}.gdl"));
+        let to = folder.path().join(format!("games/{game}.kif"));
+        std::fs::copy(from, to).unwrap();
+        let from = Path::new(ROOT).join(format!("tests/traces/{trace}.jsonl.gz"));
+        let to = folder.path().join(format!("traces/{game}.jsonl.gz"));
+        std::fs::copy(from, to).unwrap();
+    }
+    file(
+        folder.path(),
+        "games.csv",
+        "key,roles\nhanoi,1\nticTacToe,2\n",
+    );
+    folder
+}
+
+#[test]
+fn corpus_builds_and_verifies_each_game_in_a_process_of_its_own() {
+    let folder = small_corpus();
+    let corpus = folder.path().to_str().unwrap();
+    let page = folder.path().join("page.md");
+    let arguments = ["corpus", corpus, "--out", page.to_str().unwrap()];
+    let mut games = objects(&[&arguments[..], &["--jobs", "2"]].concat(), 1);
+    games.sort_by_key(|game| game["game"].to_string());
+    assert_eq!(games.len(), 2);
+    for game in &games {
+        assert_eq!(game["built"]["machine"], "counter", "{game}");
+        assert!(game["built"]["gates_full"].as_u64().unwrap() > 0, "{game}");
+        assert!(game["failure"].is_null(), "{game}");
+        let machines: Vec<&Value> = game["verified"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|verified| &verified["machine"])
+            .collect();
+        assert_eq!(machines, ["counter", "prover"], "{game}");
+    }
+    let disagreements = |game: &Value| game["verified"][0]["disagreements"].as_u64().unwrap();
+    assert_eq!(disagreements(&games[0]), 0, "{}", games[0]);
+    assert!(disagreements(&games[1]) > 0, "{}", games[1]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("\n| hanoi | counter | "), "{page}");
+    assert!(
+        page.contains("\ntraces/ticTacToe.jsonl.gz:1: playout 0, step 0: init differs"),
+        "{page}"
+    );
+
+    let output = run(&["corpus", corpus, "--game", "hanoi"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = text(&output.stdout);
+    assert!(page.contains("\n| disagreements | 0 |"), "{page}");
+    assert!(!page.contains("ticTacToe"), "{page}");
+}
+
+#[test]
+fn corpus_gives_a_game_without_an_answer_a_row_with_the_reason() {
+    let folder = small_corpus();
+    let corpus = folder.path().to_str().unwrap();
+    file(folder.path(), "games/hanoi.kif", "(role");
+    let game = objects(&["corpus", corpus, "--game", "hanoi"], 1).remove(0);
+    let failure = game["failure"].as_str().unwrap();
+    assert!(failure.contains("hanoi.kif:1:1: error"), "{failure}");
+
+    // A budget that nothing can be built in leaves the prover.
+    file(folder.path(), "games.csv", "key\nticTacToe\n");
+    let game = objects(&["corpus", corpus, "--seconds", "0.000001"], 1).remove(0);
+    assert_eq!(game["built"]["machine"], "prover", "{game}");
+    assert!(game["built"]["reason"].is_string(), "{game}");
+    assert_eq!(game["verified"].as_array().unwrap().len(), 1, "{game}");
+
+    let message = fails(&["corpus", corpus, "--game", "hex"], 2);
+    assert!(
+        message.starts_with("error: no game `hex` among the 1 of"),
+        "{message}"
+    );
+    let message = fails(&["corpus", "no/such/folder"], 2);
+    assert!(
+        message.contains("no corpus in `no/such/folder`"),
+        "{message}"
+    );
+    let message = fails(&["corpus", corpus, "--out", "no/such/folder/page.md"], 2);
+    assert!(
+        message.contains("cannot write `no/such/folder/page.md`"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -269,6 +269,7 @@ mod tests {
             name: "broken".into(),
             origin: "broken.gdl".into(),
             text: "(role a)\n  (init (x".into(),
+            file: None,
         };
         let message = Game::from_sheet(sheet).unwrap_err().to_string();
         let expected = "broken.gdl:2:9: error[unclosed-parenthesis]: ";

@@ -9,6 +9,7 @@
 pub mod bench;
 pub mod board;
 pub mod check;
+pub mod corpus;
 pub mod engine;
 pub mod engine_choice;
 pub mod format;
@@ -96,6 +97,15 @@ enum Command {
             panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
+    /// Build every game of a corpus of published games and verify its recorded playouts on each machine.
+    #[command(
+        after_help = "FOLDER holds games.csv (a key in the first column), games/KEY.kif, traces/KEY.jsonl.gz and perhaps traces-clingo.\n\
+            Each game is built and verified in a process of its own. The result is a page of Markdown.\n\
+            Status 1: a machine disagrees with a trace beyond what is known to be wrong there, or a game had no answer.\n\n\
+            Examples:\n  panza corpus ../shared/corpus --out docs/corpus.md\n  \
+            panza corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
+    )]
+    Corpus(corpus::CorpusArguments),
     /// Count the paths of joint moves from the initial state.
     #[command(
         after_help = "`nodes` are paths of exactly this many joint moves, `terminal` those of them that end the game.\n\n\
@@ -165,6 +175,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Check(arguments) => check::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
+        Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
