@@ -149,7 +149,7 @@ fn describe(status: ExitStatus, said: &str) -> String {
 mod tests {
     use super::*;
 
-    const BUILT: &str = r#"{"built":{"machine":"prover","reason":"too large","gates_full":null,"gates_optimised":null,"gates_of_phases":[],"build_seconds":1.5,"peak_bytes":7}}"#;
+    const BUILT: &str = r#"{"built":{"machine":"prover","reason":"too large","gates_full":null,"gates_optimised":null,"gates_of_phases":[],"build_seconds":1.5,"processor_seconds":null,"peak_bytes":7}}"#;
 
     fn told(script: &str, limit: Duration) -> Told {
         let script = script.replace("BUILT", &format!("echo '{BUILT}'"));

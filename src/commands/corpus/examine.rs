@@ -14,6 +14,7 @@ use super::folder::Corpus;
 use super::known;
 use crate::commands::engine::{EngineKind, MachineEngine, ProverEngine};
 use crate::commands::game_source::Rulesheet;
+use crate::commands::playouts::thread_cpu_time;
 use crate::commands::replay::{Replay, replay_file};
 use crate::gdl::{self, Diagnostic, Severity};
 use crate::ground;
@@ -45,6 +46,8 @@ pub struct Built {
     pub gates_of_phases: Vec<usize>,
     /// From rules to machine, or to giving up.
     pub build_seconds: f64,
+    /// What of it was spent on the processor, where the system tells: other work on the machine does not add to it.
+    pub processor_seconds: Option<f64>,
     /// The most memory that the process had in RAM until then.
     pub peak_bytes: Option<u64>,
 }
@@ -98,13 +101,17 @@ pub fn examine(
             None => bail!("{} cannot be played", sheet.origin),
         }
     }
-    let started = Instant::now();
+    let (started, cpu_started) = (Instant::now(), thread_cpu_time());
     let limits = ground::Budget {
         until: Some(started + budget.time),
         max_bytes: budget.bytes,
     };
     let compiled = player::compile(&rules, limits);
-    on_finding(Finding::Built(built(&compiled, started.elapsed())))?;
+    let time = started.elapsed();
+    let cpu_time = cpu_started
+        .zip(thread_cpu_time())
+        .map(|(before, after)| after.saturating_sub(before));
+    on_finding(Finding::Built(built(&compiled, time, cpu_time)))?;
     let machine: Option<Arc<dyn Machine>> = match compiled {
         Ok(compiled) => Some(Arc::new(compiled.machine)),
         Err(_) => None,
@@ -137,7 +144,7 @@ pub fn examine(
     Ok(())
 }
 
-fn built(compiled: &Result<Compiled, String>, time: Duration) -> Built {
+fn built(compiled: &Result<Compiled, String>, time: Duration, cpu_time: Option<Duration>) -> Built {
     let (machine, reason) = match compiled {
         Ok(_) => (EngineKind::Counter, None),
         Err(reason) => (EngineKind::Prover, Some(reason.clone())),
@@ -152,6 +159,7 @@ fn built(compiled: &Result<Compiled, String>, time: Duration) -> Built {
             .map(|compiled| compiled.gates_of_phases.clone())
             .unwrap_or_default(),
         build_seconds: time.as_secs_f64(),
+        processor_seconds: cpu_time.map(|time| time.as_secs_f64()),
         peak_bytes: peak_resident_bytes(),
     }
 }

@@ -80,7 +80,7 @@ pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcom
             );
         }
     }
-    let games = examine_all(arguments, &keys, output)?;
+    // The source may have moved on when all is done.
     let conditions = Conditions {
         seconds: arguments.seconds,
         memory_mib: arguments.memory_mib,
@@ -88,6 +88,7 @@ pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcom
         processor: report::processor(),
         commit: report::commit(),
     };
+    let games = examine_all(arguments, &keys, output)?;
     let page = report::markdown(&games, &conditions);
     match &arguments.out {
         Some(out) => {
