@@ -95,7 +95,8 @@ fn wrong_arguments_are_refused_with_status_2() {
 fn help_teaches_each_command_by_example() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
-        "serve", "match", "check", "verify", "perft", "stats", "search", "bench",
+        "serve", "match", "check", "format", "verify", "corpus", "perft", "stats", "search",
+        "bench",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
@@ -109,6 +110,7 @@ fn help_teaches_each_command_by_example() {
 fn an_unknown_game_is_told_with_near_names() {
     for command in [
         &["check", "tictactoe"][..],
+        &["format", "tictactoe"],
         &["stats", "tictactoe"],
         &["bench", "tictactoe"],
         &["perft", "tictactoe", "--depth", "1"],
@@ -174,6 +176,81 @@ fn check_shows_places_and_its_status_says_whether_there_are_errors() {
 }
 
 #[test]
+fn format_prints_one_layout_and_keeps_comments() {
+    let folder = tempfile::tempdir().unwrap();
+    let loose = "; A game.\r\n(role   white)\r\n\r\n\r\n(<= (legal white go) ; why\r\n(true\r\n(ready)))\r\n";
+    let path = file(folder.path(), "loose.gdl", loose);
+    let path = path.to_str().unwrap();
+    let output = run(&["format", path]);
+    assert_eq!(output.status.code(), Some(0));
+    let once = text(&output.stdout);
+    assert_eq!(
+        once,
+        "; A game.\n(role white)\n\n(<= (legal white go) ; why\n  (true (ready)))\n"
+    );
+    assert_eq!(std::fs::read_to_string(path).unwrap(), loose);
+    let again = file(folder.path(), "again.gdl", &once);
+    let again = again.to_str().unwrap();
+    assert_eq!(text(&run(&["format", again]).stdout), once);
+
+    let object = objects(&["format", path], 0).remove(0);
+    assert_eq!(object["text"], once);
+    assert_eq!(object["changed"], true);
+    assert_eq!(objects(&["format", again], 0)[0]["changed"], false);
+}
+
+#[test]
+fn format_rewrites_a_file_when_that_changes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "loose.gdl", "(role   white) ; who\n");
+    let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let argument = path.to_str().unwrap();
+    let shown = text(&run(&["format", argument, "--write"]).stdout);
+    assert_eq!(shown, format!("{argument}: rewritten\n"));
+    let expected = "(role white) ; who\n";
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+
+    let before = written(&path);
+    let object = objects(&["format", argument, "--write"], 0).remove(0);
+    assert_eq!(object["written"], false);
+    assert_eq!(written(&path), before);
+    // Nothing is left beside it.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn format_leaves_alone_what_it_cannot_lay_out_or_replace() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = file(folder.path(), "broken.gdl", UNREADABLE);
+    let path = broken.to_str().unwrap();
+    for arguments in [&["format", path][..], &["format", path, "--write"]] {
+        let message = fails(arguments, 1);
+        assert!(message.contains("error[unclosed-parenthesis]"), "{message}");
+        assert!(message.contains(&format!("{path}:2:1")), "{message}");
+        assert_eq!(text(&run(arguments).stdout), "");
+        let object = objects(arguments, 1).remove(0);
+        assert_eq!(object["diagnostics"][0]["code"], "unclosed-parenthesis");
+        assert_eq!(std::fs::read_to_string(&broken).unwrap(), UNREADABLE);
+    }
+
+    let latin = folder.path().join("latin.gdl");
+    std::fs::write(&latin, b"(role   wei\xdf)\n").unwrap();
+    let message = fails(&["format", latin.to_str().unwrap(), "--write"], 2);
+    assert!(message.contains("is not UTF-8"), "{message}");
+    assert_eq!(std::fs::read(&latin).unwrap(), b"(role   wei\xdf)\n");
+
+    // Away from the project's folder a game known by name is a copy inside the program.
+    let output = panza()
+        .current_dir(folder.path())
+        .args(["format", "hanoi", "--write"])
+        .output()
+        .unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("inside the program"), "{message}");
+}
+
+#[test]
 fn verify_compares_recorded_playouts_with_each_machine() {
     let trace = "tests/traces/ticTacToe.jsonl.gz";
     let agreeing = objects(&["verify", "ticTacToe", "--trace", trace], 0);
@@ -235,6 +312,101 @@ fn verify_compares_recorded_playouts_with_each_machine() {
         2,
     );
     assert!(message.contains("not built yet"), "{message}");
+}
+
+/// A corpus of two of our own games, the second with a trace of another game.
+fn small_corpus() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for inner in ["games", "traces"] {
+        std::fs::create_dir(folder.path().join(inner)).unwrap();
+    }
+    for (game, trace) in [("hanoi", "hanoi"), ("ticTacToe", "connectFour")] {
+        let from = Path::new(ROOT)
+            .join("gdl-games")
+            .join(format!("{game}.gdl"));
+        let to = folder.path().join(format!("games/{game}.kif"));
+        std::fs::copy(from, to).unwrap();
+        let from = Path::new(ROOT).join(format!("tests/traces/{trace}.jsonl.gz"));
+        let to = folder.path().join(format!("traces/{game}.jsonl.gz"));
+        std::fs::copy(from, to).unwrap();
+    }
+    file(
+        folder.path(),
+        "games.csv",
+        "key,roles\nhanoi,1\nticTacToe,2\n",
+    );
+    folder
+}
+
+#[test]
+fn corpus_builds_and_verifies_each_game_in_a_process_of_its_own() {
+    let folder = small_corpus();
+    let corpus = folder.path().to_str().unwrap();
+    let page = folder.path().join("page.md");
+    let arguments = ["corpus", corpus, "--out", page.to_str().unwrap()];
+    let mut games = objects(&[&arguments[..], &["--jobs", "2"]].concat(), 1);
+    games.sort_by_key(|game| game["game"].to_string());
+    assert_eq!(games.len(), 2);
+    for game in &games {
+        assert_eq!(game["built"]["machine"], "counter", "{game}");
+        assert!(game["built"]["gates_full"].as_u64().unwrap() > 0, "{game}");
+        assert!(game["failure"].is_null(), "{game}");
+        let machines: Vec<&Value> = game["verified"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|verified| &verified["machine"])
+            .collect();
+        assert_eq!(machines, ["counter", "prover"], "{game}");
+    }
+    let disagreements = |game: &Value| game["verified"][0]["disagreements"].as_u64().unwrap();
+    assert_eq!(disagreements(&games[0]), 0, "{}", games[0]);
+    assert!(disagreements(&games[1]) > 0, "{}", games[1]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("\n| hanoi | counter | "), "{page}");
+    assert!(
+        page.contains("\ntraces/ticTacToe.jsonl.gz:1: playout 0, step 0: init differs"),
+        "{page}"
+    );
+
+    let output = run(&["corpus", corpus, "--game", "hanoi"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = text(&output.stdout);
+    assert!(page.contains("\n| disagreements | 0 |"), "{page}");
+    assert!(!page.contains("ticTacToe"), "{page}");
+}
+
+#[test]
+fn corpus_gives_a_game_without_an_answer_a_row_with_the_reason() {
+    let folder = small_corpus();
+    let corpus = folder.path().to_str().unwrap();
+    file(folder.path(), "games/hanoi.kif", "(role");
+    let game = objects(&["corpus", corpus, "--game", "hanoi"], 1).remove(0);
+    let failure = game["failure"].as_str().unwrap();
+    assert!(failure.contains("hanoi.kif:1:1: error"), "{failure}");
+
+    // A budget that nothing can be built in leaves the prover.
+    file(folder.path(), "games.csv", "key\nticTacToe\n");
+    let game = objects(&["corpus", corpus, "--seconds", "0.000001"], 1).remove(0);
+    assert_eq!(game["built"]["machine"], "prover", "{game}");
+    assert!(game["built"]["reason"].is_string(), "{game}");
+    assert_eq!(game["verified"].as_array().unwrap().len(), 1, "{game}");
+
+    let message = fails(&["corpus", corpus, "--game", "hex"], 2);
+    assert!(
+        message.starts_with("error: no game `hex` among the 1 of"),
+        "{message}"
+    );
+    let message = fails(&["corpus", "no/such/folder"], 2);
+    assert!(
+        message.contains("no corpus in `no/such/folder`"),
+        "{message}"
+    );
+    let message = fails(&["corpus", corpus, "--out", "no/such/folder/page.md"], 2);
+    assert!(
+        message.contains("cannot write `no/such/folder/page.md`"),
+        "{message}"
+    );
 }
 
 #[test]

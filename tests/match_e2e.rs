@@ -34,6 +34,7 @@ fn game_of(text: &str) -> Game {
         name: "test".into(),
         origin: "test".into(),
         text: text.into(),
+        file: None,
     };
     Game::from_sheet(sheet).unwrap()
 }

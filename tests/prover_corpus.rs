@@ -3,13 +3,16 @@
 //! A fast slice by default, all games with `PANZA_CORPUS_ALL=1` (in release mode: a minute or two). With
 //! `PANZA_CORPUS_GAME=key` one game. Without the corpus there is nothing to replay, and the test says so.
 
+#[path = "common/corpus.rs"]
 mod common;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::trace;
+use panza::commands::corpus::folder::Corpus;
+use panza::commands::corpus::known;
+use panza::commands::game_source::Rulesheet;
+use panza::commands::trace::{TraceReader, TraceState};
 use panza::gdl;
 use panza::ids::{Id, RoleId, TermId};
 use panza::prover::{Prover, State};
@@ -58,15 +61,12 @@ struct Outcome {
     disagreements: Vec<String>,
 }
 
-/// What the traces say wrongly by the rules of GDL, with the reason.
-fn is_known_oracle_defect(key: &str, what: &str) -> bool {
-    match key {
-        // The oracle takes `open2` and `(open2)` for two relations; here they are one.
-        "test_case_3a" => what == "legal",
-        // The oracle drops a `not` whose variable only the head names.
-        "test_case_3f" => what == "goal",
-        _ => false,
-    }
+/// A game's traces of all recorders, playouts one after the other.
+fn states(corpus: &Corpus, key: &str) -> impl Iterator<Item = TraceState> + use<> {
+    corpus.traces(key).into_iter().flat_map(|path| {
+        let mut reader = TraceReader::open(&path).expect("the trace can be read");
+        std::iter::from_fn(move || reader.next_state().expect("the trace can be read"))
+    })
 }
 
 struct Replay<'a> {
@@ -77,8 +77,8 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn note(&mut self, at: &trace::TraceState, what: &str, expected: String, found: String) {
-        if expected != found && !is_known_oracle_defect(self.key, what) {
+    fn note(&mut self, at: &TraceState, what: &str, expected: String, found: String) {
+        if expected != found && !known::parts(self.key).contains(&what) {
             self.outcome.disagreements.push(format!(
                 "{} playout {} step {}: {what}\n  expected {expected}\n  found    {found}",
                 self.key, at.playout, at.step
@@ -100,7 +100,7 @@ impl Replay<'_> {
         texts
     }
 
-    fn goals(&mut self, at: &trace::TraceState, state: &State) {
+    fn goals(&mut self, at: &TraceState, state: &State) {
         if at.goal.is_none() && at.goal_values.is_none() {
             return;
         }
@@ -124,7 +124,7 @@ impl Replay<'_> {
     }
 
     /// Checks one line against the state it stands for; gives the state after its joint move.
-    fn check(&mut self, at: &trace::TraceState, state: &State) -> Option<State> {
+    fn check(&mut self, at: &TraceState, state: &State) -> Option<State> {
         self.outcome.states += 1;
         self.outcome.terminals += usize::from(at.terminal);
         let terminal = self.prover.is_terminal(state);
@@ -167,9 +167,10 @@ impl Replay<'_> {
     }
 }
 
-fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
-    let text = trace::rulesheet(corpus, key);
-    let (rules, _) = gdl::load(&text);
+fn replay(corpus: &Corpus, key: &str, max_states: usize) -> Outcome {
+    let path = corpus.rulesheet(key);
+    let sheet = Rulesheet::find(&path.to_string_lossy()).expect("the rulesheet can be read");
+    let (rules, _) = gdl::load(&sheet.text);
     let start = Instant::now();
     let mut prover = match Prover::new(&rules) {
         Ok(prover) => prover,
@@ -201,7 +202,7 @@ fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
     };
     let mut followed: Option<State> = None;
     let start = Instant::now();
-    for line in trace::states(corpus, key).take(max_states) {
+    for line in states(corpus, key).take(max_states) {
         if line.step == 0 {
             followed = Some(initial.clone());
         }
@@ -233,17 +234,14 @@ fn replay(corpus: &Path, key: &str, max_states: usize) -> Outcome {
 
 #[test]
 fn traces_are_reproduced() {
-    let Some(corpus) = trace::corpus() else {
-        println!("no corpus beside the project: nothing replayed");
+    let Some(corpus) = common::corpus() else {
         return;
     };
     let wanted: Vec<(String, usize)> = if let Ok(key) = std::env::var("PANZA_CORPUS_GAME") {
         vec![(key, usize::MAX)]
     } else if std::env::var_os("PANZA_CORPUS_ALL").is_some() {
-        trace::keys(&corpus)
-            .into_iter()
-            .map(|key| (key, usize::MAX))
-            .collect()
+        let keys = corpus.keys().iter().cloned();
+        keys.map(|key| (key, usize::MAX)).collect()
     } else {
         SLICE
             .iter()

@@ -25,8 +25,9 @@ struct Report<'a> {
     diagnostics: Vec<ShownDiagnostic<'a>>,
 }
 
+/// A diagnostic as scripts read it; lines and columns count from 1.
 #[derive(Serialize)]
-struct ShownDiagnostic<'a> {
+pub(super) struct ShownDiagnostic<'a> {
     severity: &'static str,
     code: &'static str,
     line: usize,
@@ -83,7 +84,8 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     Ok(outcome)
 }
 
-fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnostic<'a> {
+/// What scripts are told of a diagnostic in this text.
+pub(super) fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnostic<'a> {
     let (line, column) = line_and_column(text, diagnostic.span.start);
     let (end_line, end_column) = line_and_column(text, diagnostic.span.end);
     ShownDiagnostic {

@@ -29,6 +29,8 @@ pub struct Rulesheet {
     pub origin: String,
     /// The text.
     pub text: String,
+    /// The file it was read from; nothing for a copy inside the program.
+    pub file: Option<PathBuf>,
 }
 
 /// A rulesheet whose rules can be played.
@@ -71,6 +73,7 @@ impl Rulesheet {
                 name: name.to_string(),
                 origin: format!("{FOLDER}/{name}.gdl"),
                 text: text.to_string(),
+                file: None,
             });
         }
         let known = known_names(&folder);
@@ -108,6 +111,7 @@ impl Rulesheet {
             name,
             origin: shown.to_string(),
             text,
+            file: Some(path.to_path_buf()),
         })
     }
 }
@@ -265,6 +269,7 @@ mod tests {
             name: "broken".into(),
             origin: "broken.gdl".into(),
             text: "(role a)\n  (init (x".into(),
+            file: None,
         };
         let message = Game::from_sheet(sheet).unwrap_err().to_string();
         let expected = "broken.gdl:2:9: error[unclosed-parenthesis]: ";

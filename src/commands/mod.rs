@@ -9,8 +9,10 @@
 pub mod bench;
 pub mod board;
 pub mod check;
+pub mod corpus;
 pub mod engine;
 pub mod engine_choice;
+pub mod format;
 pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
@@ -82,6 +84,12 @@ enum Command {
         after_help = "Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex"
     )]
     Check(check::CheckArguments),
+    /// Lay out a rulesheet in one canonical way, comments kept.
+    #[command(
+        after_help = "Status 1: the parentheses do not match, and nothing is written.\n\n\
+            Examples:\n  panza format my-game.gdl\n  panza format my-game.gdl --write"
+    )]
+    Format(format::FormatArguments),
     /// Replay recorded playouts and compare legal moves, next states, terminality and goals.
     #[command(
         after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves, goal.\n\n\
@@ -89,6 +97,15 @@ enum Command {
             panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
+    /// Build every game of a corpus of published games and verify its recorded playouts on each machine.
+    #[command(
+        after_help = "FOLDER holds games.csv (a key in the first column), games/KEY.kif, traces/KEY.jsonl.gz and perhaps traces-clingo.\n\
+            Each game is built and verified in a process of its own. The result is a page of Markdown.\n\
+            Status 1: a machine disagrees with a trace beyond what is known to be wrong there, or a game had no answer.\n\n\
+            Examples:\n  panza corpus ../shared/corpus --out docs/corpus.md\n  \
+            panza corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
+    )]
+    Corpus(corpus::CorpusArguments),
     /// Count the paths of joint moves from the initial state.
     #[command(
         after_help = "`nodes` are paths of exactly this many joint moves, `terminal` those of them that end the game.\n\n\
@@ -156,7 +173,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Match(arguments) => match_games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
+        Command::Format(arguments) => format::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
+        Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),

@@ -51,9 +51,33 @@ impl Output {
         write_out(&format!("{text}\n"))
     }
 
+    /// Writes text as it stands; nothing when scripts read this.
+    ///
+    /// # Errors
+    /// The output is closed or full.
+    pub fn text(self, text: &str) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        write_out(text)
+    }
+
     /// Whether lines may be coloured.
     pub fn has_colour(self) -> bool {
         !self.json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    }
+
+    /// Writes text and a line end on standard error; nothing when scripts read this, for they have it in an object.
+    /// Whoever closed standard error does not want to know.
+    pub fn complaint(self, text: impl fmt::Display) {
+        if !self.json {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// Whether complaints may be coloured.
+    pub fn has_coloured_complaints(self) -> bool {
+        !self.json && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 }
 

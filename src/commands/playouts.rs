@@ -171,7 +171,7 @@ pub fn play<E: Engine>(
 }
 
 /// Processor time that this thread has used so far, where the system tells.
-fn thread_cpu_time() -> Option<Duration> {
+pub(super) fn thread_cpu_time() -> Option<Duration> {
     #[cfg(unix)]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -1,0 +1,194 @@
+//! `panza corpus`: every game of a corpus of published games, built and held against its recorded playouts.
+//!
+//! Each game has a process of its own ([`children`]), which runs [`examine`] and tells what it finds; the findings
+//! become a page of Markdown ([`report`]). What the traces themselves have wrong stands in [`known`].
+
+pub mod children;
+pub mod examine;
+pub mod folder;
+pub mod known;
+pub mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::engine::EngineKind;
+use super::output::{Output, progress_bar};
+use super::{Outcome, parse_seconds};
+use children::Told;
+use examine::BuildBudget;
+use folder::Corpus;
+use report::{Conditions, GameReport};
+
+/// What a game may take beyond the time for building: laying the machine out, and replaying on each machine.
+const REPLAY_LIMIT: Duration = Duration::from_secs(600);
+
+/// Arguments of `panza corpus`.
+#[derive(Args, Debug)]
+pub struct CorpusArguments {
+    /// The corpus: games.csv, games, traces and perhaps traces-clingo.
+    folder: PathBuf,
+    /// Write the page to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Seconds that building a game may take.
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
+    seconds: f64,
+    /// Memory that building a game may take, in MiB.
+    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 20), value_name = "M")]
+    memory_mib: u32,
+    /// Only this game; may be given several times.
+    #[arg(long = "game", value_name = "KEY")]
+    games: Vec<String>,
+    /// Games examined at the same time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
+    jobs: u16,
+    /// Examine one game in this process and tell the findings, until standard input ends.
+    #[arg(long, hide = true, value_name = "KEY", conflicts_with_all = ["out", "games"])]
+    one: Option<String>,
+}
+
+/// Runs the command. A disagreement that nothing excuses, or a game without an answer, makes it
+/// [`Outcome::DoesNotHold`].
+///
+/// # Errors
+/// No corpus in the folder, a game that it does not have, or a page that cannot be written.
+pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcome> {
+    let corpus = Corpus::open(&arguments.folder)?;
+    if let Some(key) = &arguments.one {
+        children::end_with_parent()?;
+        return examine_here(&corpus, key, arguments);
+    }
+    let keys = wanted(&corpus, &arguments.games)?;
+    if let Some(out) = &arguments.out {
+        let folder = match out.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        // Better now than after all the work.
+        if !folder.is_dir() || out.is_dir() {
+            bail!(
+                "cannot write `{}`: expected a file in a folder that exists",
+                out.display()
+            );
+        }
+    }
+    // The source may have moved on when all is done.
+    let conditions = Conditions {
+        seconds: arguments.seconds,
+        memory_mib: arguments.memory_mib,
+        jobs: arguments.jobs,
+        processor: report::processor(),
+        commit: report::commit(),
+    };
+    let games = examine_all(arguments, &keys, output)?;
+    let page = report::markdown(&games, &conditions);
+    match &arguments.out {
+        Some(out) => {
+            std::fs::write(out, page)
+                .with_context(|| format!("cannot write `{}`", out.display()))?;
+            output.line(report::summary_line(&games))?;
+        }
+        None => output.text(&page)?,
+    }
+    match games.iter().all(GameReport::holds) {
+        true => Ok(Outcome::Holds),
+        false => Ok(Outcome::DoesNotHold),
+    }
+}
+
+/// The games asked for, in the order of the corpus; all when none was named.
+fn wanted(corpus: &Corpus, named: &[String]) -> anyhow::Result<Vec<String>> {
+    if let Some(unknown) = named.iter().find(|name| !corpus.keys().contains(name)) {
+        bail!(
+            "no game `{unknown}` among the {} of `{}`",
+            corpus.keys().len(),
+            corpus.folder().join("games.csv").display()
+        );
+    }
+    let is_wanted = |key: &&String| named.is_empty() || named.contains(key);
+    Ok(corpus.keys().iter().filter(is_wanted).cloned().collect())
+}
+
+/// The child's part.
+fn examine_here(
+    corpus: &Corpus,
+    key: &str,
+    arguments: &CorpusArguments,
+) -> anyhow::Result<Outcome> {
+    let budget = BuildBudget {
+        time: Duration::from_secs_f64(arguments.seconds),
+        bytes: arguments.memory_mib as usize * (1 << 20),
+    };
+    let lines = Output::new(true);
+    examine::examine(corpus, key, budget, &EngineKind::ALL, |finding| {
+        Ok(lines.object(&finding)?)
+    })?;
+    Ok(Outcome::Holds)
+}
+
+/// Examines the games, some at the same time, and gives their reports in the order of `keys`.
+fn examine_all(
+    arguments: &CorpusArguments,
+    keys: &[String],
+    output: Output,
+) -> anyhow::Result<Vec<GameReport>> {
+    let program = std::env::current_exe().context("cannot find this program to start it again")?;
+    let limit = Duration::from_secs_f64(arguments.seconds) + REPLAY_LIMIT;
+    let examine_one = |key: &str| {
+        let mut command = Command::new(&program);
+        command
+            .arg("corpus")
+            .arg(&arguments.folder)
+            .args(["--one", key])
+            .args(["--seconds", &arguments.seconds.to_string()])
+            .args(["--memory-mib", &arguments.memory_mib.to_string()]);
+        children::run(&mut command, limit)
+    };
+    let progress = progress_bar(keys.len() as u64, "games");
+    let next = AtomicUsize::new(0);
+    let (sender, told) = mpsc::channel::<(usize, Told)>();
+    let mut games: Vec<Option<GameReport>> = keys.iter().map(|_| None).collect();
+    thread::scope(|scope| -> anyhow::Result<()> {
+        for _ in 0..usize::from(arguments.jobs).min(keys.len()) {
+            let (sender, next, progress, examine_one) =
+                (sender.clone(), &next, &progress, &examine_one);
+            scope.spawn(move || {
+                while let Some((index, key)) = take_next(next, keys) {
+                    progress.set_message(key.clone());
+                    if sender.send((index, examine_one(key))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        while let Ok((index, told)) = told.recv() {
+            let game = GameReport::new(&keys[index], told);
+            progress.inc(1);
+            output.object(&game)?;
+            if arguments.out.is_some()
+                && let Some(news) = game.news()
+            {
+                progress.suspend(|| output.line(news))?;
+            }
+            games[index] = Some(game);
+        }
+        Ok(())
+    })?;
+    progress.finish_and_clear();
+    Ok(games.into_iter().flatten().collect())
+}
+
+/// The next game that nobody has taken.
+fn take_next<'a>(next: &AtomicUsize, keys: &'a [String]) -> Option<(usize, &'a String)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    keys.get(index).map(|key| (index, key))
+}

@@ -1,0 +1,120 @@
+//! `panza format`: a rulesheet in one layout.
+//!
+//! Prints it, or with `--write` puts it in the place of the file. A file is replaced as a whole or not at all, and
+//! only when the layout changes it.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::Serialize;
+
+use super::Outcome;
+use super::check::{ShownDiagnostic, shown};
+use super::game_source::Rulesheet;
+use super::output::Output;
+use crate::gdl::format::format;
+
+/// Arguments of `panza format`.
+#[derive(Args, Debug)]
+pub struct FormatArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+    /// Rewrite the file instead of printing.
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    file: &'a str,
+    /// Whether the layout differs from the text as it was.
+    changed: bool,
+    written: bool,
+    /// The layout, unless it was written to the file or there is none.
+    text: Option<&'a str>,
+    diagnostics: Vec<ShownDiagnostic<'a>>,
+}
+
+/// Runs the command. Parentheses that do not match make it [`Outcome::DoesNotHold`].
+///
+/// # Errors
+/// A rulesheet that cannot be found or read. With `--write` also one that is no file, is not UTF-8, or cannot be
+/// replaced.
+pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcome> {
+    let sheet = Rulesheet::find(&arguments.game)?;
+    let target = match (arguments.write, &sheet.file) {
+        (false, _) => None,
+        (true, Some(file)) => Some(file),
+        (true, None) => bail!(
+            "`{}` is a copy inside the program and cannot be rewritten; expected the path of a file",
+            arguments.game
+        ),
+    };
+    let text = match format(&sheet.text) {
+        Ok(text) => text,
+        Err(faults) => {
+            for fault in &faults {
+                let colour = output.has_coloured_complaints();
+                output.complaint(fault.render(&sheet.origin, &sheet.text, colour));
+            }
+            output.object(&Report {
+                file: &sheet.origin,
+                changed: false,
+                written: false,
+                text: None,
+                diagnostics: faults.iter().map(|f| shown(f, &sheet.text)).collect(),
+            })?;
+            return Ok(Outcome::DoesNotHold);
+        }
+    };
+    let changed = text != sheet.text;
+    match target {
+        Some(path) if changed => replace(path, &sheet, &text)?,
+        Some(_) => {}
+        None => output.text(&text)?,
+    }
+    if target.is_some() {
+        let what = if changed { "rewritten" } else { "unchanged" };
+        output.line(format_args!("{}: {what}", sheet.origin))?;
+    }
+    output.object(&Report {
+        file: &sheet.origin,
+        changed,
+        written: changed && target.is_some(),
+        text: target.is_none().then_some(&text),
+        diagnostics: Vec::new(),
+    })?;
+    Ok(Outcome::Holds)
+}
+
+/// Puts a text in the place of a rulesheet's file: written beside it first, so that whoever reads the file finds the
+/// old text or the new one.
+fn replace(path: &Path, sheet: &Rulesheet, text: &str) -> anyhow::Result<()> {
+    let shown = &sheet.origin;
+    // A link stays a link.
+    let path = fs::canonicalize(path).with_context(|| format!("cannot find `{shown}`"))?;
+    let before = fs::read(&path).with_context(|| format!("cannot read `{shown}`"))?;
+    if before != sheet.text.as_bytes() {
+        bail!(
+            "`{shown}` is not UTF-8, or was changed meanwhile; it is left as it is, so that nothing in it is lost"
+        );
+    }
+    let cannot_write = || format!("cannot rewrite `{shown}`");
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut beside = tempfile::NamedTempFile::new_in(folder).with_context(cannot_write)?;
+    beside
+        .write_all(text.as_bytes())
+        .with_context(cannot_write)?;
+    let permissions = fs::metadata(&path)
+        .with_context(cannot_write)?
+        .permissions();
+    let file = beside.as_file();
+    file.set_permissions(permissions)
+        .with_context(cannot_write)?;
+    file.sync_all().with_context(cannot_write)?;
+    beside.persist(&path).with_context(cannot_write)?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Finds the corpus of published games.
+
+use std::path::{Path, PathBuf};
+
+use panza::commands::corpus::folder::Corpus;
+
+/// The corpus beside the project (`../shared/corpus`), or where the environment variable `PANZA_CORPUS` says; nothing
+/// where none stands.
+pub fn corpus() -> Option<Corpus> {
+    let folder = match std::env::var_os("PANZA_CORPUS") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"),
+    };
+    if !folder.join("games.csv").is_file() {
+        println!("no corpus of published games: nothing compared");
+        return None;
+    }
+    Some(Corpus::open(&folder).expect("the corpus can be read"))
+}
