@@ -83,7 +83,7 @@ pub fn replay_file<E: Engine>(
     mut on_state: impl FnMut(),
 ) -> anyhow::Result<()> {
     let mut reader = TraceReader::open(path)?;
-    let mut session = Session {
+    let mut comparison = Comparison {
         engine,
         trace: path.display().to_string(),
         line: 0,
@@ -91,11 +91,11 @@ pub fn replay_file<E: Engine>(
         expected_next: None,
     };
     while let Some(state) = reader.next_state()? {
-        session.line = reader.line();
-        session.replay.states += 1;
-        if let Err(error) = session.compare(&state) {
-            session.expected_next = None;
-            session.disagree(&state, "engine", None, "an answer", &error.to_string());
+        comparison.line = reader.line();
+        comparison.replay.states += 1;
+        if let Err(error) = comparison.compare(&state) {
+            comparison.expected_next = None;
+            comparison.disagree(&state, "engine", None, "an answer", &error.to_string());
         }
         on_state();
     }
@@ -109,7 +109,7 @@ struct Successor<S> {
     state: S,
 }
 
-struct Session<'a, E: Engine> {
+struct Comparison<'a, E: Engine> {
     engine: &'a mut E,
     trace: String,
     line: u64,
@@ -117,7 +117,7 @@ struct Session<'a, E: Engine> {
     expected_next: Option<Successor<E::State>>,
 }
 
-impl<E: Engine> Session<'_, E> {
+impl<E: Engine> Comparison<'_, E> {
     fn compare(&mut self, recorded: &TraceState) -> Result<(), EngineError> {
         let Some(state) = self.stand(recorded)? else {
             return Ok(());
