@@ -8,6 +8,27 @@ use tokio::sync::watch;
 /// The exit status of a command that was interrupted: 128 plus the number of the signal, as shells have it.
 pub const EXIT_STATUS: u8 = 130;
 
+/// Ctrl-C, listened to from the moment this is made: a key pressed before anybody waits for it is not lost.
+struct CtrlC(
+    #[cfg(unix)] tokio::signal::unix::Signal,
+    #[cfg(windows)] tokio::signal::windows::CtrlC,
+);
+
+impl CtrlC {
+    /// Must be called on a runtime.
+    fn listen() -> std::io::Result<Self> {
+        #[cfg(unix)]
+        return tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self);
+        #[cfg(windows)]
+        return tokio::signal::windows::ctrl_c().map(Self);
+    }
+
+    /// The next time; false when there will be none.
+    async fn pressed(&mut self) -> bool {
+        self.0.recv().await.is_some()
+    }
+}
+
 /// Ends the program on Ctrl-C from now on.
 ///
 /// # Errors
@@ -16,10 +37,14 @@ pub fn exit_on_ctrl_c() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let mut ctrl_c = {
+        let _on_runtime = runtime.enter();
+        CtrlC::listen()?
+    };
     std::thread::Builder::new()
         .name("ctrl-c".to_string())
         .spawn(move || {
-            if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            if runtime.block_on(ctrl_c.pressed()) {
                 eprintln!("interrupted");
                 std::process::exit(i32::from(EXIT_STATUS));
             }
@@ -49,13 +74,17 @@ pub async fn ended() {
 /// Becomes true on Ctrl-C; a second Ctrl-C ends the program at once. Must be called on a runtime.
 pub fn watch() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
+    // Where it cannot be listened to, the system's own way of ending must do.
+    let Ok(mut ctrl_c) = CtrlC::listen() else {
+        return receiver;
+    };
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_err() {
+        if !ctrl_c.pressed().await {
             return;
         }
         eprintln!("interrupted");
         sender.send_replace(true);
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if ctrl_c.pressed().await {
             std::process::exit(i32::from(EXIT_STATUS));
         }
     });
