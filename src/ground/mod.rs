@@ -93,12 +93,6 @@ pub enum GroundError {
     /// There is nobody to play.
     #[error("the rules name no role")]
     NoRoles,
-    /// A ground atom depends on its own negation.
-    #[error("`{atom}` depends on its own negation")]
-    NotStratified {
-        /// One such atom.
-        atom: String,
-    },
 }
 
 /// Grounds a game.

@@ -137,8 +137,8 @@ impl PreparedRules {
         matches!(self.status[rule], Status::Whole | Status::Part)
     }
 
-    /// Splits a rule; false when it cannot be.
-    pub fn split(&mut self, rule: usize) -> bool {
+    /// Splits a rule, or settles that it stays whole.
+    pub fn split(&mut self, rule: usize) {
         let original = self.rules[rule].clone();
         let mut n_names = self.names.len();
         let first = self.n_source_names;
@@ -148,7 +148,7 @@ impl PreparedRules {
         });
         let Some(parts) = parts else {
             self.status[rule] = Status::Final;
-            return false;
+            return;
         };
         while self.names.len() < n_names {
             self.names.push(format!("part {}", self.names.len()));
@@ -163,17 +163,16 @@ impl PreparedRules {
         self.rules.extend(parts.helpers);
         self.status[rule] = Status::Part;
         self.status.resize(self.rules.len(), Status::Part);
-        true
     }
 
-    /// Takes back the split that a rule came from; false when it came from none.
-    pub fn take_back(&mut self, rule: usize) -> bool {
+    /// Takes back the split that a rule came from, if it came from one.
+    pub fn take_back(&mut self, rule: usize) {
         let Some(record) = self
             .splits
             .iter()
             .position(|split| split.helpers.contains(&rule))
         else {
-            return false;
+            return;
         };
         let SplitRecord { at, original, .. } = &self.splits[record];
         let at = *at;
@@ -190,7 +189,6 @@ impl PreparedRules {
             }
         }
         self.status[at] = Status::Final;
-        true
     }
 
     /// Whether the rule is a helper, whose split can be taken back.

@@ -127,11 +127,6 @@ impl GroundProgram {
     pub fn show_term(&self, term: TermId) -> String {
         self.terms.show(&self.symbols, term).to_string()
     }
-
-    /// Literals of all bodies together.
-    pub fn n_body_literals(&self) -> usize {
-        self.bodies.len()
-    }
 }
 
 /// Rules sorted by head.

@@ -109,7 +109,6 @@ pub struct Layout {
     pub(super) facts: IdVec<BaseId, String>,
     pub(super) moves: IdVec<MoveId, (RoleId, String)>,
     pub(super) initial: Vec<u64>,
-    pub(super) n_gates: usize,
     pub(super) components: Vec<Component>,
     pub(super) edges: Vec<u32>,
     /// Counters with every base false and no move made, the network at rest.
@@ -136,16 +135,6 @@ impl Layout {
     /// Words of a state.
     pub fn state_words(&self) -> usize {
         self.facts.len().div_ceil(64).max(1)
-    }
-
-    /// Gates of the network, helpers left out.
-    pub fn n_gates(&self) -> usize {
-        self.n_gates
-    }
-
-    /// Bytes that the layout takes, about, names left out.
-    pub fn bytes(&self) -> usize {
-        self.components.len() * (size_of::<Component>() + 4) + self.edges.len() * 4
     }
 }
 
@@ -553,7 +542,6 @@ impl<'a> Compiler<'a> {
             facts: network.facts.clone(),
             moves: network.moves.clone(),
             initial,
-            n_gates: network.gates.len(),
             components,
             edges,
             at_rest,
