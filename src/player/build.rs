@@ -10,6 +10,7 @@ use crate::ground;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
+use crate::machine::unfolded::UnfoldedLayout;
 use crate::propnet::{self, passes};
 
 impl Factories {
@@ -70,8 +71,20 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
         None => (Vec::new(), Vec::new()),
     };
     let networked = Instant::now();
-    let layouts = networks.iter().map(Layout::compile).collect();
-    let machine = CounterMachine::with_phases(Layout::compile(&network), controls, layouts);
+    let whole = Layout::compile(&network);
+    let of_phases: Vec<&propnet::Network> = match networks.is_empty() {
+        true => vec![&network],
+        false => networks.iter().collect(),
+    };
+    let unfolded = propnet::unfold(&of_phases, limits).ok().flatten();
+    let unfolded = unfolded.and_then(|unfolded| UnfoldedLayout::compile(&unfolded));
+    let machine = match unfolded {
+        Some(unfolded) => CounterMachine::with_unfolded(whole, controls, unfolded),
+        None => {
+            let layouts = networks.iter().map(Layout::compile).collect();
+            CounterMachine::with_phases(whole, controls, layouts)
+        }
+    };
     Ok(Compiled {
         machine,
         bases,
