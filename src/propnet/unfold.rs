@@ -25,6 +25,9 @@ use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 /// Effects in all, over all moves and phases: beyond this a game is run on its network as it is.
 const MAX_EFFECTS: usize = 1 << 25;
 
+/// Moves that are looked at to see whether a base is worth unfolding.
+const SAMPLED_MOVES: usize = 4;
+
 /// A game unfolded.
 #[derive(Clone, Debug)]
 pub struct Unfolded {
@@ -158,6 +161,10 @@ struct Unfolding<'a> {
     unmoved: IdVec<GateId, Signal>,
     /// Per gate its signal as a function of the moves, where a joint gate needs it.
     moving: Vec<Option<Signal>>,
+    /// Per gate its signal under the move at hand, while that is worked out.
+    moved: Vec<Option<Signal>>,
+    /// Room for the gates that hang on the move at hand.
+    cone: Vec<GateId>,
 }
 
 impl<'a> Unfolding<'a> {
@@ -177,6 +184,8 @@ impl<'a> Unfolding<'a> {
             users_of_move: vec![Vec::new(); network.moves.len()],
             unmoved: IdVec::new(),
             moving: vec![None; network.gates.len()],
+            moved: vec![None; network.gates.len()],
+            cone: Vec::new(),
             network,
             builder,
         }
@@ -328,83 +337,155 @@ impl<'a> Unfolding<'a> {
         budget: Budget,
         n_effects: &mut usize,
     ) -> Result<bool, BuildError> {
-        let network = self.network;
         let moves: Vec<MoveId> = phase.legal[role].iter().map(|&(mv, _)| mv).collect();
-        let mut effects: Vec<Vec<(BaseId, Signal)>> = vec![Vec::new(); moves.len()];
+        phase.effects[role] = vec![Vec::new(); moves.len()];
+        let bases = self.worth_unfolding(bases, &moves, phase);
         if bases.is_empty() {
-            phase.effects[role] = effects;
             return Ok(true);
         }
-        // Which bases' next values a gate or move is.
-        let mut bases_at: FxHashMap<usize, Vec<BaseId>> = FxHashMap::default();
-        for &base in bases {
-            let node = network.next[base].node_number();
-            bases_at.entry(node).or_default().push(base);
-        }
-        let first_gate = 1 + network.facts.len() + network.moves.len();
-        let mut moved: Vec<Option<Signal>> = vec![None; network.gates.len()];
-        let mut cone: Vec<GateId> = Vec::new();
-        let mut inputs: Vec<Signal> = Vec::new();
+        let of_node = self.bases_of_nodes(&bases);
+        let is_on_path = self.on_path(&of_node);
+        let mut effects: Vec<Vec<(BaseId, Signal)>> = Vec::with_capacity(moves.len());
         for (index, &mv) in moves.iter().enumerate() {
-            cone.clear();
-            let mut reached = 0;
-            let mut next_users = &self.users_of_move[mv.index()];
-            loop {
-                for &user in next_users {
-                    if moved[user.index()].is_none() {
-                        moved[user.index()] = Some(Signal::FALSE);
-                        cone.push(user);
-                    }
-                }
-                let Some(&gate) = cone.get(reached) else {
-                    break;
-                };
-                next_users = &self.users[gate.index()];
-                reached += 1;
-            }
-            cone.sort_unstable();
-            let move_node = 1 + network.facts.len() + mv.index();
-            for &gate in &cone {
-                inputs.clear();
-                for &input in network.inputs(gate) {
-                    inputs.push(match network.node(input) {
-                        Node::Move(made) if made == mv => {
-                            invert_if(Signal::TRUE, input.is_inverted())
-                        }
-                        Node::Gate(inner) => match moved[inner.index()] {
-                            Some(signal) => invert_if(signal, input.is_inverted()),
-                            None => self.unmoved(input),
-                        },
-                        _ => self.unmoved(input),
-                    });
-                }
-                moved[gate.index()] = Some(self.builder.and(&mut inputs));
-            }
-            let note_effects = |node: usize, value: Signal, into: &mut Vec<(BaseId, Signal)>| {
-                for &base in bases_at.get(&node).into_iter().flatten() {
-                    into.push((base, invert_if(value, network.next[base].is_inverted())));
-                }
-            };
-            note_effects(move_node, Signal::TRUE, &mut effects[index]);
-            for &gate in &cone {
-                let value = moved[gate.index()].take().unwrap_or(Signal::FALSE);
-                note_effects(first_gate + gate.index(), value, &mut effects[index]);
-            }
-            *n_effects += effects[index].len();
+            let of_move = self.effects_of(mv, &of_node, &is_on_path);
+            *n_effects += of_move.len();
             if *n_effects > MAX_EFFECTS {
                 return Ok(false);
             }
-            if index % 16 == 0 {
+            effects.push(of_move);
+            if index.is_multiple_of(16) {
                 self.builder.check(budget)?;
             }
         }
-        self.choose_defaults(bases, &mut effects, phase);
+        self.choose_defaults(&bases, &mut effects, phase);
         effects.iter_mut().for_each(|effects| {
             effects.retain(|&(base, signal)| signal != phase.next[base]);
             effects.sort_unstable();
         });
         phase.effects[role] = effects;
         Ok(true)
+    }
+
+    /// Leaves the bases that most moves work out anew, as a sample of the moves shows, to gates that follow the moves:
+    /// one gate for all moves then does what each of them would do by itself.
+    fn worth_unfolding(
+        &mut self,
+        bases: &[BaseId],
+        moves: &[MoveId],
+        phase: &mut UnfoldedPhase,
+    ) -> Vec<BaseId> {
+        let of_node = self.bases_of_nodes(bases);
+        let is_on_path = vec![true; self.network.gates.len()];
+        let n_sampled = moves.len().min(SAMPLED_MOVES);
+        let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
+        let mut values: FxHashMap<BaseId, Vec<Signal>> = FxHashMap::default();
+        for sample in 0..n_sampled {
+            let mv = moves[sample * moves.len() / n_sampled];
+            for (base, signal) in self.effects_of(mv, &of_node, &is_on_path) {
+                values.entry(base).or_default().push(signal);
+            }
+        }
+        // How many of the sampled moves work the base out anew, when what most of them do is its default.
+        let is_heavy = |base: &BaseId| {
+            let Some(values) = values.get(base) else {
+                return false;
+            };
+            let same = |signal: Signal| values.iter().filter(|&&other| other == signal).count();
+            let n_anew = values
+                .iter()
+                .filter(|signal| signal.node_number() >= first_gate && 2 * same(**signal) <= n_sampled);
+            2 * n_anew.count() > n_sampled
+        };
+        let (heavy, rest): (Vec<BaseId>, Vec<BaseId>) = bases.iter().partition(|base| is_heavy(base));
+        for base in heavy {
+            phase.next[base] = self.moving(self.network.next[base]);
+        }
+        rest
+    }
+
+    /// Which bases' next values a gate or move is.
+    fn bases_of_nodes(&self, bases: &[BaseId]) -> FxHashMap<usize, Vec<BaseId>> {
+        let mut of_node: FxHashMap<usize, Vec<BaseId>> = FxHashMap::default();
+        for &base in bases {
+            let node = self.network.next[base].node_number();
+            of_node.entry(node).or_default().push(base);
+        }
+        of_node
+    }
+
+    /// Which gates lead to one of the nodes.
+    fn on_path(&self, of_node: &FxHashMap<usize, Vec<BaseId>>) -> Vec<bool> {
+        let network = self.network;
+        let first_gate = 1 + network.facts.len() + network.moves.len();
+        let mut is_on_path = vec![false; network.gates.len()];
+        for gate in network.gates.ids().rev() {
+            is_on_path[gate.index()] |= of_node.contains_key(&(first_gate + gate.index()));
+            if is_on_path[gate.index()] {
+                for &input in network.inputs(gate) {
+                    if let Node::Gate(inner) = network.node(input) {
+                        is_on_path[inner.index()] = true;
+                    }
+                }
+            }
+        }
+        is_on_path
+    }
+
+    /// What becomes of the bases under one move of a role, where that may differ from what becomes of them without.
+    fn effects_of(
+        &mut self,
+        mv: MoveId,
+        of_node: &FxHashMap<usize, Vec<BaseId>>,
+        is_on_path: &[bool],
+    ) -> Vec<(BaseId, Signal)> {
+        let network = self.network;
+        let mut cone = std::mem::take(&mut self.cone);
+        let mut reached = 0;
+        let mut users = &self.users_of_move[mv.index()];
+        loop {
+            for &user in users {
+                if self.moved[user.index()].is_none() && is_on_path[user.index()] {
+                    self.moved[user.index()] = Some(Signal::FALSE);
+                    cone.push(user);
+                }
+            }
+            let Some(&gate) = cone.get(reached) else {
+                break;
+            };
+            users = &self.users[gate.index()];
+            reached += 1;
+        }
+        cone.sort_unstable();
+        let mut effects = Vec::new();
+        let mut note = |node: usize, value: Signal| {
+            for &base in of_node.get(&node).into_iter().flatten() {
+                effects.push((base, invert_if(value, network.next[base].is_inverted())));
+            }
+        };
+        note(1 + network.facts.len() + mv.index(), Signal::TRUE);
+        let first_gate = 1 + network.facts.len() + network.moves.len();
+        let mut inputs: Vec<Signal> = Vec::new();
+        for &gate in &cone {
+            inputs.clear();
+            for &input in network.inputs(gate) {
+                inputs.push(match network.node(input) {
+                    Node::Move(made) if made == mv => invert_if(Signal::TRUE, input.is_inverted()),
+                    Node::Gate(inner) => match self.moved[inner.index()] {
+                        Some(signal) => invert_if(signal, input.is_inverted()),
+                        None => self.unmoved(input),
+                    },
+                    _ => self.unmoved(input),
+                });
+            }
+            let value = self.builder.and(&mut inputs);
+            self.moved[gate.index()] = Some(value);
+            note(first_gate + gate.index(), value);
+        }
+        for gate in cone.drain(..) {
+            self.moved[gate.index()] = None;
+        }
+        self.cone = cone;
+        effects
     }
 
     /// A base's default is its most common next value over all moves.
