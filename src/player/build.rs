@@ -69,8 +69,12 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
     let phases = propnet::phases(&network, limits);
     let networked = Instant::now();
     let whole = Layout::compile(&network);
-    let unfolded = propnet::unfold(&network, phases.as_ref(), limits).ok().flatten();
-    let (controls, networks) = phases.map_or_else(Default::default, |phases| (phases.controls, phases.networks));
+    let unfolded = propnet::unfold(&network, phases.as_ref(), limits)
+        .ok()
+        .flatten();
+    let (controls, networks) = phases.map_or_else(Default::default, |phases| {
+        (phases.controls, phases.networks)
+    });
     let unfolded = unfolded.and_then(|unfolded| UnfoldedLayout::compile(&unfolded));
     let machine = match unfolded {
         Some(unfolded) => CounterMachine::with_unfolded(whole, controls, unfolded),

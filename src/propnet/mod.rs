@@ -23,4 +23,4 @@ mod unfold;
 pub use build::{BuildError, build};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use phases::{Phases, phases};
-pub use unfold::{Unfolded, UnfoldedPhase, unfold};
+pub use unfold::{Keyed, Unfolded, UnfoldedPhase, unfold};

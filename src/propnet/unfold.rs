@@ -29,6 +29,9 @@ const MAX_EFFECTS: usize = 1 << 25;
 /// Moves that are looked at to see whether a base is worth unfolding.
 const SAMPLED_MOVES: usize = 4;
 
+/// At most one key in so many is true at the start, and so many bases hang on a key, where keys are used.
+const SPARSE: usize = 8;
+
 /// A game unfolded.
 #[derive(Clone, Debug)]
 pub struct Unfolded {
@@ -46,12 +49,25 @@ pub struct UnfoldedPhase {
     pub terminal: Signal,
     /// Per role, the moves that may be legal here, in rising order, and when they are.
     pub legal: IdVec<RoleId, Vec<(MoveId, Signal)>>,
-    /// Per base its next value when no effect says otherwise. May hang on the moves that are propagated.
+    /// Per base its next value when no effect and no key says otherwise. May hang on the moves that are propagated.
     pub next: IdVec<BaseId, Signal>,
+    /// Signals that are mostly off, and what they do to the next state when they are on.
+    pub keyed: Vec<Keyed>,
     /// Per move that may be legal here, in the order of `legal`: what becomes of which bases.
     pub effects: IdVec<RoleId, Vec<Vec<(BaseId, Signal)>>>,
     /// Role, value and signal of each goal.
     pub goals: Vec<(RoleId, u8, Signal)>,
+}
+
+/// What a signal does to the next state while it is on.
+#[derive(Clone, Debug)]
+pub struct Keyed {
+    /// A base or gate.
+    pub key: Signal,
+    /// Bases that become false, whatever [`UnfoldedPhase::next`] says.
+    pub clears: Vec<BaseId>,
+    /// Bases that become true, whatever clears them, each if its signal is on.
+    pub sets: Vec<(BaseId, Signal)>,
 }
 
 /// Unfolds a game and the phases of it, if it has any.
@@ -132,21 +148,29 @@ fn shared_next(
     let is_control = |base: BaseId| controls.contains(&base);
     let mut inputs = Vec::new();
     for gate in whole.gates.ids() {
-        let asks_control = whole.inputs(gate).iter().any(|&input| match whole.node(input) {
-            Node::Base(base) => is_control(base),
-            Node::Gate(inner) => asks[inner],
-            _ => false,
-        });
+        let asks_control = whole
+            .inputs(gate)
+            .iter()
+            .any(|&input| match whole.node(input) {
+                Node::Base(base) => is_control(base),
+                Node::Gate(inner) => asks[inner],
+                _ => false,
+            });
         asks.push(asks_control);
         if asks_control {
             copied.push(Signal::FALSE);
             continue;
         }
         inputs.clear();
-        inputs.extend(whole.inputs(gate).iter().map(|&input| match whole.node(input) {
-            Node::Gate(inner) => invert_if(copied[inner], input.is_inverted()),
-            _ => input,
-        }));
+        inputs.extend(
+            whole
+                .inputs(gate)
+                .iter()
+                .map(|&input| match whole.node(input) {
+                    Node::Gate(inner) => invert_if(copied[inner], input.is_inverted()),
+                    _ => input,
+                }),
+        );
         copied.push(builder.and(&mut inputs));
         if gate.index().is_multiple_of(4096) {
             builder.check(budget)?;
@@ -165,9 +189,13 @@ impl UnfoldedPhase {
         visit(&mut self.terminal);
         let legal = self.legal.iter_mut().flatten().map(|(_, signal)| signal);
         let effects = self.effects.iter_mut().flatten().flatten();
+        let keyed = self.keyed.iter_mut().flat_map(|keyed| {
+            std::iter::once(&mut keyed.key).chain(keyed.sets.iter_mut().map(|(_, signal)| signal))
+        });
         legal
             .chain(self.next.iter_mut())
             .chain(effects.map(|(_, signal)| signal))
+            .chain(keyed)
             .chain(self.goals.iter_mut().map(|(_, _, signal)| signal))
             .for_each(&mut visit);
     }
@@ -338,7 +366,12 @@ impl<'a> Unfolding<'a> {
                 Dependence::Joint => Signal::FALSE,
                 _ => {
                     inputs.clear();
-                    inputs.extend(network.inputs(gate).iter().map(|&input| self.unmoved(input)));
+                    inputs.extend(
+                        network
+                            .inputs(gate)
+                            .iter()
+                            .map(|&input| self.unmoved(input)),
+                    );
                     self.builder.and(&mut inputs)
                 }
             };
@@ -349,9 +382,11 @@ impl<'a> Unfolding<'a> {
             terminal: self.unmoved(network.terminal),
             legal: network.roles.iter().map(|_| Vec::new()).collect(),
             next: network.next.iter().map(|_| Signal::FALSE).collect(),
+            keyed: Vec::new(),
             effects: network.roles.iter().map(|_| Vec::new()).collect(),
             goals: Vec::new(),
         };
+        let mut followed = Vec::new();
         for &(role, value, signal) in &network.goals {
             phase.goals.push((role, value, self.unmoved(signal)));
         }
@@ -366,15 +401,21 @@ impl<'a> Unfolding<'a> {
             match self.dependence_of(signal) {
                 Dependence::State => phase.next[base] = self.unmoved(signal),
                 Dependence::Role(role) => bases_of.entry(role).or_default().push(base),
-                Dependence::Joint => phase.next[base] = self.followed(base, shared),
+                Dependence::Joint => followed.push(base),
             }
         }
         for role in network.roles.ids() {
             let bases = bases_of.remove(&role).unwrap_or_default();
-            if !self.unfold_role(role, &bases, &mut phase, shared, budget, n_effects)? {
+            let (worth_it, heavy) = self.worth_unfolding(&bases, &phase.legal[role]);
+            followed.extend(heavy);
+            if !self.unfold_role(role, &worth_it, &mut phase, budget, n_effects)? {
                 return Ok(None);
             }
         }
+        for &base in &followed {
+            phase.next[base] = shared[base].unwrap_or_else(|| self.moving(self.network.next[base]));
+        }
+        self.key(&followed, &mut phase);
         Ok(Some(phase))
     }
 
@@ -384,17 +425,15 @@ impl<'a> Unfolding<'a> {
         role: RoleId,
         bases: &[BaseId],
         phase: &mut UnfoldedPhase,
-        shared: &IdVec<BaseId, Option<Signal>>,
         budget: Budget,
         n_effects: &mut usize,
     ) -> Result<bool, BuildError> {
         let moves: Vec<MoveId> = phase.legal[role].iter().map(|&(mv, _)| mv).collect();
         phase.effects[role] = vec![Vec::new(); moves.len()];
-        let bases = self.worth_unfolding(bases, &moves, phase, shared);
         if bases.is_empty() {
             return Ok(true);
         }
-        let of_node = self.bases_of_nodes(&bases);
+        let of_node = self.bases_of_nodes(bases);
         let is_on_path = self.on_path(&of_node);
         let mut effects: Vec<Vec<(BaseId, Signal)>> = Vec::with_capacity(moves.len());
         for (index, &mv) in moves.iter().enumerate() {
@@ -408,7 +447,7 @@ impl<'a> Unfolding<'a> {
                 self.builder.check(budget)?;
             }
         }
-        self.choose_defaults(&bases, &mut effects, phase);
+        self.choose_defaults(bases, &mut effects, phase);
         effects.iter_mut().for_each(|effects| {
             effects.retain(|&(base, signal)| signal != phase.next[base]);
             effects.sort_unstable();
@@ -417,15 +456,14 @@ impl<'a> Unfolding<'a> {
         Ok(true)
     }
 
-    /// Leaves the bases that most moves work out anew, as a sample of the moves shows, to gates that follow the moves:
-    /// one gate for all moves then does what each of them would do by itself.
+    /// Bases to unfold, and those that most moves work out anew, as a sample of the moves shows: these are left to gates
+    /// that follow the moves, since one gate for all moves then does what each of them would do by itself.
     fn worth_unfolding(
         &mut self,
         bases: &[BaseId],
-        moves: &[MoveId],
-        phase: &mut UnfoldedPhase,
-        shared: &IdVec<BaseId, Option<Signal>>,
-    ) -> Vec<BaseId> {
+        legal: &[(MoveId, Signal)],
+    ) -> (Vec<BaseId>, Vec<BaseId>) {
+        let moves: Vec<MoveId> = legal.iter().map(|&(mv, _)| mv).collect();
         let of_node = self.bases_of_nodes(bases);
         let is_on_path = vec![true; self.network.gates.len()];
         let n_sampled = moves.len().min(SAMPLED_MOVES);
@@ -443,21 +481,111 @@ impl<'a> Unfolding<'a> {
                 return false;
             };
             let same = |signal: Signal| values.iter().filter(|&&other| other == signal).count();
-            let n_anew = values
-                .iter()
-                .filter(|signal| signal.node_number() >= first_gate && 2 * same(**signal) <= n_sampled);
+            let n_anew = values.iter().filter(|signal| {
+                signal.node_number() >= first_gate && 2 * same(**signal) <= n_sampled
+            });
             2 * n_anew.count() > n_sampled
         };
-        let (heavy, rest): (Vec<BaseId>, Vec<BaseId>) = bases.iter().partition(|base| is_heavy(base));
-        for base in heavy {
-            phase.next[base] = self.followed(base, shared);
-        }
-        rest
+        bases.iter().partition(|base| !is_heavy(base))
     }
 
-    /// A base's next value as a function of the moves.
-    fn followed(&mut self, base: BaseId, shared: &IdVec<BaseId, Option<Signal>>) -> Signal {
-        shared[base].unwrap_or_else(|| self.moving(self.network.next[base]))
+    /// Takes what happens seldom out of the gates that follow the moves.
+    ///
+    /// Where a base's next value is `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, the gates that would count all of that
+    /// are replaced by lists: `c`, while it is on, clears the base, and `k`, while it is true, sets it if `s` is on.
+    /// It pays where many bases hang on few keys, of which hardly any is on at a time, as in relations that number groups or
+    /// count steps.
+    fn key(&mut self, followed: &[BaseId], phase: &mut UnfoldedPhase) {
+        let mut clears: FxHashMap<Signal, Vec<BaseId>> = FxHashMap::default();
+        let mut sets: FxHashMap<Signal, Vec<(BaseId, Signal)>> = FxHashMap::default();
+        let mut keyed = Vec::new();
+        for &base in followed {
+            let Some((cleared_by, set_by)) = self.decompose(base, phase.next[base]) else {
+                continue;
+            };
+            keyed.push(base);
+            for key in cleared_by {
+                clears.entry(key).or_default().push(base);
+            }
+            for (key, signal) in set_by {
+                sets.entry(key).or_default().push((base, signal));
+            }
+        }
+        let n_initial = sets
+            .keys()
+            .filter(|&&key| match self.network.node(key) {
+                Node::Base(base) => self.network.initial.contains(&base),
+                _ => true,
+            })
+            .count();
+        let is_sparse = SPARSE * n_initial <= sets.len();
+        if !is_sparse || keyed.len() < SPARSE * (clears.len() + sets.len()) {
+            return;
+        }
+        let mut keys: Vec<Signal> = clears.keys().chain(sets.keys()).copied().collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for base in keyed {
+            phase.next[base] = Signal::of_node(1 + base.index());
+        }
+        phase.keyed = keys
+            .into_iter()
+            .map(|key| Keyed {
+                key,
+                clears: clears.remove(&key).unwrap_or_default(),
+                sets: sets.remove(&key).unwrap_or_default(),
+            })
+            .collect();
+    }
+
+    /// What clears a base, and which bases set it if which signals are on. Nothing when its next value has another form.
+    #[allow(clippy::type_complexity)]
+    fn decompose(
+        &mut self,
+        base: BaseId,
+        next: Signal,
+    ) -> Option<(Vec<Signal>, Vec<(Signal, Signal)>)> {
+        if !next.is_inverted() {
+            return None;
+        }
+        let itself = Signal::of_node(1 + base.index());
+        let terms: Vec<Signal> = self
+            .builder
+            .and_inputs(next)?
+            .iter()
+            .map(|&term| !term)
+            .collect();
+        let (mut clears, mut sets) = (Vec::new(), Vec::new());
+        let mut stays = false;
+        for term in terms {
+            if term == itself {
+                stays = true;
+                clears.clear();
+                continue;
+            }
+            if term.is_inverted() {
+                return None;
+            }
+            let mut inputs = self.builder.and_inputs(term)?.to_vec();
+            if inputs.contains(&itself) {
+                if stays {
+                    return None;
+                }
+                stays = true;
+                clears = inputs
+                    .iter()
+                    .filter(|&&input| input != itself)
+                    .map(|&input| !input)
+                    .collect();
+                continue;
+            }
+            let is_key = |input: &Signal| {
+                !input.is_inverted() && matches!(self.network.node(*input), Node::Base(_))
+            };
+            let key = inputs.remove(inputs.iter().position(is_key)?);
+            sets.push((key, self.builder.and(&mut inputs)));
+        }
+        stays.then_some((clears, sets))
     }
 
     /// Which bases' next values a gate or move is.
@@ -580,7 +708,9 @@ impl<'a> Unfolding<'a> {
         }
         for of_move in effects {
             let listed: FxHashSet<BaseId> = of_move.iter().map(|&(base, _)| base).collect();
-            let missing = exceptional.iter().filter(|(base, _)| !listed.contains(base));
+            let missing = exceptional
+                .iter()
+                .filter(|(base, _)| !listed.contains(base));
             of_move.extend(missing);
         }
     }

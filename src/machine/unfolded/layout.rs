@@ -12,7 +12,7 @@
 //! array; pulled gates are at most [`MAX_DEPTH`] deep.
 
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::{Network, Node, Signal, Unfolded, UnfoldedPhase};
+use crate::propnet::{Keyed, Network, Node, Signal, Unfolded, UnfoldedPhase};
 
 /// Seven bits count them, with room at either end.
 const MAX_INPUTS: usize = 60;
@@ -84,6 +84,19 @@ pub(in crate::machine) struct Mask {
     pub set: u64,
 }
 
+/// Up to 64 keys of one word or row.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct KeyWord {
+    /// The state's word, when `row` is [`NO_ROW`].
+    pub word: u32,
+    /// The row of leaves.
+    pub row: u32,
+    /// Which of the bits are keys.
+    pub mask: u64,
+    /// What the lowest key does is `keyed[first]`, and so on.
+    pub first: u32,
+}
+
 /// One role in one phase.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct RoleLayout {
@@ -107,6 +120,10 @@ pub(in crate::machine) struct PhaseLayout {
     pub terminal: Operand,
     pub roles: IdVec<RoleId, RoleLayout>,
     pub next: Box<[NextWord]>,
+    /// What clears bases while it is on, 64 keys at a time.
+    pub clearing: Box<[KeyWord]>,
+    /// What sets bases while it is on.
+    pub setting: Box<[KeyWord]>,
     /// Per role, from the highest value down.
     pub goals: IdVec<RoleId, Box<[(u8, Operand)]>>,
 }
@@ -129,6 +146,8 @@ pub struct UnfoldedLayout {
     pub(in crate::machine) operands: Vec<Operand>,
     pub(in crate::machine) masks: Vec<Mask>,
     pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
+    /// What keys do.
+    pub(in crate::machine) keyed: Vec<Effects>,
     pub(in crate::machine) phases: Vec<PhaseLayout>,
 }
 
@@ -140,7 +159,10 @@ impl UnfoldedLayout {
 
     /// Gates that are kept up to date, leaves among them, and gates that are pulled.
     pub fn sizes(&self) -> (usize, usize) {
-        (self.at_rest.len() - self.n_bases as usize, self.pulled.len())
+        (
+            self.at_rest.len() - self.n_bases as usize,
+            self.pulled.len(),
+        )
     }
 }
 
@@ -170,6 +192,7 @@ struct Compiler<'a> {
     operands: Vec<Operand>,
     masks: Vec<Mask>,
     bits: Vec<(BaseId, Operand)>,
+    keyed: Vec<Effects>,
 }
 
 impl<'a> Compiler<'a> {
@@ -190,6 +213,7 @@ impl<'a> Compiler<'a> {
             operands: Vec::new(),
             masks: Vec::new(),
             bits: Vec::new(),
+            keyed: Vec::new(),
         }
     }
 
@@ -229,7 +253,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        for &signal in self.unfolded.phases.iter().flat_map(|phase| phase.next.iter()) {
+        for &signal in network.next.iter() {
             if let Node::Move(mv) = network.node(signal) {
                 self.number_move(mv);
             }
@@ -251,6 +275,14 @@ impl<'a> Compiler<'a> {
             next.filter(|&(base, signal)| !is_itself(base, *signal))
                 .map(|(_, &signal)| signal),
         )
+    }
+
+    /// Gates that are kept up to date besides those that leaves need: they are read at every step.
+    fn counted_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+        let keyed = phase.keyed.iter().flat_map(|keyed| {
+            std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
+        });
+        keyed.chain([phase.terminal])
     }
 
     /// A leaf counts the gate's inputs itself when the gate is of no other use, or small.
@@ -277,8 +309,10 @@ impl<'a> Compiler<'a> {
                     }
                 }
             }
-            if let Node::Gate(gate) = network.node(phase.terminal) {
-                is_wanted[gate.index()] = true;
+            for signal in Self::counted_signals(phase) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    is_wanted[gate.index()] = true;
+                }
             }
         }
         for gate in network.gates.ids().rev() {
@@ -439,8 +473,7 @@ impl<'a> Compiler<'a> {
             Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
             Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
                 // An inverted conjunction is a disjunction of the inverted inputs.
-                let inputs =
-                    self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
+                let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
                 self.connect(leaf, &inputs, !signal.is_inverted());
             }
             _ => {
@@ -468,6 +501,14 @@ impl<'a> Compiler<'a> {
             terminal: self.operand(phase.terminal),
             roles,
             next: self.next_words(phase),
+            clearing: self.key_words(phase, |keyed| {
+                keyed
+                    .clears
+                    .iter()
+                    .map(|&base| (base, Signal::FALSE))
+                    .collect()
+            }),
+            setting: self.key_words(phase, |keyed| keyed.sets.clone()),
             goals: goals.iter().map(|goals| goals.as_slice().into()).collect(),
         }
     }
@@ -479,7 +520,11 @@ impl<'a> Compiler<'a> {
         effects: &[Vec<(BaseId, Signal)>],
     ) -> RoleLayout {
         let is_forced = legal.len() == 1 && legal[0].1 == Signal::TRUE;
-        let n_rows = if is_forced { 0 } else { legal.len().div_ceil(64) };
+        let n_rows = if is_forced {
+            0
+        } else {
+            legal.len().div_ceil(64)
+        };
         let rows: Vec<u32> = (0..n_rows).map(|_| self.add_row()).collect();
         if !is_forced {
             for (index, &(_, signal)) in legal.iter().enumerate() {
@@ -487,7 +532,10 @@ impl<'a> Compiler<'a> {
                 self.fill_leaf(rows[0] + index as u32, signal);
             }
         }
-        let programs: Vec<Effects> = effects.iter().map(|list| self.effects(list)).collect();
+        let programs: Vec<Effects> = effects
+            .iter()
+            .map(|list| self.effects(list, true))
+            .collect();
         RoleLayout {
             row: rows.first().copied().unwrap_or(NO_ROW),
             n_rows: n_rows as u32,
@@ -503,8 +551,9 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Constants become masks, the rest bits to be fetched. The bases are in rising order.
-    fn effects(&mut self, list: &[(BaseId, Signal)]) -> Effects {
+    /// Constants become masks, the rest bits to be fetched. The bases are in rising order. What is fetched only adds to the
+    /// state; if the effects are `decisive` a base is false where nothing is fetched.
+    fn effects(&mut self, list: &[(BaseId, Signal)], decisive: bool) -> Effects {
         let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
         for &(base, signal) in list {
             let (word, bit) = (base.0 / 64, 1u64 << (base.0 % 64));
@@ -518,7 +567,9 @@ impl<'a> Compiler<'a> {
                 });
             }
             if let Some(mask) = self.masks.last_mut() {
-                mask.keep &= !bit;
+                if decisive || signal.is_constant() {
+                    mask.keep &= !bit;
+                }
                 if signal == Signal::TRUE {
                     mask.set |= bit;
                 }
@@ -562,6 +613,54 @@ impl<'a> Compiler<'a> {
         words.into()
     }
 
+    /// Keys and what they do, as far as `does` says they do something: bases by the words of the state, gates by rows
+    /// of leaves that follow them.
+    fn key_words(
+        &mut self,
+        phase: &UnfoldedPhase,
+        does: impl Fn(&Keyed) -> Vec<(BaseId, Signal)>,
+    ) -> Box<[KeyWord]> {
+        let mut words: Vec<KeyWord> = Vec::new();
+        let mut n_leaves = 0;
+        for keyed in &phase.keyed {
+            let list = does(keyed);
+            if list.is_empty() {
+                continue;
+            }
+            let (word, bit, is_leaf) = match self.network.node(keyed.key) {
+                Node::Base(base) if !keyed.key.is_inverted() => (base.0 / 64, base.0 % 64, false),
+                _ => {
+                    n_leaves += 1;
+                    (0, (n_leaves - 1) % 64, true)
+                }
+            };
+            // Keys come in rising order, so a word's keys follow each other.
+            let is_new = match words.last() {
+                Some(last) if is_leaf => last.row == NO_ROW || bit == 0,
+                Some(last) => last.row != NO_ROW || last.word != word,
+                None => true,
+            };
+            if is_new {
+                words.push(KeyWord {
+                    word,
+                    row: if is_leaf { self.add_row() } else { NO_ROW },
+                    mask: 0,
+                    first: self.keyed.len() as u32,
+                });
+            }
+            if let Some(last) = words.last_mut() {
+                last.mask |= 1 << bit;
+                if is_leaf {
+                    let leaf = last.row + bit;
+                    self.fill_leaf(leaf, keyed.key);
+                }
+            }
+            let effects = self.effects(&list, false);
+            self.keyed.push(effects);
+        }
+        words.into()
+    }
+
     fn finish(mut self, n_followed: u32, phases: Vec<PhaseLayout>) -> UnfoldedLayout {
         // Rows are read 64 at a time, whatever comes last.
         let n = self.values.len().next_multiple_of(64).max(64);
@@ -589,7 +688,10 @@ impl<'a> Compiler<'a> {
             "an edge leads out of the array"
         );
         assert!(
-            starts.is_sorted() && starts.last().is_some_and(|&end| end as usize == edges.len()),
+            starts.is_sorted()
+                && starts
+                    .last()
+                    .is_some_and(|&end| end as usize == edges.len()),
             "a number's users are out of order"
         );
         UnfoldedLayout {
@@ -603,6 +705,7 @@ impl<'a> Compiler<'a> {
             operands: self.operands,
             masks: self.masks,
             bits: self.bits,
+            keyed: self.keyed,
             phases,
         }
     }

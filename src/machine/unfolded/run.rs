@@ -7,7 +7,7 @@
 //! Invariants between calls: every counter is its start plus two for each input that is on, and what was told is what is
 //! (see [`UnfoldedCounters::check`]); the values stand on `state`.
 
-use super::layout::{NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout};
+use super::layout::{Effects, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout};
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
 use crate::machine::random::Random;
@@ -84,7 +84,13 @@ impl UnfoldedCounters {
     /// Counts a new value with the users of a number; those that flip join the queue behind `len`. Gives the
     /// queue's new length.
     #[inline(always)]
-    fn tell_users(&mut self, layout: &UnfoldedLayout, number: u32, is_on: bool, len: usize) -> usize {
+    fn tell_users(
+        &mut self,
+        layout: &UnfoldedLayout,
+        number: u32,
+        is_on: bool,
+        len: usize,
+    ) -> usize {
         debug_assert!(number < layout.n_followed);
         // SAFETY: `number` is followed, `starts` has one entry more than there are followed numbers, and its entries rise to
         // the number of edges (the layout checks both).
@@ -208,7 +214,9 @@ impl UnfoldedCounters {
         layout: &UnfoldedLayout,
         goals: &[(u8, Operand)],
     ) -> Option<u8> {
-        let goal = goals.iter().find(|&&(_, operand)| self.read(layout, operand));
+        let goal = goals
+            .iter()
+            .find(|&&(_, operand)| self.read(layout, operand));
         goal.map(|&(value, _)| value)
     }
 
@@ -305,24 +313,53 @@ impl UnfoldedCounters {
             self.next[word] = next;
         }
         self.begin_pull();
+        for &keys in phase.clearing.iter().chain(&phase.setting) {
+            let mut on = keys.mask
+                & match keys.row {
+                    NO_ROW => self.state[keys.word as usize],
+                    row => signs(&self.lines[row as usize / 64].0),
+                };
+            while on != 0 {
+                let below = (on & on.wrapping_neg()) - 1;
+                let key = keys.first + (keys.mask & below).count_ones();
+                on &= on - 1;
+                self.apply(layout, layout.keyed[key as usize]);
+            }
+        }
         for (index, role) in phase.roles.iter().enumerate() {
             let Some(effects) = role.effects.get(self.drawn[index] as usize) else {
                 continue;
             };
-            for mask in &layout.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
-                let word = &mut self.next[mask.word as usize];
-                *word = *word & mask.keep | mask.set;
-            }
-            for &(base, operand) in &layout.bits[effects.bits.0 as usize..effects.bits.1 as usize] {
-                let bit = u64::from(self.read(layout, operand));
-                self.next[base.index() / 64] |= bit << (base.0 % 64);
-            }
+            self.apply(layout, *effects);
+        }
+    }
+
+    /// Gives the bases that a move or key decides their next values.
+    #[inline(always)]
+    fn apply(&mut self, layout: &UnfoldedLayout, effects: Effects) {
+        for mask in &layout.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
+            let word = &mut self.next[mask.word as usize];
+            *word = *word & mask.keep | mask.set;
+        }
+        for &(base, operand) in &layout.bits[effects.bits.0 as usize..effects.bits.1 as usize] {
+            let bit = u64::from(self.read(layout, operand));
+            self.next[base.index() / 64] |= bit << (base.0 % 64);
         }
     }
 
     /// Turns on the value of a role's drawn move.
-    fn make(&mut self, layout: &UnfoldedLayout, index: usize, role: &RoleLayout, mut len: usize) -> usize {
-        let wanted = role.numbers.get(self.drawn[index] as usize).copied().unwrap_or(NO_ROW);
+    fn make(
+        &mut self,
+        layout: &UnfoldedLayout,
+        index: usize,
+        role: &RoleLayout,
+        mut len: usize,
+    ) -> usize {
+        let wanted = role
+            .numbers
+            .get(self.drawn[index] as usize)
+            .copied()
+            .unwrap_or(NO_ROW);
         let made = std::mem::replace(&mut self.made[index], wanted);
         if made != wanted {
             if made != NO_ROW {
@@ -342,7 +379,10 @@ impl UnfoldedCounters {
         phase: &PhaseLayout,
         places: &[u32],
     ) -> &[u64] {
-        self.drawn.iter_mut().zip(places).for_each(|(drawn, &place)| *drawn = place);
+        self.drawn
+            .iter_mut()
+            .zip(places)
+            .for_each(|(drawn, &place)| *drawn = place);
         self.work_out_next(layout, phase);
         &self.next
     }
@@ -384,7 +424,11 @@ impl UnfoldedCounters {
     }
 
     #[inline(always)]
-    pub(in crate::machine) fn is_terminal(&mut self, layout: &UnfoldedLayout, phase: &PhaseLayout) -> bool {
+    pub(in crate::machine) fn is_terminal(
+        &mut self,
+        layout: &UnfoldedLayout,
+        phase: &PhaseLayout,
+    ) -> bool {
         if phase.terminal.is_pulled() {
             self.begin_pull();
         }
@@ -415,7 +459,11 @@ impl UnfoldedCounters {
                 if changed {
                     let up = (value >> 7 == 1) != (edge & 1 == 1);
                     let counter = &mut expected[(edge >> 1) as usize];
-                    *counter = if up { counter.wrapping_add(2) } else { counter.wrapping_sub(2) };
+                    *counter = if up {
+                        counter.wrapping_add(2)
+                    } else {
+                        counter.wrapping_sub(2)
+                    };
                 }
             }
         }
