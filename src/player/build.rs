@@ -7,10 +7,12 @@ use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
 use crate::gdl::Rules;
 use crate::ground;
+use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
-use crate::propnet::{self, passes};
+use crate::propnet::passes::{self, PassSet};
+use crate::propnet::{self, Network, Phases};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -52,6 +54,18 @@ pub struct Compiled {
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
 pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String> {
+    compile_with(rules, &PassSet::default(), limits)
+}
+
+/// As [`compile`], with the passes of a set.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with(
+    rules: &Rules,
+    set: &PassSet,
+    limits: ground::Budget,
+) -> Result<Compiled, String> {
     let started = Instant::now();
     let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
     let grounded = Instant::now();
@@ -64,8 +78,8 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
     // Large games need the room while the layout is made.
     drop(program);
     let gates_full = network.gates.len();
-    let network = passes::optimise(network, limits);
-    let (controls, networks) = match propnet::phases(&network, limits) {
+    let network = passes::optimise_with(network, set, limits);
+    let (controls, networks) = match phases_with(&network, set, limits) {
         Some(phases) => (phases.controls, phases.networks),
         None => (Vec::new(), Vec::new()),
     };
@@ -84,6 +98,25 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
         network_time: networked - grounded,
         compile_time: networked.elapsed(),
     })
+}
+
+/// The phases of a network, each made smaller by the passes of a set.
+fn phases_with(network: &Network, set: &PassSet, limits: ground::Budget) -> Option<Phases> {
+    let found = propnet::phases(network, limits)?;
+    if *set == PassSet::default() {
+        return Some(found);
+    }
+    let networks = found.controls.iter().map(|&control| {
+        let known: Vec<(BaseId, bool)> = found
+            .controls
+            .iter()
+            .map(|&base| (base, base == control))
+            .collect();
+        let assumed = passes::assume::assume(network, &known, limits).ok()?;
+        Some(passes::optimise_with(assumed, set, limits))
+    });
+    let networks = networks.collect::<Option<Vec<Network>>>()?;
+    Some(Phases { networks, ..found })
 }
 
 /// The compiled machine of a game.
