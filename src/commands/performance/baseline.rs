@@ -132,9 +132,7 @@ impl Baseline {
             _ => return Err((Failure::TimedOut(limit), messages)),
         };
         match ended {
-            Ok(status) if status.success() => {
-                parse(&output).ok_or_else(|| (Failure::NoRate, messages))
-            }
+            Ok(status) if status.success() => parse(&output).ok_or((Failure::NoRate, messages)),
             Ok(status) => Err((Failure::Status(status.to_string()), messages)),
             Err(error) => Err((Failure::Status(error.to_string()), messages)),
         }

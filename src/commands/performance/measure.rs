@@ -369,10 +369,15 @@ mod tests {
         let n_passes = PassSet::default().iter().count();
         assert_eq!(report.without.len(), n_passes);
         assert_eq!(told.len(), 2 * (1 + n_passes), "{told:?}");
-        let all = report.stages.unwrap();
-        let last = all.whole.last().unwrap().size.gates;
+        let stages = report.stages.as_ref().unwrap();
+        let last = stages.whole.last().unwrap().size.gates;
+        let names: Vec<&str> = report.without.iter().map(|without| without.pass).collect();
+        let all: Vec<&str> = PassSet::default().iter().map(|pass| pass.name()).collect();
+        assert_eq!(names, all);
+        // Not every pass finds something in every game.
+        let is_other = |without: &WithoutPass| without.gates != last;
+        assert!(report.without.iter().any(is_other), "{report:?}");
         for without in &report.without {
-            assert_ne!(without.gates, last, "{}", without.pass);
             assert_eq!(without.gates_of_phases.len(), 2, "{}", without.pass);
             let rate = without.playouts_per_cpu_s.as_ref().unwrap();
             assert_eq!(rate.runs.len(), 2);
