@@ -140,6 +140,7 @@ impl<'a> Evaluation<'a> {
         let context = Context {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
+            domains: self.prepared.domains(),
             until: self.budget.until,
         };
         for &rule in group {

@@ -4,7 +4,7 @@
 //! an order chosen greedily: conditions as soon as their variables are bound, then the literal with the fewest
 //! expected matches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use super::index::{Indexes, Skeleton};
@@ -12,6 +12,7 @@ use super::pattern::Pattern;
 use super::relations::Signature;
 use crate::gdl::TermTable;
 use crate::gdl::rules::{Literal, Rule};
+use crate::ids::Symbol;
 
 /// One step of a plan.
 #[derive(Debug)]
@@ -73,6 +74,8 @@ pub struct Context<'a> {
     pub is_growing: &'a dyn Fn(Signature) -> bool,
     /// Whether atoms of the relation stay in ground rules.
     pub is_dynamic: &'a HashMap<Signature, bool>,
+    /// Relations that grow, but whose atoms are taken for true once found.
+    pub domains: &'a HashSet<Symbol>,
     /// When to give up.
     pub until: Option<Instant>,
 }
@@ -141,7 +144,10 @@ fn plan(
     let trigger_pattern = trigger
         .and_then(|place| rule.body[place].atom())
         .map(|atom| Pattern::of_atom(atom, &mut is_bound, terms));
-    let stays = |signature: Signature| context.is_dynamic.get(&signature).copied().unwrap_or(false);
+    let stays = |signature: Signature| {
+        context.is_dynamic.get(&signature).copied().unwrap_or(false)
+            && !context.domains.contains(&signature.0)
+    };
     let mut steps = Vec::new();
     let mut kept_negatives = Vec::new();
     while !waiting.is_empty() {

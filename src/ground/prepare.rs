@@ -1,5 +1,7 @@
 //! The rules as grounding takes them, and the helper relations it adds.
 
+use std::collections::HashSet;
+
 use crate::gdl::keyword;
 use crate::gdl::rules::{Atom, Literal, Rule, Rules, Term};
 use crate::ids::Symbol;
@@ -17,6 +19,8 @@ pub struct PreparedRules {
     /// Names of the helper relations, whose numbers continue the rulesheet's.
     names: Vec<String>,
     n_source_names: usize,
+    /// Helper relations that hold whenever they possibly could.
+    domains: HashSet<Symbol>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +56,7 @@ impl PreparedRules {
             splits: Vec::new(),
             names: Vec::new(),
             n_source_names: source.symbols.len(),
+            domains: HashSet::new(),
         };
         for rule in &source.rules {
             prepared.add(rule);
@@ -132,6 +137,12 @@ impl PreparedRules {
         &self.names
     }
 
+    /// Helper relations that only say which values a variable may have: an atom of theirs that can be derived at all is as good as
+    /// true.
+    pub fn domains(&self) -> &HashSet<Symbol> {
+        &self.domains
+    }
+
     /// Whether splitting the rule is worth a try.
     pub fn may_split(&self, rule: usize) -> bool {
         matches!(self.status[rule], Status::Whole | Status::Part)
@@ -161,6 +172,7 @@ impl PreparedRules {
         });
         self.rules[rule] = parts.rule;
         self.rules.extend(parts.helpers);
+        self.domains.extend(parts.domains);
         self.status[rule] = Status::Part;
         self.status.resize(self.rules.len(), Status::Part);
     }

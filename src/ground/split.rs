@@ -23,6 +23,9 @@ pub struct Split {
     pub rule: Rule,
     /// The helpers' rules.
     pub helpers: Vec<Rule>,
+    /// The helpers that only say which values a variable may have. What binds the variable stays in the rule as well, so for them
+    /// it is enough to hold whenever they possibly could.
+    pub domains: Vec<Symbol>,
 }
 
 /// Splits a rule as far as it goes; nothing when it does not.
@@ -32,6 +35,7 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
     }
     let mut rest = rule.clone();
     let mut helpers = Vec::new();
+    let mut domains = Vec::new();
     while let Some(gathering) = best_gathering(&rest) {
         let relation = new_relation();
         let arguments: Box<[Term]> = gathering
@@ -60,6 +64,7 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
                 span: rule.span,
             };
             body.push(Literal::Positive(domain.clone()));
+            domains.push(domain.relation);
             helpers.push(Rule {
                 head: domain,
                 body: vec![binder],
@@ -79,6 +84,7 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
     (!helpers.is_empty()).then_some(Split {
         rule: rest,
         helpers,
+        domains,
     })
 }
 

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use super::compile::{Component, Layout, OR_START, Reading, TriggerKind};
 use super::random::Random;
+use super::unfolded::{Stopped, UnfoldedCounters, UnfoldedLayout, place_of};
 use super::{Machine, PlayoutEnd, Reasoner};
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 
@@ -33,6 +34,8 @@ pub struct CounterMachine {
     /// The whole game first, then the phases.
     layouts: Vec<Layout>,
     controls: Vec<BaseId>,
+    /// The phases, or the whole game when there are none, unfolded by moves.
+    unfolded: Option<UnfoldedLayout>,
     /// Each network at rest on the initial state, copied for each new thread.
     start: Vec<Counters>,
 }
@@ -59,18 +62,51 @@ impl CounterMachine {
             start: start.collect(),
             layouts,
             controls,
+            unfolded: None,
+        }
+    }
+
+    /// A machine that runs the phases, or the whole game when there are no controls, unfolded. The layout of the whole game serves
+    /// for what no phase covers.
+    pub fn with_unfolded(whole: Layout, controls: Vec<BaseId>, unfolded: UnfoldedLayout) -> Self {
+        let mut machine = Self::new(whole);
+        machine.controls = controls;
+        machine.unfolded = Some(unfolded);
+        machine
+    }
+
+    /// The layout of the unfolded phases, if the game is run on them.
+    pub fn unfolded(&self) -> Option<&UnfoldedLayout> {
+        self.unfolded.as_ref()
+    }
+
+    /// Which phase of the unfolded game a state belongs to.
+    #[inline(always)]
+    fn unfolded_phase_of(&self, state: &[u64]) -> Option<usize> {
+        match self.controls.len() {
+            0 => Some(0),
+            _ => self.phase_of(state).checked_sub(1),
         }
     }
 
     /// A new thread's counters on the game.
     pub fn counter_reasoner(self: Arc<Self>) -> CounterReasoner {
-        let current = self.phase_of(&self.layout().initial);
-        CounterReasoner {
+        let initial = self.layout().initial.clone();
+        let mut reasoner = CounterReasoner {
             phases: self.start.clone(),
-            current,
+            current: 0,
+            unfolded: self
+                .unfolded
+                .as_ref()
+                .map(|layout| UnfoldedCounters::new(layout, self.n_roles())),
+            unfolded_phase: None,
+            legal: Vec::new(),
+            places: Vec::new(),
             next: Vec::new(),
             machine: self,
-        }
+        };
+        reasoner.set_state(&initial);
+        reasoner
     }
 
     /// The compiled network of the whole game.
@@ -161,11 +197,32 @@ impl Machine for CounterMachine {
     }
 }
 
+/// The layout, phase and counters of a reasoner that stands in a phase of an unfolded game.
+macro_rules! unfolded {
+    ($reasoner:expr) => {
+        match (
+            &$reasoner.machine.unfolded,
+            $reasoner.unfolded_phase,
+            &mut $reasoner.unfolded,
+        ) {
+            (Some(layout), Some(phase), Some(counters)) => Some((layout, phase, counters)),
+            _ => None,
+        }
+    };
+}
+
 /// One thread's counters on a game.
 pub struct CounterReasoner {
     machine: Arc<CounterMachine>,
     phases: Vec<Counters>,
     current: usize,
+    unfolded: Option<UnfoldedCounters>,
+    /// The phase of the unfolded game in which the state at hand is; none when the state is on one of `phases`.
+    unfolded_phase: Option<usize>,
+    /// A role's legal moves, on demand.
+    legal: Vec<MoveId>,
+    /// A joint move, as places in the phase's lists of moves.
+    places: Vec<u32>,
     /// Room for a state on its way from one phase to the next.
     next: Vec<u64>,
 }
@@ -176,6 +233,9 @@ impl CounterReasoner {
     /// # Errors
     /// Names the first component whose counter is wrong.
     pub fn check(&self) -> Result<(), String> {
+        if let (Some(layout), Some(counters)) = (&self.machine.unfolded, &self.unfolded) {
+            counters.check(layout)?;
+        }
         self.phases
             .iter()
             .zip(&self.machine.layouts)
@@ -190,19 +250,92 @@ impl CounterReasoner {
     }
 }
 
+impl CounterReasoner {
+    /// Plays on in unfolded phases as far as they go.
+    #[inline(always)]
+    fn play_unfolded<const BMI2: bool>(
+        &mut self,
+        random: &mut Random,
+        steps: &mut u32,
+        max_steps: u32,
+    ) -> Option<Stopped> {
+        let machine = &*self.machine;
+        let layout = machine.unfolded.as_ref()?;
+        let phase = self.unfolded_phase.as_mut()?;
+        let phase_of = |state: &[u64]| machine.unfolded_phase_of(state);
+        let counters = self.unfolded.as_mut()?;
+        let stopped = counters.play::<BMI2>(layout, phase, phase_of, random, steps, max_steps);
+        Some(stopped)
+    }
+
+    /// As [`Self::play_unfolded`], compiled for processors with these instructions: counting and finding bits take
+    /// one instruction instead of a dozen.
+    ///
+    /// # Safety
+    /// The processor must have them.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+    unsafe fn play_unfolded_bmi2(
+        &mut self,
+        random: &mut Random,
+        steps: &mut u32,
+        max_steps: u32,
+    ) -> Option<Stopped> {
+        self.play_unfolded::<true>(random, steps, max_steps)
+    }
+
+    /// Plays one move on the counters of a phase or of the whole game. False when the game ends before.
+    fn play_whole(&mut self, random: &mut Random, may_move: bool) -> Option<PlayoutEnd> {
+        let (layout, counters) = self.now();
+        if counters.reads(layout.terminal) || !counters.choose_moves(random) {
+            return Some(PlayoutEnd::Finished { steps: 0 });
+        }
+        if !may_move {
+            return Some(PlayoutEnd::CutOff);
+        }
+        counters.make_chosen_moves(layout);
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        next.extend_from_slice(&self.phases[self.current].next);
+        self.set_state(&next);
+        self.next = next;
+        None
+    }
+}
+
 impl Reasoner for CounterReasoner {
     fn set_state(&mut self, state: &[u64]) {
-        self.current = self.machine.phase_of(state);
+        if let (Some(layout), Some(counters)) = (&self.machine.unfolded, &mut self.unfolded) {
+            self.unfolded_phase = self.machine.unfolded_phase_of(state);
+            if self.unfolded_phase.is_some() {
+                counters.set_state(layout, state);
+                return;
+            }
+        }
+        self.current = match self.machine.unfolded {
+            Some(_) => 0,
+            None => self.machine.phase_of(state),
+        };
         let (layout, counters) = self.now();
         counters.set_state(layout, state);
     }
 
     fn is_terminal(&mut self) -> bool {
+        if let Some((layout, phase, counters)) = unfolded!(self) {
+            return counters.is_terminal(layout, &layout.phases[phase]);
+        }
         let (layout, counters) = self.now();
         counters.reads(layout.terminal)
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
+        if let Some((layout, phase, counters)) = unfolded!(self) {
+            counters.begin_pull();
+            for (goals, slot) in layout.phases[phase].goals.iter().zip(out) {
+                *slot = counters.goal(layout, goals);
+            }
+            return;
+        }
         let (layout, counters) = self.now();
         for (goals, slot) in layout.goals.iter().zip(out) {
             *slot = counters.goal(goals);
@@ -210,45 +343,96 @@ impl Reasoner for CounterReasoner {
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
+        self.legal.clear();
+        if let Some((layout, phase, counters)) = unfolded!(self) {
+            let role = &layout.phases[phase].roles[role];
+            let legal = &mut self.legal;
+            counters.for_each_legal(role, |place| legal.push(role.moves[place]));
+            return &self.legal;
+        }
         &self.phases[self.current].legal[role]
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
+        out.clear();
+        if let Some((layout, phase, counters)) = unfolded!(self) {
+            let phase = &layout.phases[phase];
+            let places = phase.roles.iter().zip(joint_move).map(|(role, &mv)| {
+                place_of(role, mv).filter(|&place| counters.is_legal(role, place as usize))
+            });
+            let n_legal = places.clone().flatten().count();
+            if n_legal == phase.roles.len() {
+                self.places.clear();
+                self.places.extend(places.flatten());
+                out.extend_from_slice(counters.next_state(layout, phase, &self.places));
+                return;
+            }
+            // Unfolded phases take legal moves for granted. What others are said to have played is followed on the
+            // whole game's network, without leaving the phase.
+            let whole = &self.machine.layouts[0];
+            self.phases[0].set_state(whole, &counters.state);
+            self.phases[0].make_moves(whole, joint_move);
+            out.extend_from_slice(&self.phases[0].next);
+            return;
+        }
         if self.current != 0 && !self.phases[self.current].are_legal(joint_move) {
-            // A phase's network takes legal moves for granted. What others are said to have played is followed on the
-            // whole game's, without leaving the phase.
+            // As above.
             let whole = &self.machine.layouts[0];
             let state = std::mem::take(&mut self.phases[self.current].state);
             self.phases[0].set_state(whole, &state);
             self.phases[self.current].state = state;
             self.phases[0].make_moves(whole, joint_move);
-            out.clear();
             out.extend_from_slice(&self.phases[0].next);
             return;
         }
         let (layout, counters) = self.now();
         counters.make_moves(layout, joint_move);
-        out.clear();
         out.extend_from_slice(&counters.next);
     }
 
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
-        let mut end = PlayoutEnd::CutOff;
-        for steps in 0..=max_steps {
-            let (layout, counters) = self.now();
-            if counters.reads(layout.terminal) || !counters.choose_moves(random) {
-                end = PlayoutEnd::Finished { steps };
-                break;
+        let mut steps = 0;
+        let end = loop {
+            if self.unfolded_phase.is_some() {
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                let stopped = if has_bmi2() {
+                    // SAFETY: the processor was just asked.
+                    unsafe { self.play_unfolded_bmi2(random, &mut steps, max_steps) }
+                } else {
+                    self.play_unfolded::<false>(random, &mut steps, max_steps)
+                };
+                #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+                let stopped = self.play_unfolded::<false>(random, &mut steps, max_steps);
+                match stopped {
+                    Some(Stopped::Finished) => break PlayoutEnd::Finished { steps },
+                    Some(Stopped::CutOff) => break PlayoutEnd::CutOff,
+                    Some(Stopped::Outside) => {
+                        let mut next = std::mem::take(&mut self.next);
+                        next.clear();
+                        next.extend(
+                            self.unfolded
+                                .iter()
+                                .flat_map(|counters| counters.worked_out()),
+                        );
+                        self.set_state(&next);
+                        self.next = next;
+                        continue;
+                    }
+                    None => {}
+                }
             }
-            if steps == max_steps {
-                break;
+            match self.play_whole(random, steps < max_steps) {
+                Some(PlayoutEnd::Finished { .. }) => break PlayoutEnd::Finished { steps },
+                Some(PlayoutEnd::CutOff) => break PlayoutEnd::CutOff,
+                None => steps += 1,
             }
-            counters.make_chosen_moves(layout);
-            let mut next = std::mem::take(&mut self.next);
-            next.clear();
-            next.extend_from_slice(&self.phases[self.current].next);
-            self.set_state(&next);
-            self.next = next;
+        };
+        if let Some((layout, phase, counters)) = unfolded!(self) {
+            counters.begin_pull();
+            for (values, slot) in layout.phases[phase].goals.iter().zip(goals) {
+                *slot = counters.goal(layout, values).unwrap_or(0);
+            }
+            return end;
         }
         let (layout, counters) = self.now();
         for (values, slot) in layout.goals.iter().zip(goals) {
@@ -256,6 +440,16 @@ impl Reasoner for CounterReasoner {
         }
         end
     }
+}
+
+/// Whether the processor has the instructions of [`CounterReasoner::play_unfolded_bmi2`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn has_bmi2() -> bool {
+    // The answers are kept by the library, so that asking is one load.
+    std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
+        && std::is_x86_feature_detected!("popcnt")
+        && std::is_x86_feature_detected!("lzcnt")
 }
 
 /// What changes while a game runs.

@@ -13,6 +13,7 @@
 pub mod compile;
 pub mod counter;
 pub mod random;
+pub mod unfolded;
 
 use std::sync::Arc;
 

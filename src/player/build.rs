@@ -7,12 +7,11 @@ use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
 use crate::gdl::Rules;
 use crate::ground;
-use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
-use crate::propnet::passes::{self, PassSet};
-use crate::propnet::{self, Network, Phases};
+use crate::machine::unfolded::UnfoldedLayout;
+use crate::propnet::{self, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -41,6 +40,8 @@ pub struct Compiled {
     pub gates_optimised: usize,
     /// Gates of each phase's network; empty when the game has no phases.
     pub gates_of_phases: Vec<usize>,
+    /// Edges of each phase's network.
+    pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
     /// From ground program to networks.
@@ -54,7 +55,7 @@ pub struct Compiled {
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
 pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String> {
-    compile_with(rules, &PassSet::default(), limits)
+    compile_with(rules, &passes::PassSet::default(), limits)
 }
 
 /// As [`compile`], with the passes of a set.
@@ -63,7 +64,7 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
 /// As [`compile`].
 pub fn compile_with(
     rules: &Rules,
-    set: &PassSet,
+    set: &passes::PassSet,
     limits: ground::Budget,
 ) -> Result<Compiled, String> {
     let started = Instant::now();
@@ -84,8 +85,20 @@ pub fn compile_with(
         None => (Vec::new(), Vec::new()),
     };
     let networked = Instant::now();
-    let layouts = networks.iter().map(Layout::compile).collect();
-    let machine = CounterMachine::with_phases(Layout::compile(&network), controls, layouts);
+    let whole = Layout::compile(&network);
+    let of_phases: Vec<&propnet::Network> = match networks.is_empty() {
+        true => vec![&network],
+        false => networks.iter().collect(),
+    };
+    let unfolded = propnet::unfold(&of_phases, limits).ok().flatten();
+    let unfolded = unfolded.and_then(|unfolded| UnfoldedLayout::compile(&unfolded));
+    let machine = match unfolded {
+        Some(unfolded) => CounterMachine::with_unfolded(whole, controls, unfolded),
+        None => {
+            let layouts = networks.iter().map(Layout::compile).collect();
+            CounterMachine::with_phases(whole, controls, layouts)
+        }
+    };
     Ok(Compiled {
         machine,
         bases,
@@ -94,6 +107,7 @@ pub fn compile_with(
         gates_full,
         gates_optimised: network.gates.len(),
         gates_of_phases: networks.iter().map(|network| network.gates.len()).collect(),
+        edges_of_phases: networks.iter().map(propnet::Network::n_edges).collect(),
         ground_time: grounded - started,
         network_time: networked - grounded,
         compile_time: networked.elapsed(),
@@ -101,22 +115,23 @@ pub fn compile_with(
 }
 
 /// The phases of a network, each made smaller by the passes of a set.
-fn phases_with(network: &Network, set: &PassSet, limits: ground::Budget) -> Option<Phases> {
+fn phases_with(
+    network: &propnet::Network,
+    set: &passes::PassSet,
+    limits: ground::Budget,
+) -> Option<propnet::Phases> {
     let found = propnet::phases(network, limits)?;
-    if *set == PassSet::default() {
+    if *set == passes::PassSet::default() {
         return Some(found);
     }
     let networks = found.controls.iter().map(|&control| {
-        let known: Vec<(BaseId, bool)> = found
-            .controls
-            .iter()
-            .map(|&base| (base, base == control))
-            .collect();
+        let all = found.controls.iter();
+        let known: Vec<_> = all.map(|&base| (base, base == control)).collect();
         let assumed = passes::assume::assume(network, &known, limits).ok()?;
         Some(passes::optimise_with(assumed, set, limits))
     });
-    let networks = networks.collect::<Option<Vec<Network>>>()?;
-    Some(Phases { networks, ..found })
+    let networks = networks.collect::<Option<Vec<_>>>()?;
+    Some(propnet::Phases { networks, ..found })
 }
 
 /// The compiled machine of a game.

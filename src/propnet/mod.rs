@@ -18,7 +18,9 @@ mod network;
 pub mod passes;
 mod phases;
 mod tidy;
+mod unfold;
 
 pub use build::{BuildError, build};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use phases::{Phases, phases};
+pub use unfold::{Unfolded, UnfoldedPhase, unfold};

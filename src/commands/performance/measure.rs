@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::baseline::Baseline;
-use super::networks::{self, Stages};
+use super::networks::{self, Size, Stages};
 use crate::commands::engine::EngineKind;
 use crate::commands::engine_choice::{self, Built, EngineChoice};
 use crate::commands::game_source::Game;
@@ -123,6 +123,8 @@ pub struct PassReport {
     pub game: String,
     /// Sizes from pass to pass.
     pub stages: Option<Stages>,
+    /// Sizes of each phase's network; empty when the game has no phases.
+    pub phases: Vec<Size>,
     /// How fast it is played with all passes.
     pub all: Option<Rate>,
     /// How fast it is played when a pass is left out.
@@ -286,6 +288,7 @@ pub fn passes(
     let mut report = PassReport {
         game: game.sheet.name.clone(),
         stages: None,
+        phases: Vec::new(),
         all: None,
         without: Vec::new(),
         failure: None,
@@ -303,6 +306,9 @@ pub fn passes(
     for set in sets {
         match player::compile_with(&game.rules, &set, plan.budget()) {
             Ok(compiled) => {
+                if set == all {
+                    report.phases = sizes_of_phases(&compiled);
+                }
                 let sizes = (compiled.gates_optimised, compiled.gates_of_phases.clone());
                 machines.push((sizes, machine(compiled), Vec::new()));
             }
@@ -333,6 +339,14 @@ pub fn passes(
         })
         .collect();
     Ok(report)
+}
+
+fn sizes_of_phases(compiled: &Compiled) -> Vec<Size> {
+    let gates = compiled.gates_of_phases.iter();
+    let sizes = gates.zip(&compiled.edges_of_phases);
+    sizes
+        .map(|(&gates, &edges)| Size { gates, edges })
+        .collect()
 }
 
 fn machine(compiled: Compiled) -> Built {
@@ -377,8 +391,10 @@ mod tests {
         // Not every pass finds something in every game.
         let is_other = |without: &WithoutPass| without.gates != last;
         assert!(report.without.iter().any(is_other), "{report:?}");
+        assert_eq!(report.phases.len(), 2);
         for without in &report.without {
-            assert_eq!(without.gates_of_phases.len(), 2, "{}", without.pass);
+            let n_phases = without.gates_of_phases.len();
+            assert_eq!(n_phases, report.phases.len(), "{}", without.pass);
             let rate = without.playouts_per_cpu_s.as_ref().unwrap();
             assert_eq!(rate.runs.len(), 2);
             assert!(rate.min > 0.0);

@@ -32,8 +32,6 @@ pub struct Stage {
 pub struct Stages {
     /// Before the passes, after each pass of the first round, and after all rounds.
     pub whole: Vec<Stage>,
-    /// Each phase's network; empty when the game has no phases.
-    pub phases: Vec<Size>,
     /// Gates of the network after all rounds that nothing but goals needs.
     pub gates_for_goals: usize,
 }
@@ -69,11 +67,8 @@ pub fn stages(rules: &Rules, budget: Budget) -> Result<Stages, String> {
     }
     let network = passes::optimise(full, budget);
     whole.push(stage("all rounds", &network));
-    let phases = propnet::phases(&network, budget);
-    let phases = phases.map_or(Vec::new(), |phases| phases.networks);
     Ok(Stages {
         whole,
-        phases: phases.iter().map(Size::of).collect(),
         gates_for_goals: gates_for_goals(&network),
     })
 }
@@ -109,8 +104,6 @@ mod tests {
         let gates = |stage: Option<&Stage>| stage.unwrap().size.gates;
         assert_eq!(gates(stages.whole.first()), compiled.gates_full);
         assert_eq!(gates(stages.whole.last()), compiled.gates_optimised);
-        let phases: Vec<usize> = stages.phases.iter().map(|size| size.gates).collect();
-        assert_eq!(phases, compiled.gates_of_phases);
         assert_eq!(stages.whole.len(), PassSet::default().iter().count() + 2);
     }
 

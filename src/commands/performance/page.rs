@@ -232,10 +232,10 @@ fn networks_section(games: &[GameReport]) -> String {
 fn stages_section(passes: &[PassReport]) -> String {
     let followed = passes.iter().filter_map(|report| {
         let stages = report.stages.as_ref()?;
-        Some((&report.game, stages))
+        Some((&report.game, stages, &report.phases))
     });
     let followed: Vec<_> = followed.collect();
-    let Some((_, first)) = followed.first() else {
+    let Some((_, first, _)) = followed.first() else {
         return failures(passes);
     };
     let mut out = String::from("\n## What each pass makes of a network\n\n| game |");
@@ -252,12 +252,12 @@ fn stages_section(passes: &[PassReport]) -> String {
             grouped(size.edges as u64)
         )
     };
-    for (game, stages) in &followed {
+    for (game, stages, phases) in followed {
         let _ = write!(out, "| {} |", cell(game));
         for stage in &stages.whole {
             let _ = write!(out, " {} |", size(stage.size));
         }
-        let phases: Vec<String> = stages.phases.iter().map(|&phase| size(phase)).collect();
+        let phases: Vec<String> = phases.iter().map(|&phase| size(phase)).collect();
         let _ = writeln!(out, " {} |", or_dash(phases.join(" + ")));
     }
     out.push_str(

@@ -1,0 +1,621 @@
+//! From an unfolded network to flat arrays.
+//!
+//! Everything with a value is one byte of one array: bases, those moves that are propagated, gates, and leaves. The top
+//! bit is the value. The seven bits above the lowest count a gate's inputs, in steps of two; the lowest says what value
+//! the users were last told. Leaves, which nothing but the engine reads, stand in rows of 64, so that 64 values are
+//! taken at once: one row or more per role and phase for the legal moves, one per state word for the next state.
+//!
+//! A gate that only effects or goals need is not kept up to date; it is pulled when asked for.
+//!
+//! Invariants: a counted gate has at most [`MAX_INPUTS`] inputs (a wider one is a tree of such); numbers below
+//! `n_followed` are bases, moves and gates, above are leaves, which have no users; every edge leads to a number of the
+//! array; pulled gates are at most [`MAX_DEPTH`] deep.
+
+use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::{Network, Node, Signal, Unfolded, UnfoldedPhase};
+
+/// Seven bits count them, with room at either end.
+const MAX_INPUTS: usize = 60;
+/// A gate of no inputs that is on, and what a leaf that is always on holds.
+const ON: u8 = 0x80;
+/// An OR none of whose inputs is on.
+const OR_START: u8 = 0x7E;
+/// Pulled gates are evaluated by recursion.
+const MAX_DEPTH: u32 = 1000;
+/// No row.
+pub(in crate::machine) const NO_ROW: u32 = u32::MAX;
+
+/// Something to be read: a constant, a value of the array, or a pulled gate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::machine) struct Operand(u32);
+
+impl Operand {
+    const INVERTED: u32 = 1;
+    const PULLED: u32 = 2;
+
+    fn value(number: u32, is_inverted: bool) -> Self {
+        Self(number << 2 | u32::from(is_inverted))
+    }
+
+    fn pulled(number: u32, is_inverted: bool) -> Self {
+        Self(number << 2 | Self::PULLED | u32::from(is_inverted))
+    }
+
+    #[inline]
+    pub(in crate::machine) fn is_pulled(self) -> bool {
+        self.0 & Self::PULLED != 0
+    }
+
+    #[inline]
+    pub(in crate::machine) fn number(self) -> u32 {
+        self.0 >> 2
+    }
+
+    /// 1 when the value is to be inverted.
+    #[inline]
+    pub(in crate::machine) fn inversion(self) -> u8 {
+        (self.0 & Self::INVERTED) as u8
+    }
+}
+
+/// What the next state takes from where, for one word.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct NextWord {
+    /// Bases that stay as they are.
+    pub keep: u64,
+    /// Bases that are true.
+    pub set: u64,
+    /// The row of leaves for the others, or [`NO_ROW`].
+    pub row: u32,
+}
+
+/// What a move does: runs of `masks` and `bits`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct Effects {
+    pub masks: (u32, u32),
+    pub bits: (u32, u32),
+}
+
+/// The bases of one state word that a move decides.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct Mask {
+    pub word: u32,
+    pub keep: u64,
+    pub set: u64,
+}
+
+/// One role in one phase.
+#[derive(Clone, Debug)]
+pub(in crate::machine) struct RoleLayout {
+    /// The first of the rows that say which of `moves` are legal; none when there is just one and it always is.
+    pub row: u32,
+    /// How many rows.
+    pub n_rows: u32,
+    /// Moves that may be legal, rising.
+    pub moves: Box<[MoveId]>,
+    /// What each does.
+    pub effects: Box<[Effects]>,
+    /// The number of each move's value, or [`NO_ROW`].
+    pub numbers: Box<[u32]>,
+    /// Whether gates follow the role's move.
+    pub is_followed: bool,
+}
+
+/// One phase.
+#[derive(Clone, Debug)]
+pub(in crate::machine) struct PhaseLayout {
+    pub terminal: Operand,
+    pub roles: IdVec<RoleId, RoleLayout>,
+    pub next: Box<[NextWord]>,
+    /// Per role, from the highest value down.
+    pub goals: IdVec<RoleId, Box<[(u8, Operand)]>>,
+}
+
+/// An unfolded network, laid out. Never changes.
+#[derive(Debug)]
+pub struct UnfoldedLayout {
+    pub(in crate::machine) n_bases: u32,
+    pub(in crate::machine) n_followed: u32,
+    /// Numbers below are bases' and moves'.
+    pub(in crate::machine) first_gate: u32,
+    /// The array with every base false and no move made.
+    pub(in crate::machine) at_rest: Vec<u8>,
+    /// Where each followed number's users start; one more for the end.
+    pub(in crate::machine) starts: Vec<u32>,
+    /// User and whether it takes the value inverted: `2·number + inverted`.
+    pub(in crate::machine) edges: Vec<u32>,
+    /// Per pulled gate its run of `operands`; it is on when all of them are.
+    pub(in crate::machine) pulled: Vec<(u32, u32)>,
+    pub(in crate::machine) operands: Vec<Operand>,
+    pub(in crate::machine) masks: Vec<Mask>,
+    pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
+    pub(in crate::machine) phases: Vec<PhaseLayout>,
+}
+
+impl UnfoldedLayout {
+    /// Lays out an unfolded network. Nothing when its pulled gates are too deep.
+    pub fn compile(unfolded: &Unfolded) -> Option<UnfoldedLayout> {
+        Compiler::new(unfolded).run()
+    }
+
+    /// Gates that are kept up to date, leaves among them, and gates that are pulled.
+    pub fn sizes(&self) -> (usize, usize) {
+        (
+            self.at_rest.len() - self.n_bases as usize,
+            self.pulled.len(),
+        )
+    }
+}
+
+/// How a gate is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Nowhere,
+    Counted(u32),
+    Pulled(u32),
+}
+
+struct Compiler<'a> {
+    unfolded: &'a Unfolded,
+    network: &'a Network,
+    first_gate: usize,
+    /// Per gate, how often other gates and outputs need it.
+    n_uses: IdVec<GateId, u32>,
+    place: IdVec<GateId, Place>,
+    /// The number of each move that gates follow.
+    move_number: IdVec<MoveId, u32>,
+    values: Vec<u8>,
+    first_counted: u32,
+    /// From, to, inverted.
+    edges: Vec<(u32, u32, bool)>,
+    pulled: Vec<(u32, u32)>,
+    depth: Vec<u32>,
+    operands: Vec<Operand>,
+    masks: Vec<Mask>,
+    bits: Vec<(BaseId, Operand)>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(unfolded: &'a Unfolded) -> Self {
+        let network = &unfolded.network;
+        Self {
+            unfolded,
+            network,
+            first_gate: 1 + network.facts.len() + network.moves.len(),
+            n_uses: network.gates.iter().map(|_| 0).collect(),
+            place: network.gates.iter().map(|_| Place::Nowhere).collect(),
+            move_number: network.moves.iter().map(|_| NO_ROW).collect(),
+            values: vec![0; network.facts.len()],
+            first_counted: 0,
+            edges: Vec::new(),
+            pulled: Vec::new(),
+            depth: Vec::new(),
+            operands: Vec::new(),
+            masks: Vec::new(),
+            bits: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Option<UnfoldedLayout> {
+        self.count_uses();
+        self.number_moves();
+        self.first_counted = self.values.len() as u32;
+        self.count_gates();
+        let n_followed = self.values.len() as u32;
+        self.pull_gates()?;
+        let phases = self
+            .unfolded
+            .phases
+            .iter()
+            .map(|phase| self.phase(phase))
+            .collect();
+        Some(self.finish(n_followed, phases))
+    }
+
+    fn count_uses(&mut self) {
+        let network = self.network;
+        let inputs = network.gates.ids().flat_map(|gate| network.inputs(gate));
+        for &signal in inputs.chain(network.next.iter()) {
+            if let Node::Gate(gate) = network.node(signal) {
+                self.n_uses[gate] += 1;
+            }
+        }
+    }
+
+    /// Gives numbers to the moves that kept-up gates hang on.
+    fn number_moves(&mut self) {
+        let network = self.network;
+        for gate in network.gates.ids() {
+            for &input in network.inputs(gate) {
+                if let Node::Move(mv) = network.node(input) {
+                    self.number_move(mv);
+                }
+            }
+        }
+        for &signal in self
+            .unfolded
+            .phases
+            .iter()
+            .flat_map(|phase| phase.next.iter())
+        {
+            if let Node::Move(mv) = network.node(signal) {
+                self.number_move(mv);
+            }
+        }
+    }
+
+    fn number_move(&mut self, mv: MoveId) {
+        if self.move_number[mv] == NO_ROW {
+            self.move_number[mv] = self.values.len() as u32;
+            self.values.push(0);
+        }
+    }
+
+    /// Outputs that leaves hold: legality, and next values that are more than a constant or the value as it is.
+    fn leaf_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+        let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
+        let next = phase.next.enumerate();
+        legal.chain(
+            next.filter(|&(base, signal)| !is_itself(base, *signal))
+                .map(|(_, &signal)| signal),
+        )
+    }
+
+    /// A leaf counts the gate's inputs itself when the gate is of no other use, or small.
+    fn is_counted_by_leaf(&self, gate: GateId) -> bool {
+        let n_inputs = self.network.inputs(gate).len();
+        n_inputs <= MAX_INPUTS && (self.n_uses[gate] == 1 || n_inputs <= 2)
+    }
+
+    /// Decides which gates are kept up to date and numbers them, inputs first.
+    fn count_gates(&mut self) {
+        let network = self.network;
+        let mut is_wanted = vec![false; network.gates.len()];
+        for phase in &self.unfolded.phases {
+            for signal in Self::leaf_signals(phase) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    if self.is_counted_by_leaf(gate) {
+                        for &input in network.inputs(gate) {
+                            if let Node::Gate(inner) = network.node(input) {
+                                is_wanted[inner.index()] = true;
+                            }
+                        }
+                    } else {
+                        is_wanted[gate.index()] = true;
+                    }
+                }
+            }
+            if let Node::Gate(gate) = network.node(phase.terminal) {
+                is_wanted[gate.index()] = true;
+            }
+        }
+        for gate in network.gates.ids().rev() {
+            if is_wanted[gate.index()] {
+                for &input in network.inputs(gate) {
+                    if let Node::Gate(inner) = network.node(input) {
+                        is_wanted[inner.index()] = true;
+                    }
+                }
+            }
+        }
+        for gate in network.gates.ids() {
+            if is_wanted[gate.index()] {
+                let inputs = self.counted_inputs(network.inputs(gate), false);
+                let number = self.add_counted(inputs, true);
+                self.place[gate] = Place::Counted(number);
+            }
+        }
+    }
+
+    /// The numbers behind signals, each inverted if `invert` says so.
+    fn counted_inputs(&self, inputs: &[Signal], invert: bool) -> Vec<(u32, bool)> {
+        let numbers = inputs.iter().filter_map(|&input| {
+            let number = match self.network.node(input) {
+                Node::False => return None,
+                Node::Base(base) => base.0,
+                Node::Move(mv) => self.move_number[mv],
+                Node::Gate(gate) => match self.place[gate] {
+                    Place::Counted(number) => number,
+                    _ => return None,
+                },
+            };
+            Some((number, input.is_inverted() != invert))
+        });
+        numbers.collect()
+    }
+
+    /// A new counted gate: on when all inputs are, or when any is.
+    fn add_counted(&mut self, inputs: Vec<(u32, bool)>, is_and: bool) -> u32 {
+        let inputs = self.narrowed(inputs, is_and);
+        let number = self.values.len() as u32;
+        self.values.push(0);
+        self.connect(number, &inputs, is_and);
+        number
+    }
+
+    /// At most so many inputs as can be counted, by gates of the same kind in between.
+    fn narrowed(&mut self, mut inputs: Vec<(u32, bool)>, is_and: bool) -> Vec<(u32, bool)> {
+        while inputs.len() > MAX_INPUTS {
+            let n_groups = inputs.len().div_ceil(MAX_INPUTS);
+            let size = inputs.len().div_ceil(n_groups);
+            let groups: Vec<Vec<(u32, bool)>> =
+                inputs.chunks(size).map(<[(u32, bool)]>::to_vec).collect();
+            inputs = groups
+                .into_iter()
+                .map(|group| (self.add_counted(group, is_and), false))
+                .collect();
+        }
+        inputs
+    }
+
+    /// Makes a number count its inputs, which have their values at rest already.
+    fn connect(&mut self, number: u32, inputs: &[(u32, bool)], is_and: bool) {
+        let mut counter = match is_and {
+            true => ON - 2 * inputs.len() as u8,
+            false => OR_START,
+        };
+        for &(from, is_inverted) in inputs {
+            if (self.values[from as usize] & ON != 0) != is_inverted {
+                counter += 2;
+            }
+            self.edges.push((from, number, is_inverted));
+        }
+        self.values[number as usize] = counter;
+    }
+
+    /// Gives each gate that only effects or goals need its operands.
+    fn pull_gates(&mut self) -> Option<()> {
+        let network = self.network;
+        let mut is_wanted = vec![false; network.gates.len()];
+        for phase in &self.unfolded.phases {
+            let effects = phase.effects.iter().flatten().flatten();
+            let goals = phase.goals.iter().map(|&(_, _, signal)| signal);
+            for signal in effects.map(|&(_, signal)| signal).chain(goals) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    is_wanted[gate.index()] = true;
+                }
+            }
+        }
+        for gate in network.gates.ids().rev() {
+            if is_wanted[gate.index()] && self.place[gate] == Place::Nowhere {
+                for &input in network.inputs(gate) {
+                    if let Node::Gate(inner) = network.node(input) {
+                        is_wanted[inner.index()] = true;
+                    }
+                }
+            }
+        }
+        for gate in network.gates.ids() {
+            if !is_wanted[gate.index()] || self.place[gate] != Place::Nowhere {
+                continue;
+            }
+            let start = self.operands.len();
+            for &input in network.inputs(gate) {
+                let operand = self.operand(input);
+                self.operands.push(operand);
+            }
+            // Values that are there before those that have to be worked out.
+            self.operands[start..].sort_by_key(|operand| operand.is_pulled());
+            let depth = self.operands[start..]
+                .iter()
+                .filter(|operand| operand.is_pulled())
+                .map(|operand| self.depth[operand.number() as usize] + 1)
+                .max()
+                .unwrap_or(0);
+            if depth > MAX_DEPTH {
+                return None;
+            }
+            self.place[gate] = Place::Pulled(self.pulled.len() as u32);
+            self.pulled.push((start as u32, self.operands.len() as u32));
+            self.depth.push(depth);
+        }
+        Some(())
+    }
+
+    /// How a signal that is no leaf is read. A constant is a gate of no inputs.
+    fn operand(&mut self, signal: Signal) -> Operand {
+        let is_inverted = signal.is_inverted();
+        match self.network.node(signal) {
+            Node::False => {
+                let at = self.operands.len() as u32;
+                self.pulled.push((at, at));
+                self.depth.push(0);
+                // A conjunction of nothing is on.
+                Operand::pulled(self.pulled.len() as u32 - 1, !is_inverted)
+            }
+            Node::Base(base) => Operand::value(base.0, is_inverted),
+            Node::Move(mv) => Operand::value(self.move_number[mv], is_inverted),
+            Node::Gate(gate) => match self.place[gate] {
+                Place::Counted(number) => Operand::value(number, is_inverted),
+                Place::Pulled(number) => Operand::pulled(number, is_inverted),
+                // Every gate that is read was placed above.
+                Place::Nowhere => Operand::value(0, is_inverted),
+            },
+        }
+    }
+
+    /// Makes an empty row of leaves and gives its first number.
+    fn add_row(&mut self) -> u32 {
+        let first = self.values.len().next_multiple_of(64);
+        self.values.resize(first + 64, 0);
+        first as u32
+    }
+
+    /// Lets a leaf hold a signal.
+    fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
+        match self.network.node(signal) {
+            Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
+            Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
+                // An inverted conjunction is a disjunction of the inverted inputs.
+                let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
+                self.connect(leaf, &inputs, !signal.is_inverted());
+            }
+            _ => {
+                let inputs = self.counted_inputs(&[signal], false);
+                self.connect(leaf, &inputs, false);
+            }
+        }
+    }
+
+    fn phase(&mut self, phase: &UnfoldedPhase) -> PhaseLayout {
+        let mut roles = IdVec::new();
+        for (legal, effects) in phase.legal.iter().zip(phase.effects.iter()) {
+            roles.push(self.role(legal, effects));
+        }
+        let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
+            self.network.roles.iter().map(|_| Vec::new()).collect();
+        for &(role, value, signal) in &phase.goals {
+            let operand = self.operand(signal);
+            goals[role].push((value, operand));
+        }
+        goals
+            .iter_mut()
+            .for_each(|goals| goals.sort_by_key(|&(value, _)| std::cmp::Reverse(value)));
+        PhaseLayout {
+            terminal: self.operand(phase.terminal),
+            roles,
+            next: self.next_words(phase),
+            goals: goals.iter().map(|goals| goals.as_slice().into()).collect(),
+        }
+    }
+
+    fn role(
+        &mut self,
+        legal: &[(MoveId, Signal)],
+        effects: &[Vec<(BaseId, Signal)>],
+    ) -> RoleLayout {
+        let is_forced = legal.len() == 1 && legal[0].1 == Signal::TRUE;
+        let n_rows = if is_forced {
+            0
+        } else {
+            legal.len().div_ceil(64)
+        };
+        let rows: Vec<u32> = (0..n_rows).map(|_| self.add_row()).collect();
+        if !is_forced {
+            for (index, &(_, signal)) in legal.iter().enumerate() {
+                // Rows follow each other.
+                self.fill_leaf(rows[0] + index as u32, signal);
+            }
+        }
+        let programs: Vec<Effects> = effects.iter().map(|list| self.effects(list)).collect();
+        RoleLayout {
+            row: rows.first().copied().unwrap_or(NO_ROW),
+            n_rows: n_rows as u32,
+            moves: legal.iter().map(|&(mv, _)| mv).collect(),
+            effects: programs.into(),
+            numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
+            is_followed: legal.iter().any(|&(mv, _)| self.move_number[mv] != NO_ROW),
+        }
+    }
+
+    /// Constants become masks, the rest bits to be fetched. The bases are in rising order.
+    fn effects(&mut self, list: &[(BaseId, Signal)]) -> Effects {
+        let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
+        for &(base, signal) in list {
+            let (word, bit) = (base.0 / 64, 1u64 << (base.0 % 64));
+            let is_new = self.masks.len() as u32 == masks
+                || self.masks.last().is_none_or(|mask| mask.word != word);
+            if is_new {
+                self.masks.push(Mask {
+                    word,
+                    keep: u64::MAX,
+                    set: 0,
+                });
+            }
+            if let Some(mask) = self.masks.last_mut() {
+                mask.keep &= !bit;
+                if signal == Signal::TRUE {
+                    mask.set |= bit;
+                }
+            }
+            if !signal.is_constant() {
+                let operand = self.operand(signal);
+                self.bits.push((base, operand));
+            }
+        }
+        Effects {
+            masks: (masks, self.masks.len() as u32),
+            bits: (bits, self.bits.len() as u32),
+        }
+    }
+
+    fn next_words(&mut self, phase: &UnfoldedPhase) -> Box<[NextWord]> {
+        let n_words = self.network.facts.len().div_ceil(64).max(1);
+        let mut words = vec![
+            NextWord {
+                keep: 0,
+                set: 0,
+                row: NO_ROW
+            };
+            n_words
+        ];
+        for (base, &signal) in phase.next.enumerate() {
+            let (word, bit) = (&mut words[base.index() / 64], 1u64 << (base.index() % 64));
+            match signal {
+                Signal::FALSE => {}
+                Signal::TRUE => word.set |= bit,
+                _ if is_itself(base, signal) => word.keep |= bit,
+                _ => {
+                    if word.row == NO_ROW {
+                        word.row = self.add_row();
+                    }
+                    let leaf = word.row + base.0 % 64;
+                    self.fill_leaf(leaf, signal);
+                }
+            }
+        }
+        words.into()
+    }
+
+    fn finish(mut self, n_followed: u32, phases: Vec<PhaseLayout>) -> UnfoldedLayout {
+        // Rows are read 64 at a time, whatever comes last.
+        let n = self.values.len().next_multiple_of(64).max(64);
+        self.values.resize(n, 0);
+        // What is on at rest has been told.
+        for value in &mut self.values[..n_followed as usize] {
+            *value |= *value >> 7;
+        }
+        self.edges.sort_unstable();
+        let mut starts = vec![0u32; n_followed as usize + 1];
+        for &(from, _, _) in &self.edges {
+            starts[from as usize + 1] += 1;
+        }
+        for index in 0..n_followed as usize {
+            starts[index + 1] += starts[index];
+        }
+        let edges: Vec<u32> = self
+            .edges
+            .iter()
+            .map(|&(_, to, is_inverted)| to << 1 | u32::from(is_inverted))
+            .collect();
+        // The engine's unchecked accesses rest on these.
+        assert!(
+            edges.iter().all(|&edge| ((edge >> 1) as usize) < n) && n_followed as usize <= n,
+            "an edge leads out of the array"
+        );
+        assert!(
+            starts.is_sorted()
+                && starts
+                    .last()
+                    .is_some_and(|&end| end as usize == edges.len()),
+            "a number's users are out of order"
+        );
+        UnfoldedLayout {
+            n_bases: self.network.facts.len() as u32,
+            n_followed,
+            first_gate: self.first_counted,
+            at_rest: self.values,
+            starts,
+            edges,
+            pulled: self.pulled,
+            operands: self.operands,
+            masks: self.masks,
+            bits: self.bits,
+            phases,
+        }
+    }
+}
+
+fn is_itself(base: BaseId, signal: Signal) -> bool {
+    signal == Signal::of_node(1 + base.index())
+}

@@ -1,0 +1,8 @@
+//! The unfolded game at full speed: legality and the end by counting, the next state by what each move does.
+
+mod layout;
+mod run;
+mod signs;
+
+pub use layout::UnfoldedLayout;
+pub(super) use run::{Stopped, UnfoldedCounters, place_of};
