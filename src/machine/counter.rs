@@ -409,11 +409,7 @@ impl Reasoner for CounterReasoner {
                     Some(Stopped::Outside) => {
                         let mut next = std::mem::take(&mut self.next);
                         next.clear();
-                        next.extend(
-                            self.unfolded
-                                .iter()
-                                .flat_map(|counters| counters.worked_out()),
-                        );
+                        next.extend(self.unfolded.iter().flat_map(|counters| counters.worked_out()));
                         self.set_state(&next);
                         self.next = next;
                         continue;

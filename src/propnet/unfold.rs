@@ -57,7 +57,10 @@ pub struct UnfoldedPhase {
 ///
 /// # Errors
 /// The budget ended. Nothing when a network has blocks, or the effects are too many.
-pub fn unfold(phases: &[&Network], budget: Budget) -> Result<Option<Unfolded>, BuildError> {
+pub fn unfold(
+    phases: &[&Network],
+    budget: Budget,
+) -> Result<Option<Unfolded>, BuildError> {
     let Some(&first) = phases.first() else {
         return Ok(None);
     };
@@ -285,12 +288,7 @@ impl<'a> Unfolding<'a> {
                 Dependence::Joint => Signal::FALSE,
                 _ => {
                     inputs.clear();
-                    inputs.extend(
-                        network
-                            .inputs(gate)
-                            .iter()
-                            .map(|&input| self.unmoved(input)),
-                    );
+                    inputs.extend(network.inputs(gate).iter().map(|&input| self.unmoved(input)));
                     self.builder.and(&mut inputs)
                 }
             };
@@ -393,13 +391,12 @@ impl<'a> Unfolding<'a> {
                 return false;
             };
             let same = |signal: Signal| values.iter().filter(|&&other| other == signal).count();
-            let n_anew = values.iter().filter(|signal| {
-                signal.node_number() >= first_gate && 2 * same(**signal) <= n_sampled
-            });
+            let n_anew = values
+                .iter()
+                .filter(|signal| signal.node_number() >= first_gate && 2 * same(**signal) <= n_sampled);
             2 * n_anew.count() > n_sampled
         };
-        let (heavy, rest): (Vec<BaseId>, Vec<BaseId>) =
-            bases.iter().partition(|base| is_heavy(base));
+        let (heavy, rest): (Vec<BaseId>, Vec<BaseId>) = bases.iter().partition(|base| is_heavy(base));
         for base in heavy {
             phase.next[base] = self.moving(self.network.next[base]);
         }
@@ -526,9 +523,7 @@ impl<'a> Unfolding<'a> {
         }
         for of_move in effects {
             let listed: FxHashSet<BaseId> = of_move.iter().map(|&(base, _)| base).collect();
-            let missing = exceptional
-                .iter()
-                .filter(|(base, _)| !listed.contains(base));
+            let missing = exceptional.iter().filter(|(base, _)| !listed.contains(base));
             of_move.extend(missing);
         }
     }

@@ -140,10 +140,7 @@ impl UnfoldedLayout {
 
     /// Gates that are kept up to date, leaves among them, and gates that are pulled.
     pub fn sizes(&self) -> (usize, usize) {
-        (
-            self.at_rest.len() - self.n_bases as usize,
-            self.pulled.len(),
-        )
+        (self.at_rest.len() - self.n_bases as usize, self.pulled.len())
     }
 }
 
@@ -232,12 +229,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        for &signal in self
-            .unfolded
-            .phases
-            .iter()
-            .flat_map(|phase| phase.next.iter())
-        {
+        for &signal in self.unfolded.phases.iter().flat_map(|phase| phase.next.iter()) {
             if let Node::Move(mv) = network.node(signal) {
                 self.number_move(mv);
             }
@@ -447,7 +439,8 @@ impl<'a> Compiler<'a> {
             Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
             Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
                 // An inverted conjunction is a disjunction of the inverted inputs.
-                let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
+                let inputs =
+                    self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
                 self.connect(leaf, &inputs, !signal.is_inverted());
             }
             _ => {
@@ -485,11 +478,7 @@ impl<'a> Compiler<'a> {
         effects: &[Vec<(BaseId, Signal)>],
     ) -> RoleLayout {
         let is_forced = legal.len() == 1 && legal[0].1 == Signal::TRUE;
-        let n_rows = if is_forced {
-            0
-        } else {
-            legal.len().div_ceil(64)
-        };
+        let n_rows = if is_forced { 0 } else { legal.len().div_ceil(64) };
         let rows: Vec<u32> = (0..n_rows).map(|_| self.add_row()).collect();
         if !is_forced {
             for (index, &(_, signal)) in legal.iter().enumerate() {
@@ -504,7 +493,9 @@ impl<'a> Compiler<'a> {
             moves: legal.iter().map(|&(mv, _)| mv).collect(),
             effects: programs.into(),
             numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
-            is_followed: legal.iter().any(|&(mv, _)| self.move_number[mv] != NO_ROW),
+            is_followed: legal
+                .iter()
+                .any(|&(mv, _)| self.move_number[mv] != NO_ROW),
         }
     }
 
@@ -594,10 +585,7 @@ impl<'a> Compiler<'a> {
             "an edge leads out of the array"
         );
         assert!(
-            starts.is_sorted()
-                && starts
-                    .last()
-                    .is_some_and(|&end| end as usize == edges.len()),
+            starts.is_sorted() && starts.last().is_some_and(|&end| end as usize == edges.len()),
             "a number's users are out of order"
         );
         UnfoldedLayout {

@@ -84,13 +84,7 @@ impl UnfoldedCounters {
     /// Counts a new value with the users of a number; those that flip join the queue behind `len`. Gives the
     /// queue's new length.
     #[inline(always)]
-    fn tell_users(
-        &mut self,
-        layout: &UnfoldedLayout,
-        number: u32,
-        is_on: bool,
-        len: usize,
-    ) -> usize {
+    fn tell_users(&mut self, layout: &UnfoldedLayout, number: u32, is_on: bool, len: usize) -> usize {
         debug_assert!(number < layout.n_followed);
         // SAFETY: `number` is followed, `starts` has one entry more than there are followed numbers, and its entries rise to
         // the number of edges (the layout checks both).
@@ -214,9 +208,7 @@ impl UnfoldedCounters {
         layout: &UnfoldedLayout,
         goals: &[(u8, Operand)],
     ) -> Option<u8> {
-        let goal = goals
-            .iter()
-            .find(|&&(_, operand)| self.read(layout, operand));
+        let goal = goals.iter().find(|&&(_, operand)| self.read(layout, operand));
         goal.map(|&(value, _)| value)
     }
 
@@ -329,18 +321,8 @@ impl UnfoldedCounters {
     }
 
     /// Turns on the value of a role's drawn move.
-    fn make(
-        &mut self,
-        layout: &UnfoldedLayout,
-        index: usize,
-        role: &RoleLayout,
-        mut len: usize,
-    ) -> usize {
-        let wanted = role
-            .numbers
-            .get(self.drawn[index] as usize)
-            .copied()
-            .unwrap_or(NO_ROW);
+    fn make(&mut self, layout: &UnfoldedLayout, index: usize, role: &RoleLayout, mut len: usize) -> usize {
+        let wanted = role.numbers.get(self.drawn[index] as usize).copied().unwrap_or(NO_ROW);
         let made = std::mem::replace(&mut self.made[index], wanted);
         if made != wanted {
             if made != NO_ROW {
@@ -360,10 +342,7 @@ impl UnfoldedCounters {
         phase: &PhaseLayout,
         places: &[u32],
     ) -> &[u64] {
-        self.drawn
-            .iter_mut()
-            .zip(places)
-            .for_each(|(drawn, &place)| *drawn = place);
+        self.drawn.iter_mut().zip(places).for_each(|(drawn, &place)| *drawn = place);
         self.work_out_next(layout, phase);
         &self.next
     }
@@ -405,11 +384,7 @@ impl UnfoldedCounters {
     }
 
     #[inline(always)]
-    pub(in crate::machine) fn is_terminal(
-        &mut self,
-        layout: &UnfoldedLayout,
-        phase: &PhaseLayout,
-    ) -> bool {
+    pub(in crate::machine) fn is_terminal(&mut self, layout: &UnfoldedLayout, phase: &PhaseLayout) -> bool {
         if phase.terminal.is_pulled() {
             self.begin_pull();
         }
@@ -440,11 +415,7 @@ impl UnfoldedCounters {
                 if changed {
                     let up = (value >> 7 == 1) != (edge & 1 == 1);
                     let counter = &mut expected[(edge >> 1) as usize];
-                    *counter = if up {
-                        counter.wrapping_add(2)
-                    } else {
-                        counter.wrapping_sub(2)
-                    };
+                    *counter = if up { counter.wrapping_add(2) } else { counter.wrapping_sub(2) };
                 }
             }
         }

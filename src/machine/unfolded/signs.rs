@@ -26,9 +26,10 @@ pub(super) fn signs(bytes: &[u8; 64]) -> u64 {
 /// As [`signs`], a byte at a time.
 #[cfg(any(test, miri, not(target_arch = "x86_64")))]
 fn portable_signs(bytes: &[u8; 64]) -> u64 {
-    bytes.iter().enumerate().fold(0, |bits, (index, &byte)| {
-        bits | u64::from(byte >> 7) << index
-    })
+    bytes
+        .iter()
+        .enumerate()
+        .fold(0, |bits, (index, &byte)| bits | u64::from(byte >> 7) << index)
 }
 
 /// The place of the n-th bit that is set, counted from 0; there must be more than n. `BMI2` says that the processor
