@@ -80,17 +80,11 @@ pub fn compile_with(
     drop(program);
     let gates_full = network.gates.len();
     let network = passes::optimise_with(network, set, limits);
-    let (controls, networks) = match phases_with(&network, set, limits) {
-        Some(phases) => (phases.controls, phases.networks),
-        None => (Vec::new(), Vec::new()),
-    };
+    let phases = phases_with(&network, set, limits);
     let networked = Instant::now();
     let whole = Layout::compile(&network);
-    let of_phases: Vec<&propnet::Network> = match networks.is_empty() {
-        true => vec![&network],
-        false => networks.iter().collect(),
-    };
-    let unfolded = propnet::unfold(&of_phases, limits).ok().flatten();
+    let unfolded = propnet::unfold(&network, phases.as_ref(), limits).ok().flatten();
+    let (controls, networks) = phases.map_or_else(Default::default, |phases| (phases.controls, phases.networks));
     let unfolded = unfolded.and_then(|unfolded| UnfoldedLayout::compile(&unfolded));
     let machine = match unfolded {
         Some(unfolded) => CounterMachine::with_unfolded(whole, controls, unfolded),

@@ -18,6 +18,7 @@ use super::build::BuildError;
 use super::builder::Builder;
 use super::network::{Network, Node, Signal};
 use super::passes::optimise;
+use super::phases::Phases;
 use super::tidy::tidied;
 use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
@@ -53,26 +54,29 @@ pub struct UnfoldedPhase {
     pub goals: Vec<(RoleId, u8, Signal)>,
 }
 
-/// Unfolds the phases of a game, each given by its network; the whole network alone when there is no control.
+/// Unfolds a game and the phases of it, if it has any.
 ///
 /// # Errors
 /// The budget ended. Nothing when a network has blocks, or the effects are too many.
 pub fn unfold(
-    phases: &[&Network],
+    whole: &Network,
+    phases: Option<&Phases>,
     budget: Budget,
 ) -> Result<Option<Unfolded>, BuildError> {
-    let Some(&first) = phases.first() else {
-        return Ok(None);
+    let (controls, networks): (&[BaseId], &[Network]) = match phases {
+        Some(phases) => (&phases.controls, &phases.networks),
+        None => (&[], std::slice::from_ref(whole)),
     };
-    if phases.iter().any(|network| !network.blocks.is_empty()) {
+    if !whole.blocks.is_empty() || networks.iter().any(|network| !network.blocks.is_empty()) {
         return Ok(None);
     }
-    let mut builder = Builder::new(first.facts.len() + first.moves.len());
+    let mut builder = Builder::new(whole.facts.len() + whole.moves.len());
+    let shared = shared_next(whole, controls, &mut builder, budget)?;
     let mut n_effects = 0;
     let mut unfolded = Vec::new();
-    for network in phases {
+    for network in networks {
         let mut unfolding = Unfolding::new(network, &mut builder);
-        match unfolding.run(budget, &mut n_effects)? {
+        match unfolding.run(&shared, budget, &mut n_effects)? {
             Some(phase) => unfolded.push(phase),
             None => return Ok(None),
         }
@@ -92,10 +96,10 @@ pub fn unfold(
         legal: IdVec::new(),
         terminal: Signal::FALSE,
         goals: Vec::new(),
-        roles: first.roles.clone(),
-        facts: first.facts.clone(),
-        moves: first.moves.clone(),
-        initial: first.initial.clone(),
+        roles: whole.roles.clone(),
+        facts: whole.facts.clone(),
+        moves: whole.moves.clone(),
+        initial: whole.initial.clone(),
     });
     let bag = optimise(bag, budget);
     let mut signals = bag.next.iter();
@@ -109,6 +113,51 @@ pub fn unfold(
         network: bag,
         phases: unfolded,
     }))
+}
+
+/// The next values that do not ask for a control, as functions of the moves: they are the same in all phases, so where
+/// gates follow the moves, one set of gates serves all phases. None for a base that depends on a control, or if there is but
+/// one phase.
+fn shared_next(
+    whole: &Network,
+    controls: &[BaseId],
+    builder: &mut Builder,
+    budget: Budget,
+) -> Result<IdVec<BaseId, Option<Signal>>, BuildError> {
+    if controls.is_empty() {
+        return Ok(whole.next.iter().map(|_| None).collect());
+    }
+    let mut copied: IdVec<GateId, Signal> = IdVec::new();
+    let mut asks: IdVec<GateId, bool> = IdVec::new();
+    let is_control = |base: BaseId| controls.contains(&base);
+    let mut inputs = Vec::new();
+    for gate in whole.gates.ids() {
+        let asks_control = whole.inputs(gate).iter().any(|&input| match whole.node(input) {
+            Node::Base(base) => is_control(base),
+            Node::Gate(inner) => asks[inner],
+            _ => false,
+        });
+        asks.push(asks_control);
+        if asks_control {
+            copied.push(Signal::FALSE);
+            continue;
+        }
+        inputs.clear();
+        inputs.extend(whole.inputs(gate).iter().map(|&input| match whole.node(input) {
+            Node::Gate(inner) => invert_if(copied[inner], input.is_inverted()),
+            _ => input,
+        }));
+        copied.push(builder.and(&mut inputs));
+        if gate.index().is_multiple_of(4096) {
+            builder.check(budget)?;
+        }
+    }
+    let shared = whole.next.iter().map(|&signal| match whole.node(signal) {
+        Node::Gate(gate) => (!asks[gate]).then(|| invert_if(copied[gate], signal.is_inverted())),
+        Node::Base(base) => (!is_control(base)).then_some(signal),
+        _ => Some(signal),
+    });
+    Ok(shared.collect())
 }
 
 impl UnfoldedPhase {
@@ -263,6 +312,7 @@ impl<'a> Unfolding<'a> {
 
     fn run(
         &mut self,
+        shared: &IdVec<BaseId, Option<Signal>>,
         budget: Budget,
         n_effects: &mut usize,
     ) -> Result<Option<UnfoldedPhase>, BuildError> {
@@ -316,12 +366,12 @@ impl<'a> Unfolding<'a> {
             match self.dependence_of(signal) {
                 Dependence::State => phase.next[base] = self.unmoved(signal),
                 Dependence::Role(role) => bases_of.entry(role).or_default().push(base),
-                Dependence::Joint => phase.next[base] = self.moving(signal),
+                Dependence::Joint => phase.next[base] = self.followed(base, shared),
             }
         }
         for role in network.roles.ids() {
             let bases = bases_of.remove(&role).unwrap_or_default();
-            if !self.unfold_role(role, &bases, &mut phase, budget, n_effects)? {
+            if !self.unfold_role(role, &bases, &mut phase, shared, budget, n_effects)? {
                 return Ok(None);
             }
         }
@@ -334,12 +384,13 @@ impl<'a> Unfolding<'a> {
         role: RoleId,
         bases: &[BaseId],
         phase: &mut UnfoldedPhase,
+        shared: &IdVec<BaseId, Option<Signal>>,
         budget: Budget,
         n_effects: &mut usize,
     ) -> Result<bool, BuildError> {
         let moves: Vec<MoveId> = phase.legal[role].iter().map(|&(mv, _)| mv).collect();
         phase.effects[role] = vec![Vec::new(); moves.len()];
-        let bases = self.worth_unfolding(bases, &moves, phase);
+        let bases = self.worth_unfolding(bases, &moves, phase, shared);
         if bases.is_empty() {
             return Ok(true);
         }
@@ -373,6 +424,7 @@ impl<'a> Unfolding<'a> {
         bases: &[BaseId],
         moves: &[MoveId],
         phase: &mut UnfoldedPhase,
+        shared: &IdVec<BaseId, Option<Signal>>,
     ) -> Vec<BaseId> {
         let of_node = self.bases_of_nodes(bases);
         let is_on_path = vec![true; self.network.gates.len()];
@@ -398,9 +450,14 @@ impl<'a> Unfolding<'a> {
         };
         let (heavy, rest): (Vec<BaseId>, Vec<BaseId>) = bases.iter().partition(|base| is_heavy(base));
         for base in heavy {
-            phase.next[base] = self.moving(self.network.next[base]);
+            phase.next[base] = self.followed(base, shared);
         }
         rest
+    }
+
+    /// A base's next value as a function of the moves.
+    fn followed(&mut self, base: BaseId, shared: &IdVec<BaseId, Option<Signal>>) -> Signal {
+        shared[base].unwrap_or_else(|| self.moving(self.network.next[base]))
     }
 
     /// Which bases' next values a gate or move is.

@@ -97,7 +97,7 @@ pub(in crate::machine) struct RoleLayout {
     pub effects: Box<[Effects]>,
     /// The number of each move's value, or [`NO_ROW`].
     pub numbers: Box<[u32]>,
-    /// Whether gates follow the role's move.
+    /// Whether gates follow the role's moves, in this phase or another.
     pub is_followed: bool,
 }
 
@@ -452,8 +452,8 @@ impl<'a> Compiler<'a> {
 
     fn phase(&mut self, phase: &UnfoldedPhase) -> PhaseLayout {
         let mut roles = IdVec::new();
-        for (legal, effects) in phase.legal.iter().zip(phase.effects.iter()) {
-            roles.push(self.role(legal, effects));
+        for (role, legal) in phase.legal.enumerate() {
+            roles.push(self.role(role, legal, &phase.effects[role]));
         }
         let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
             self.network.roles.iter().map(|_| Vec::new()).collect();
@@ -474,6 +474,7 @@ impl<'a> Compiler<'a> {
 
     fn role(
         &mut self,
+        role: RoleId,
         legal: &[(MoveId, Signal)],
         effects: &[Vec<(BaseId, Signal)>],
     ) -> RoleLayout {
@@ -493,9 +494,12 @@ impl<'a> Compiler<'a> {
             moves: legal.iter().map(|&(mv, _)| mv).collect(),
             effects: programs.into(),
             numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
-            is_followed: legal
-                .iter()
-                .any(|&(mv, _)| self.move_number[mv] != NO_ROW),
+            // Another phase may have left one of the role's moves on.
+            is_followed: self
+                .network
+                .moves
+                .enumerate()
+                .any(|(mv, &(owner, _))| owner == role && self.move_number[mv] != NO_ROW),
         }
     }
 
