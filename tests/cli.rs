@@ -75,6 +75,10 @@ fn wrong_arguments_are_refused_with_status_2() {
         &[][..],
         &["jump"],
         &["bench"],
+        &["performance"],
+        &["performance", "ticTacToe", "--runs", "0"],
+        &["performance", "ticTacToe", "--baseline", "echo"],
+        &["fingerprint", "--playouts", "0"],
         &["bench", "ticTacToe", "--seconds", "0"],
         &["bench", "ticTacToe", "--threads", "0"],
         &["perft", "ticTacToe"],
@@ -95,8 +99,18 @@ fn wrong_arguments_are_refused_with_status_2() {
 fn help_teaches_each_command_by_example() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
-        "serve", "match", "check", "format", "verify", "corpus", "perft", "stats", "search",
+        "serve",
+        "match",
+        "check",
+        "format",
+        "verify",
+        "corpus",
+        "perft",
+        "stats",
+        "search",
         "bench",
+        "performance",
+        "fingerprint",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
@@ -113,6 +127,8 @@ fn an_unknown_game_is_told_with_near_names() {
         &["format", "tictactoe"],
         &["stats", "tictactoe"],
         &["bench", "tictactoe"],
+        &["performance", "tictactoe"],
+        &["fingerprint", "tictactoe"],
         &["perft", "tictactoe", "--depth", "1"],
         &["verify", "tictactoe", "--trace", "x"],
         &["match", "tictactoe", "--player", "random"],

@@ -34,6 +34,14 @@ impl CtrlC {
 /// # Errors
 /// The signal cannot be listened to.
 pub fn exit_on_ctrl_c() -> std::io::Result<()> {
+    exit_on_ctrl_c_after(|| {})
+}
+
+/// Ends the program on Ctrl-C from now on, after `leave` has put in order what must not be left behind.
+///
+/// # Errors
+/// The signal cannot be listened to.
+pub fn exit_on_ctrl_c_after(leave: impl Fn() + Send + 'static) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -45,6 +53,7 @@ pub fn exit_on_ctrl_c() -> std::io::Result<()> {
         .name("ctrl-c".to_string())
         .spawn(move || {
             if runtime.block_on(ctrl_c.pressed()) {
+                leave();
                 eprintln!("interrupted");
                 std::process::exit(i32::from(EXIT_STATUS));
             }

@@ -12,12 +12,14 @@ pub mod check;
 pub mod corpus;
 pub mod engine;
 pub mod engine_choice;
+pub mod fingerprint;
 pub mod format;
 pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
 pub mod match_games;
 pub mod output;
+pub mod performance;
 pub mod perft;
 pub mod players;
 pub mod playouts;
@@ -127,6 +129,24 @@ enum Command {
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
     Bench(bench::BenchArguments),
+    /// Measure games beside outside programs and with passes left out, and write a page about it.
+    #[command(
+        after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
+            prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
+            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\
+            In the page that --out names, text between `<!-- notes -->` and `<!-- /notes -->` is kept as it stands.\n\n\
+            Examples:\n  panza performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
+            panza performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9\n  \
+            panza performance checkers reversi --without-passes-on reversi --seconds 2 --json"
+    )]
+    Performance(performance::PerformanceArguments),
+    /// Write down what games come to, sizes and random playouts, in a file that shows what a change changes.
+    #[command(
+        after_help = "Without GAME: all games that come with the program. Status 1: --against found differences.\n\n\
+            Examples:\n  panza fingerprint --out tests/fingerprints.json\n  \
+            panza fingerprint --against tests/fingerprints.json\n  panza fingerprint connectFour --playouts 1000 --json"
+    )]
+    Fingerprint(fingerprint::FingerprintArguments),
 }
 
 /// How a command that could do its work ended.
@@ -165,8 +185,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(_) => None,
         _ => Some(telemetry::init(tracing::Level::WARN)?),
     };
-    // These two have leave to take.
-    if !matches!(command, Command::Serve(_) | Command::Match(_)) {
+    // These have leave to take.
+    if !matches!(
+        command,
+        Command::Serve(_) | Command::Match(_) | Command::Performance(_)
+    ) {
         interrupt::exit_on_ctrl_c()?;
     }
     match command {
@@ -180,6 +203,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
+        Command::Performance(arguments) => performance::run(arguments, output),
+        Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
     }
 }
 

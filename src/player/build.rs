@@ -40,6 +40,8 @@ pub struct Compiled {
     pub gates_optimised: usize,
     /// Gates of each phase's network; empty when the game has no phases.
     pub gates_of_phases: Vec<usize>,
+    /// Edges of each phase's network.
+    pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
     /// From ground program to networks.
@@ -53,6 +55,18 @@ pub struct Compiled {
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
 pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String> {
+    compile_with(rules, &passes::PassSet::default(), limits)
+}
+
+/// As [`compile`], with the passes of a set.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_with(
+    rules: &Rules,
+    set: &passes::PassSet,
+    limits: ground::Budget,
+) -> Result<Compiled, String> {
     let started = Instant::now();
     let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
     let grounded = Instant::now();
@@ -65,8 +79,8 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
     // Large games need the room while the layout is made.
     drop(program);
     let gates_full = network.gates.len();
-    let network = passes::optimise(network, limits);
-    let phases = propnet::phases(&network, limits);
+    let network = passes::optimise_with(network, set, limits);
+    let phases = phases_with(&network, set, limits);
     let networked = Instant::now();
     let whole = Layout::compile(&network);
     let unfolded = propnet::unfold(&network, phases.as_ref(), limits)
@@ -91,10 +105,31 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
         gates_full,
         gates_optimised: network.gates.len(),
         gates_of_phases: networks.iter().map(|network| network.gates.len()).collect(),
+        edges_of_phases: networks.iter().map(propnet::Network::n_edges).collect(),
         ground_time: grounded - started,
         network_time: networked - grounded,
         compile_time: networked.elapsed(),
     })
+}
+
+/// The phases of a network, each made smaller by the passes of a set.
+fn phases_with(
+    network: &propnet::Network,
+    set: &passes::PassSet,
+    limits: ground::Budget,
+) -> Option<propnet::Phases> {
+    let found = propnet::phases(network, limits)?;
+    if *set == passes::PassSet::default() {
+        return Some(found);
+    }
+    let networks = found.controls.iter().map(|&control| {
+        let all = found.controls.iter();
+        let known: Vec<_> = all.map(|&base| (base, base == control)).collect();
+        let assumed = passes::assume::assume(network, &known, limits).ok()?;
+        Some(passes::optimise_with(assumed, set, limits))
+    });
+    let networks = networks.collect::<Option<Vec<_>>>()?;
+    Some(propnet::Phases { networks, ..found })
 }
 
 /// The compiled machine of a game.

@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use crate::gdl::{Rules, Sexpr};
 use crate::machine::Machine;
 
-pub use build::{Compiled, build, compile, prover};
+pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
 pub use last_resort::ProverMachine;
 pub use searching::search_config;

@@ -10,7 +10,8 @@ use panza::machine::compile::Layout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
 use panza::machine::random::Random;
 use panza::machine::{Machine, Reasoner};
-use panza::propnet::{self, Network, passes};
+use panza::propnet::passes::{self, Pass, PassSet};
+use panza::propnet::{self, Network};
 use panza::prover::{Prover, State};
 
 /// A way from network to machine.
@@ -31,20 +32,26 @@ fn in_phases(network: &Network) -> CounterMachine {
     }
 }
 
+fn with(network: &Network, passes: PassSet) -> CounterMachine {
+    whole(&passes::optimise_with(
+        network.clone(),
+        &passes,
+        Budget::generous(),
+    ))
+}
+
 pub const TREATMENTS: [Treatment; 6] = [
     ("plain", whole),
-    ("optimised", |network| {
-        whole(&passes::optimise(network.clone(), Budget::generous()))
-    }),
+    ("optimised", |network| with(network, PassSet::all())),
     ("in phases", in_phases),
     ("flatten", |network| {
-        whole(&passes::flatten::flatten(network, Budget::generous()).expect("no limit"))
+        with(network, PassSet::only(Pass::Flatten))
     }),
     ("factors", |network| {
-        whole(&passes::factors::factors(network, Budget::generous()).expect("no limit"))
+        with(network, PassSet::only(Pass::Factors))
     }),
     ("one move", |network| {
-        whole(&passes::one_move::one_move(network, Budget::generous()).expect("no limit"))
+        with(network, PassSet::only(Pass::OneMove))
     }),
 ];
 

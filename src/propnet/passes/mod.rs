@@ -8,6 +8,7 @@ pub mod assume;
 pub mod factors;
 pub mod flatten;
 pub mod one_move;
+mod set;
 
 use super::build::BuildError;
 use super::builder::Builder;
@@ -15,21 +16,27 @@ use super::network::{GateKind, Network, Node, Signal};
 use super::tidy::tidied;
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
+pub use set::{Pass, PassSet, UnknownPass};
 
 /// Gates between two looks at the budget.
 const CHECK_EVERY: usize = 1 << 12;
 /// Rounds of all passes, should they keep finding something.
 const MAX_ROUNDS: usize = 4;
 
-/// Applies all passes until they find nothing more, or the budget ends.
+/// Applies the passes that pay until they find nothing more, or the budget ends.
 ///
 /// The result computes the same outputs as `network` in every state for joint moves that make exactly one
 /// move per role. A budget that ends early costs gates, not correctness.
-pub fn optimise(mut network: Network, budget: Budget) -> Network {
+pub fn optimise(network: Network, budget: Budget) -> Network {
+    optimise_with(network, &PassSet::default(), budget)
+}
+
+/// As [`optimise`], with the passes of a set.
+pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget) -> Network {
     for _ in 0..MAX_ROUNDS {
         let before = network.gates.len() + network.n_edges();
-        for pass in [flatten::flatten, factors::factors, one_move::one_move] {
-            match pass(&network, budget) {
+        for pass in passes.iter() {
+            match pass.apply(&network, budget) {
                 Ok(smaller) => network = smaller,
                 Err(_) => return network,
             }

@@ -1,0 +1,310 @@
+//! `panza performance`: how fast games are played, beside outside programs, and what each pass does for it, as a page.
+//!
+//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]); networks are followed through the passes
+//! ([`networks`]); [`page`] shows it all and keeps the notes of the page that stood there before.
+
+pub mod baseline;
+pub mod measure;
+pub mod networks;
+pub mod page;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use indicatif::ProgressBar;
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::corpus::report::{commit, processor};
+use super::game_source::{Game, Rulesheet};
+use super::output::{Output, progress_bar};
+use super::{Outcome, interrupt, parse_seconds};
+use crate::gdl::{self, Severity};
+use crate::propnet::passes::PassSet;
+use baseline::Baseline;
+use measure::{GameReport, PassReport, Plan};
+use page::Conditions;
+
+/// Games of several kinds, on which the passes have been measured from the start.
+const PASS_GAMES: [&str; 6] = [
+    "connectFour",
+    "breakthrough",
+    "checkers",
+    "reversi",
+    "speedChess",
+    "skirmish",
+];
+
+/// Arguments of `panza performance`.
+#[derive(Args, Debug)]
+pub struct PerformanceArguments {
+    /// Paths to rulesheets, or names of games.
+    #[arg(required = true, value_name = "GAME")]
+    games: Vec<String>,
+    /// Write the page to this file instead of standard output, and keep the notes that stand in it.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Seconds of each run.
+    #[arg(long, default_value = "5", value_parser = parse_seconds, value_name = "S")]
+    seconds: f64,
+    /// Runs of each program on each game.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "R")]
+    runs: u32,
+    /// Fixes the random numbers of the first run; each further run has the next seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// An outside program to compare with; may be given several times.
+    #[arg(long = "baseline", value_name = "NAME=COMMAND")]
+    baselines: Vec<Baseline>,
+    /// Seconds that a run of a baseline may take before it is ended.
+    #[arg(long, default_value = "300", value_parser = parse_seconds, value_name = "S")]
+    baseline_timeout: f64,
+    /// Games to follow through the passes and to measure with each pass left out, '' for none; names are looked for among
+    /// the GAMEs first [default: those of connectFour, breakthrough, checkers, reversi, speedChess, skirmish that are found]
+    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
+    without_passes_on: Option<Vec<String>>,
+    /// Seconds that building a game may take; after that it is played with the prover.
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
+    build_seconds: f64,
+}
+
+/// One object of the output for scripts.
+#[derive(Serialize)]
+#[serde(tag = "table", rename_all = "lowercase")]
+enum Line<'a> {
+    Conditions(&'a Conditions),
+    Game(&'a GameReport),
+    Passes(&'a PassReport),
+}
+
+/// Runs the command. A baseline that fails is shown on the page and is no error.
+///
+/// # Errors
+/// A game that cannot be read, or a page that cannot be written.
+pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<Outcome> {
+    interrupt::exit_on_ctrl_c_after(baseline::end_running)?;
+    let names: BTreeSet<&str> = arguments
+        .baselines
+        .iter()
+        .map(|b| b.name.as_str())
+        .collect();
+    if names.len() < arguments.baselines.len() {
+        bail!("two baselines have the same name");
+    }
+    let games = load_all(&arguments.games)?;
+    let pass_games = pass_games(arguments.without_passes_on.as_deref(), &games)?;
+    if let Some(out) = &arguments.out {
+        // Better now than after all the work.
+        kept_notes(out)?;
+    }
+    // The source may have moved on when all is done.
+    let conditions = conditions(arguments, &games, &pass_games);
+    output.object(&Line::Conditions(&conditions))?;
+
+    let plan = Plan {
+        seconds: arguments.seconds,
+        runs: arguments.runs,
+        seed: arguments.seed,
+        build_seconds: arguments.build_seconds,
+        baselines: arguments.baselines.clone(),
+        baseline_limit: Duration::from_secs_f64(arguments.baseline_timeout),
+    };
+    let n_programs = 1 + plan.baselines.len();
+    let n_sets = 1 + PassSet::default().iter().count();
+    let n_runs = plan.runs as usize * (games.len() * n_programs + pass_games.len() * n_sets);
+    let bar = progress_bar(n_runs as u64, "runs");
+    let on_run = |bar: &ProgressBar, game: &Game, what: &str| {
+        bar.set_message(format!("{}: {what}", game.sheet.name));
+        bar.inc(1);
+    };
+
+    let folder = tempfile::tempdir().context("no folder for the baselines' rulesheets")?;
+    let mut reports = Vec::new();
+    for game in &games {
+        bar.set_message(format!("{}: building", game.sheet.name));
+        let rulesheet = rulesheet_file(&game.sheet, &folder)?;
+        let complain = |baseline: &Baseline, failure: &str, said: &str| {
+            let said = match said {
+                "" => String::new(),
+                said => format!(": {said}"),
+            };
+            let (name, game) = (&baseline.name, &game.sheet.name);
+            bar.suspend(|| eprintln!("{name} on {game}: {failure}{said}"));
+        };
+        let report = measure::game(
+            &plan,
+            game,
+            &rulesheet,
+            |what| on_run(&bar, game, what),
+            complain,
+        )?;
+        output.object(&Line::Game(&report))?;
+        reports.push(report);
+    }
+    let mut pass_reports = Vec::new();
+    for game in &pass_games {
+        bar.set_message(format!("{}: following the passes", game.sheet.name));
+        let report = measure::passes(&plan, game, |what| on_run(&bar, game, what))?;
+        output.object(&Line::Passes(&report))?;
+        pass_reports.push(report);
+    }
+    bar.finish_and_clear();
+
+    match &arguments.out {
+        Some(out) => {
+            // The notes may have been written on meanwhile.
+            let notes = kept_notes(out)?;
+            let page = page::markdown(&conditions, &reports, &pass_reports, notes.as_deref());
+            fs::write(out, page).with_context(|| format!("cannot write `{}`", out.display()))?;
+            output.line(page::summary_line(&reports, &pass_reports))?;
+        }
+        None => {
+            output.text(&page::markdown(&conditions, &reports, &pass_reports, None))?;
+        }
+    }
+    Ok(Outcome::Holds)
+}
+
+/// The games, each name once, for the page knows them by name alone.
+fn load_all(arguments: &[String]) -> anyhow::Result<Vec<Game>> {
+    let mut games: Vec<Game> = Vec::new();
+    for argument in arguments {
+        let game = load(argument)?;
+        if games
+            .iter()
+            .any(|other| other.sheet.name == game.sheet.name)
+        {
+            bail!(
+                "two games are called `{}`; the page could not tell them apart",
+                game.sheet.name
+            );
+        }
+        games.push(game);
+    }
+    Ok(games)
+}
+
+/// A game as the player takes it: published games have faults, and what is left of them is played.
+fn load(argument: &str) -> anyhow::Result<Game> {
+    let sheet = Rulesheet::find(argument)?;
+    let (rules, diagnostics) = gdl::load(&sheet.text);
+    if gdl::is_playable(&diagnostics) {
+        return Ok(Game { sheet, rules });
+    }
+    let is_error = |diagnostic: &&gdl::Diagnostic| diagnostic.severity == Severity::Error;
+    match diagnostics.iter().find(is_error) {
+        Some(first) => bail!("{}", first.one_line(&sheet.origin, &sheet.text)),
+        None => bail!("{} cannot be played", sheet.origin),
+    }
+}
+
+/// The games to follow through the passes; when none are named, those of [`PASS_GAMES`] that are found.
+fn pass_games(named: Option<&[String]>, games: &[Game]) -> anyhow::Result<Vec<Game>> {
+    let here = |name: &str| games.iter().find(|game| game.sheet.name == name).cloned();
+    let Some(named) = named else {
+        let games = PASS_GAMES.into_iter().filter_map(|name| match here(name) {
+            Some(game) => Some(Ok(game)),
+            None => Rulesheet::find(name).ok().map(|_| load(name)),
+        });
+        return games.collect();
+    };
+    let mut found: Vec<Game> = Vec::new();
+    for name in named.iter().filter(|name| !name.is_empty()) {
+        let game = match here(name) {
+            Some(game) => game,
+            None => load(name)?,
+        };
+        if !found
+            .iter()
+            .any(|other| other.sheet.name == game.sheet.name)
+        {
+            found.push(game);
+        }
+    }
+    Ok(found)
+}
+
+/// The notes of the page that stands there; nothing when there is none.
+fn kept_notes(out: &Path) -> anyhow::Result<Option<String>> {
+    let shown = out.display();
+    let folder = match out.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() || out.is_dir() {
+        bail!("cannot write `{shown}`: expected a file in a folder that exists");
+    }
+    if !out.exists() {
+        return Ok(None);
+    }
+    let page = fs::read_to_string(out).with_context(|| format!("cannot read `{shown}`"))?;
+    let notes =
+        page::notes(&page).with_context(|| format!("cannot keep the notes of `{shown}`"))?;
+    Ok(notes.map(str::to_string))
+}
+
+/// A file with the rulesheet for outside programs, by a path that holds in any folder.
+fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf> {
+    if let Some(file) = &sheet.file {
+        let shown = file.display();
+        return fs::canonicalize(file).with_context(|| format!("cannot find `{shown}` again"));
+    }
+    let file = folder.path().join(format!("{}.gdl", sheet.name));
+    fs::write(&file, &sheet.text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    Ok(file)
+}
+
+fn conditions(arguments: &PerformanceArguments, games: &[Game], pass_games: &[Game]) -> Conditions {
+    let mut command = "panza performance".to_string();
+    if let Some(out) = &arguments.out {
+        command.push_str(&format!(" --out {}", without_folders(out)));
+    }
+    command.push_str(&format!(
+        " --seconds {} --runs {}",
+        arguments.seconds, arguments.runs
+    ));
+    let baselines: Vec<String> = arguments.baselines.iter().map(|b| b.name.clone()).collect();
+    for name in &baselines {
+        command.push_str(&format!(" --baseline '{name}=...'"));
+    }
+    let names = |games: &[Game]| -> Vec<String> {
+        games.iter().map(|game| game.sheet.name.clone()).collect()
+    };
+    if arguments.without_passes_on.is_some() {
+        let names = names(pass_games).join(",");
+        command.push_str(&format!(" --without-passes-on '{names}'"));
+    }
+    for name in names(games) {
+        command.push_str(&format!(" {name}"));
+    }
+    Conditions {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: commit(),
+        build: match cfg!(debug_assertions) {
+            true => "for debugging: rates mean nothing",
+            false => "release",
+        },
+        date: page::today(),
+        processor: processor(),
+        threads: 1,
+        runs: arguments.runs,
+        seconds: arguments.seconds,
+        command,
+        baselines,
+    }
+}
+
+/// A path below the working directory as it is, of any other path the file's name.
+fn without_folders(path: &Path) -> String {
+    let is_inside = path
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)));
+    match path.file_name() {
+        Some(name) if !is_inside => name.to_string_lossy().into_owned(),
+        _ => path.display().to_string(),
+    }
+}
