@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
+use crate::analysis::control::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
-use crate::propnet::{self, passes};
+use crate::propnet::{self, Network, Phases, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -65,7 +66,7 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
     drop(program);
     let gates_full = network.gates.len();
     let network = passes::optimise(network, limits);
-    let (controls, networks) = match propnet::phases(&network, limits) {
+    let (controls, networks) = match phases(&network, limits) {
         Some(phases) => (phases.controls, phases.networks),
         None => (Vec::new(), Vec::new()),
     };
@@ -84,6 +85,14 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
         network_time: networked - grounded,
         compile_time: networked.elapsed(),
     })
+}
+
+/// Plays a little on the whole game's machine to find its controls, and makes the networks of its phases.
+fn phases(network: &Network, limits: ground::Budget) -> Option<Phases> {
+    let machine = CounterMachine::new(Layout::compile(network));
+    let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), limits.until);
+    let candidates = control::candidates(network, &(Arc::new(machine) as Arc<dyn Machine>), budget);
+    propnet::phases_for(network, &candidates, limits)
 }
 
 /// The compiled machine of a game.
