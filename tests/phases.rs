@@ -23,8 +23,9 @@ use panza::propnet::{self, Network, Phases, passes};
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {
     let network = passes::optimise(network_of(&rules_of(text)), Budget::generous());
-    let candidates = control::candidates(&network, &whole(&network), budget(&network));
-    let phases = propnet::phases_for(&network, &candidates, Budget::generous());
+    let found = control::candidates(&network, &whole(&network), budget(&network));
+    let generous = Budget::generous();
+    let phases = propnet::phases_for(&network, &found.candidates, &found.played, generous);
     (network, phases)
 }
 
@@ -131,8 +132,9 @@ fn controls_that_break_later_are_run_on_the_whole_game() {
         seed: 3,
         until: None,
     };
-    let candidates = control::candidates(&network, &whole(&network), short);
-    let phases = propnet::phases_for(&network, &candidates, Budget::generous())
+    let found = control::candidates(&network, &whole(&network), short);
+    let generous = Budget::generous();
+    let phases = propnet::phases_for(&network, &found.candidates, &found.played, generous)
         .expect("the turn gates most of this game");
     assert_eq!(
         names(&network, &phases.controls),
@@ -147,11 +149,13 @@ fn controls_that_break_later_are_run_on_the_whole_game() {
         states_per_game: 100,
         ..short
     };
-    let candidates = control::candidates(&network, &whole(&network), long);
+    let found = control::candidates(&network, &whole(&network), long);
+    let turn = phases.controls[0];
     assert!(
-        candidates
+        found
+            .candidates
             .iter()
-            .all(|candidate| !candidate.controls.contains(&phases.controls[0]))
+            .all(|controls| !controls.contains(&turn))
     );
 }
 

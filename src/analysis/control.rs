@@ -17,7 +17,7 @@ use std::time::Instant;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
-use crate::propnet::{self, Candidate, MAX_CONTROLS, Network, Node};
+use crate::propnet::{self, MAX_CONTROLS, Network, Node, Position};
 
 /// How much may be played.
 #[derive(Clone, Copy, Debug)]
@@ -53,16 +53,20 @@ const MAX_RESTLESS: usize = 32;
 /// How many candidates are handed back.
 const MAX_CANDIDATES: usize = 512;
 
+/// What a look at a game brings.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Sets of bases of which just one was true in every position.
+    pub candidates: Vec<Vec<BaseId>>,
+    /// The positions, game after game.
+    pub played: Vec<Position>,
+}
+
 /// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random games that was not the
-/// end, each with the share of states in which each was true. Those come first that change often and that many
-/// gates ask for.
+/// end. Those come first that change often and that many gates ask for.
 ///
 /// The machine must be one of the network's game.
-pub fn candidates(
-    network: &Network,
-    machine: &Arc<dyn Machine>,
-    budget: PlayBudget,
-) -> Vec<Candidate> {
+pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> Found {
     let seen = Seen::play(machine, network.facts.len(), budget);
     let n_users = users(network);
     // How much of the network's work a base makes.
@@ -81,14 +85,17 @@ pub fn candidates(
     finder.pairs(&changing);
     finder.groups(network, &changing);
     finder.triples_and_quadruples(&changing[..changing.len().min(MAX_RESTLESS)]);
-    for by_form in propnet::controls_by_form(network) {
-        finder.offer(by_form.controls);
+    for controls in propnet::controls_by_form(network) {
+        finder.offer(controls);
     }
-    let mut found = finder.found;
-    found.sort_by_cached_key(|candidate| {
-        std::cmp::Reverse(candidate.controls.iter().map(weight).sum::<usize>())
+    let mut candidates = finder.found;
+    candidates.sort_by_cached_key(|controls| {
+        std::cmp::Reverse(controls.iter().map(weight).sum::<usize>())
     });
-    found
+    Found {
+        candidates,
+        played: seen.played,
+    }
 }
 
 /// What random games showed of each base.
@@ -102,6 +109,7 @@ struct Seen {
     n_true: Vec<usize>,
     /// Per base, how often it was not what it had been a move before.
     n_changes: Vec<usize>,
+    played: Vec<Position>,
 }
 
 impl Seen {
@@ -112,6 +120,7 @@ impl Seen {
             sums: vec![0; n_bases],
             n_true: vec![0; n_bases],
             n_changes: vec![0; n_bases],
+            played: Vec::with_capacity(budget.states),
         };
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut random = Random::new(budget.seed);
@@ -138,6 +147,11 @@ impl Seen {
                 continue;
             }
             seen.note(&state, &before, words.bits());
+            seen.played.push(Position {
+                state: state.clone(),
+                moves: joint_move.clone(),
+                is_first: depth == 0,
+            });
             before.clone_from(&state);
             reasoner.next_state(&joint_move, &mut state);
             depth += 1;
@@ -196,7 +210,7 @@ fn choose(
 struct Finder<'a> {
     seen: &'a Seen,
     known: HashSet<Vec<BaseId>>,
-    found: Vec<Candidate>,
+    found: Vec<Vec<BaseId>>,
 }
 
 impl Finder<'_> {
@@ -212,12 +226,7 @@ impl Finder<'_> {
         {
             return;
         }
-        let n_states = self.seen.n_states as f64;
-        let share = |base: &BaseId| self.seen.n_true[base.index()] as f64 / n_states;
-        self.found.push(Candidate {
-            shares: controls.iter().map(share).collect(),
-            controls,
-        });
+        self.found.push(controls);
     }
 
     fn pairs(&mut self, changing: &[BaseId]) {
@@ -356,6 +365,7 @@ mod tests {
             sums: vec![0; bases.len()],
             n_true: vec![0; bases.len()],
             n_changes: vec![0; bases.len()],
+            played: Vec::new(),
         };
         let mut words = Random::new(1);
         let mut before = vec![0];
@@ -393,13 +403,12 @@ mod tests {
         let mut found: Vec<Vec<u32>> = finder
             .found
             .iter()
-            .map(|candidate| candidate.controls.iter().map(|base| base.0).collect())
+            .map(|controls| controls.iter().map(|base| base.0).collect())
             .collect();
         found.sort();
         assert_eq!(found[..2], [vec![0, 1], vec![0, 1, 6]]);
         assert!(found.contains(&vec![2, 3, 4]));
         assert!(found.iter().all(|set| !set.contains(&5)));
-        assert_eq!(finder.found[0].shares, [0.5, 0.5]);
         assert_eq!(seen.n_changes[0], 6);
     }
 }

@@ -91,8 +91,8 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
 fn phases(network: &Network, limits: ground::Budget) -> Option<Phases> {
     let machine = CounterMachine::new(Layout::compile(network));
     let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), limits.until);
-    let candidates = control::candidates(network, &(Arc::new(machine) as Arc<dyn Machine>), budget);
-    propnet::phases_for(network, &candidates, limits)
+    let found = control::candidates(network, &(Arc::new(machine) as Arc<dyn Machine>), budget);
+    propnet::phases_for(network, &found.candidates, &found.played, limits)
 }
 
 /// The compiled machine of a game.

@@ -21,4 +21,4 @@ mod tidy;
 
 pub use build::{BuildError, build};
 pub use network::{Gate, GateKind, Network, Node, Signal};
-pub use phases::{Candidate, MAX_CONTROLS, Phases, controls_by_form, phases, phases_for};
+pub use phases::{MAX_CONTROLS, Phases, Position, controls_by_form, phases, phases_for};

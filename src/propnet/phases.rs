@@ -9,8 +9,9 @@
 //! not just one control is true. So controls may be guessed, and are worth having when that seldom happens. For many it never
 //! does, which induction over the networks can show ([`Phases::is_proven`]): each phase's network hands on to just one control.
 //!
-//! Candidates are weighed by [`weight::remaining`], which counts what constants would leave of the network without
-//! making a new one; the phases of only the most promising are built.
+//! What a split saves is not said by sizes alone: a token that changes hands at every move may wake half of a large network, or
+//! hardly any of it. So candidates are weighed by the flips that some positions from play would cause with them and
+//! without, on what the constants would leave of the network; only the best is built.
 
 mod weight;
 
@@ -19,7 +20,7 @@ use std::collections::HashSet;
 use super::network::{Network, Node, Signal};
 use super::passes::{assume, optimise};
 use crate::ground::Budget;
-use crate::ids::{BaseId, Id};
+use crate::ids::{BaseId, Id, MoveId};
 
 /// Larger sets are no turn orders.
 pub const MAX_CONTROLS: usize = 8;
@@ -27,24 +28,22 @@ pub const MAX_CONTROLS: usize = 8;
 const WORTHWHILE: f64 = 0.9;
 /// Sets of controls whose networks are built, should those before them disappoint.
 const MAX_TRIALS: usize = 3;
-/// Gates and edges that may be read to weigh candidates, past the first two batches of them.
+/// Gates and edges that may be read to weigh candidates by size, past the first two batches of them.
 const WEIGHING: usize = 1 << 19;
+/// How many of those that leave the smallest networks are weighed by flips.
+const MAX_FLIPPED: usize = 4;
+/// The share of the whole network's flips below which phases are built.
+const FEW_FLIPS: f64 = 0.9;
 
-/// Bases of which just one is thought to be true in nearly every state.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Candidate {
-    /// The bases, at least two.
-    pub controls: Vec<BaseId>,
-    /// Which share of states belongs to each of them.
-    pub shares: Vec<f64>,
-}
-
-impl Candidate {
-    /// Controls that all have the same share of states.
-    pub fn even(controls: Vec<BaseId>) -> Self {
-        let shares = vec![1.0 / controls.len() as f64; controls.len()];
-        Self { controls, shares }
-    }
+/// A state that was met in play and the moves that were made there.
+#[derive(Clone, Debug)]
+pub struct Position {
+    /// The state, a bit per base.
+    pub state: Vec<u64>,
+    /// One move per role.
+    pub moves: Vec<MoveId>,
+    /// Whether a game begins here, and not from the position before.
+    pub is_first: bool,
 }
 
 /// One network per control base.
@@ -58,62 +57,149 @@ pub struct Phases {
     pub is_proven: bool,
 }
 
-/// Looks for controls in the network's form and makes their networks; nothing when there are none that pay, or the budget
-/// ends before the first of them are done.
+/// Looks for controls in the network's form and makes their networks; nothing when there are none that make it much
+/// smaller, or the budget ends before the first of them are done.
 pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
-    phases_for(network, &controls_by_form(network), budget)
+    let size = |network: &Network| network.gates.len() + network.n_edges();
+    let found = controls_by_form(network);
+    let made = found
+        .into_iter()
+        .take(MAX_TRIALS)
+        .map_while(|controls| make(network, controls, budget));
+    let largest = |phases: &Phases| phases.networks.iter().map(size).max().unwrap_or(0);
+    made.filter(|phases| (largest(phases) as f64) < WORTHWHILE * size(network) as f64)
+        .min_by_key(largest)
 }
 
-/// The networks of the candidate that leaves the smallest ones, each network weighted with its share of states; nothing
-/// when none pays, or the budget ends before the first of them are done.
+/// The networks of the candidate in which those who play hear of the fewest flips; nothing when none of them saves much, or the
+/// budget ends before they are done.
 ///
-/// The most promising should come first: of many, only the first are weighed.
-pub fn phases_for(network: &Network, candidates: &[Candidate], budget: Budget) -> Option<Phases> {
-    let size = |network: &Network| network.gates.len() + network.n_edges();
-    let limit = WORTHWHILE * size(network) as f64;
-    let batches = (WEIGHING / size(network).max(1)).clamp(2, 8);
+/// `played` are positions from games as they go on; in each, just one of every candidate's bases must be true. The most
+/// promising candidates should come first: of many, only the first are weighed.
+pub fn phases_for(
+    network: &Network,
+    candidates: &[Vec<BaseId>],
+    played: &[Position],
+    budget: Budget,
+) -> Option<Phases> {
+    let middle = played.len().saturating_sub(weight::LANES) / 2;
+    let played: Vec<&Position> = played.iter().skip(middle).take(weight::LANES).collect();
+    let unknown = vec![Vec::new(); played.len()];
+    let whole = weight::flips(network, &played, &unknown, firsts(&played));
+    let mut best: Option<(usize, &Vec<BaseId>)> = None;
+    for controls in smallest(network, candidates, &played) {
+        let flips = flips(network, controls, &played)?;
+        if std::env::var_os("PX").is_some() {
+            eprintln!(
+                "X flips {:.3} {:?}",
+                flips as f64 / whole as f64,
+                controls
+                    .iter()
+                    .map(|&b| network.facts[b].clone())
+                    .collect::<Vec<_>>()
+            );
+        }
+        if best.is_none_or(|(fewest, _)| flips < fewest) {
+            best = Some((flips, controls));
+        }
+    }
+    let (flips, controls) = best?;
+    if flips as f64 >= FEW_FLIPS * whole as f64 {
+        return None;
+    }
+    make(network, controls.clone(), budget)
+}
+
+/// Makes the networks of these controls; nothing when the budget ends.
+fn make(network: &Network, controls: Vec<BaseId>, budget: Budget) -> Option<Phases> {
+    let mut networks = Vec::with_capacity(controls.len());
+    for known in assumptions(&controls) {
+        let assumed = assume::assume(network, &known, budget).ok()?;
+        networks.push(optimise(assumed, budget));
+    }
+    Some(Phases {
+        is_proven: is_invariant(network, &controls, &networks),
+        controls,
+        networks,
+    })
+}
+
+/// The candidates whose phases are the smallest, each phase counted as often as it was met.
+fn smallest<'a>(
+    network: &Network,
+    candidates: &'a [Vec<BaseId>],
+    played: &[&Position],
+) -> Vec<&'a Vec<BaseId>> {
+    let size = network.gates.len() + network.n_edges();
+    let batches = (WEIGHING / size.max(1)).clamp(2, 8);
     let mut usable = candidates
         .iter()
-        .filter(|candidate| is_usable(candidate))
+        .filter(|controls| is_usable(controls))
         .peekable();
-    let mut weighed: Vec<(f64, &Candidate)> = Vec::new();
+    let mut weighed: Vec<(usize, &Vec<BaseId>)> = Vec::new();
     for _ in 0..batches {
         let mut batch = Vec::new();
         let mut known = Vec::with_capacity(weight::LANES);
-        while let Some(candidate) =
-            usable.next_if(|candidate| known.len() + candidate.controls.len() <= weight::LANES)
+        while let Some(controls) =
+            usable.next_if(|controls| known.len() + controls.len() <= weight::LANES)
         {
-            known.extend(assumptions(&candidate.controls));
-            batch.push(candidate);
+            known.extend(assumptions(controls));
+            batch.push(controls);
         }
         if batch.is_empty() {
             break;
         }
         let mut sizes = weight::remaining(network, &known).into_iter();
-        for candidate in batch {
-            let estimate = mean(candidate, sizes.by_ref());
-            if estimate < limit {
-                weighed.push((estimate, candidate));
-            }
+        for controls in batch {
+            let n_met = |base: &BaseId| played.iter().filter(|met| is_true(met, *base)).count();
+            let sum = controls
+                .iter()
+                .zip(sizes.by_ref())
+                .map(|(base, size)| n_met(base) * size);
+            weighed.push((sum.sum(), controls));
         }
     }
-    weighed.sort_by(|left, right| left.0.total_cmp(&right.0));
-    for (_, candidate) in weighed.into_iter().take(MAX_TRIALS) {
-        let mut networks = Vec::with_capacity(candidate.controls.len());
-        for known in assumptions(&candidate.controls) {
-            let assumed = assume::assume(network, &known, budget).ok()?;
-            networks.push(optimise(assumed, budget));
-        }
-        let mean = mean(candidate, networks.iter().map(size));
-        if mean < limit {
-            return Some(Phases {
-                is_proven: is_invariant(network, &candidate.controls, &networks),
-                controls: candidate.controls.clone(),
-                networks,
-            });
+    weighed.sort_by_key(|&(sum, _)| sum);
+    weighed.truncate(MAX_FLIPPED);
+    weighed.into_iter().map(|(_, controls)| controls).collect()
+}
+
+/// How many flips are told when each position is run on the network of its phase, which last stood on the last position
+/// of that phase; nothing when a position has not just one phase.
+fn flips(network: &Network, controls: &[BaseId], played: &[&Position]) -> Option<usize> {
+    let mut by_phase: Vec<(usize, &Position)> = Vec::with_capacity(played.len());
+    for &position in played {
+        let mut phases = (0..controls.len()).filter(|&phase| is_true(position, controls[phase]));
+        by_phase.push((phases.next()?, position));
+        if phases.next().is_some() {
+            return None;
         }
     }
-    None
+    by_phase.sort_by_key(|&(phase, _)| phase);
+    let known: Vec<Vec<(BaseId, bool)>> = assumptions(controls).collect();
+    let assumptions: Vec<_> = by_phase
+        .iter()
+        .map(|&(phase, _)| known[phase].clone())
+        .collect();
+    let positions: Vec<&Position> = by_phase.iter().map(|&(_, position)| position).collect();
+    let mut is_first = 1;
+    for (lane, pair) in by_phase.windows(2).enumerate() {
+        is_first |= u64::from(pair[0].0 != pair[1].0) << (lane + 1);
+    }
+    Some(weight::flips(network, &positions, &assumptions, is_first))
+}
+
+/// Which positions begin a game, a bit for each; the very first counts as one.
+fn firsts(played: &[&Position]) -> u64 {
+    let bits = played.iter().enumerate();
+    bits.fold(1, |bits, (lane, position)| {
+        bits | u64::from(position.is_first) << lane
+    })
+}
+
+fn is_true(position: &Position, base: BaseId) -> bool {
+    let word = position.state.get(base.index() / 64).copied().unwrap_or(0);
+    word >> (base.index() % 64) & 1 == 1
 }
 
 /// What is known of the controls in each phase.
@@ -124,23 +210,10 @@ fn assumptions(controls: &[BaseId]) -> impl Iterator<Item = Vec<(BaseId, bool)>>
     })
 }
 
-/// The mean size of a candidate's phases, by their shares.
-fn mean(candidate: &Candidate, sizes: impl Iterator<Item = usize>) -> f64 {
-    let shares = candidate.shares.iter();
-    shares
-        .zip(sizes)
-        .map(|(share, size)| size as f64 * share)
-        .sum()
-}
-
-/// Whether it is a set at all, not too large, with a share for each.
-fn is_usable(candidate: &Candidate) -> bool {
-    let mut controls = candidate.controls.clone();
-    controls.sort_unstable();
-    controls.dedup();
-    controls.len() == candidate.controls.len()
-        && candidate.shares.len() == controls.len()
-        && (2..=MAX_CONTROLS).contains(&controls.len())
+/// Whether it is a set at all, and not too large.
+fn is_usable(controls: &[BaseId]) -> bool {
+    let distinct: HashSet<BaseId> = controls.iter().copied().collect();
+    distinct.len() == controls.len() && (2..=MAX_CONTROLS).contains(&controls.len())
 }
 
 /// Whether just one control is true in every reachable state: it is so at the start, and each phase's network hands on
@@ -172,10 +245,10 @@ fn is_invariant(network: &Network, controls: &[BaseId], phases: &[Network]) -> b
 
 /// Sets of bases of which just one is true in every reachable state, as can be read off the gates: the bases hand a
 /// token on in a ring, or the next value of one is the inverse of the next value of the other.
-pub fn controls_by_form(network: &Network) -> Vec<Candidate> {
+pub fn controls_by_form(network: &Network) -> Vec<Vec<BaseId>> {
     let initial: HashSet<BaseId> = network.initial.iter().copied().collect();
     let is_initial = |base: &BaseId| initial.contains(base);
-    let mut found: Vec<Candidate> = Vec::new();
+    let mut found: Vec<Vec<BaseId>> = Vec::new();
     for base in network.facts.ids() {
         // Rings: each base's next value is the value of the one before it.
         let mut ring = vec![base];
@@ -194,7 +267,7 @@ pub fn controls_by_form(network: &Network) -> Vec<Candidate> {
             && ring.len() > 1
             && ring.iter().filter(|base| is_initial(base)).count() == 1
         {
-            found.push(Candidate::even(ring));
+            found.push(ring);
         }
     }
     // Pairs: the next value of one is the inverse of the next value of the other.
@@ -210,7 +283,7 @@ pub fn controls_by_form(network: &Network) -> Vec<Candidate> {
             continue;
         };
         if right == !left && is_initial(&base) != is_initial(&other) {
-            found.push(Candidate::even(vec![base, other]));
+            found.push(vec![base, other]);
         }
     }
     // A token that few gates ask for is no turn order.
@@ -223,8 +296,8 @@ pub fn controls_by_form(network: &Network) -> Vec<Candidate> {
         }
     }
     let users = |base: &BaseId| n_users[base.index()];
-    found.sort_by_cached_key(|candidate| {
-        std::cmp::Reverse(candidate.controls.iter().map(users).sum::<usize>())
+    found.sort_by_cached_key(|controls| {
+        std::cmp::Reverse(controls.iter().map(users).sum::<usize>())
     });
     found
 }

@@ -4,6 +4,7 @@
 //! may be on, and one for off. So weighing many candidates costs little more than reading the network's edges a few times.
 
 use crate::ids::{BaseId, GateId, Id};
+use crate::propnet::phases::Position;
 use crate::propnet::{GateKind, Network, Signal};
 
 /// Assumptions that are followed at once.
@@ -13,40 +14,91 @@ pub(super) const LANES: usize = 64;
 /// that are no constants, no mere copies, and needed by some output. Logic that becomes equal to other logic is not
 /// seen, so this is more than will be left.
 pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Vec<usize> {
-    debug_assert!(assumptions.len() <= LANES);
+    let values = Values::under(network, assumptions);
+    let is_needed = values.needed(network);
+    let mut counts = Counts::default();
+    values.for_each_edge(network, &is_needed, |gate, edges| {
+        counts.add(gate);
+        edges.iter().for_each(|&(_, lanes)| counts.add(lanes));
+    });
+    (0..assumptions.len()).map(|lane| counts.of(lane)).collect()
+}
+
+/// How often a gate would hear that one of its inputs flipped, going from each position to the next; at most [`LANES`] of
+/// them. Each is looked at under an assumption of its own, that is, on what is left of the network under it.
+/// Positions whose bit is set in `is_first` are not come to from the one before them.
+pub(super) fn flips(
+    network: &Network,
+    positions: &[&Position],
+    assumptions: &[Vec<(BaseId, bool)>],
+    is_first: u64,
+) -> usize {
+    let values = Values::under(network, assumptions);
+    let is_needed = values.needed(network);
+    let is_on = evaluate(network, positions);
+    let comes = match positions.len() {
+        LANES => !is_first,
+        n => !is_first & ((1 << n) - 1),
+    };
+    let mut flips = 0;
+    values.for_each_edge(network, &is_needed, |_, edges| {
+        for &(input, lanes) in edges {
+            let word = is_on[input.node_number()];
+            flips += ((word ^ (word << 1)) & lanes & comes).count_ones() as usize;
+        }
+    });
+    flips
+}
+
+/// Each node's value, a bit per position.
+fn evaluate(network: &Network, positions: &[&Position]) -> Vec<u64> {
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
     let first_gate = 1 + n_bases + n_moves;
-    let mut values = Values {
-        of_node: vec![Value::OPEN; first_gate + network.gates.len()],
-        first_gate,
-    };
-    values.of_node[0] = Value { on: 0, off: !0 };
-    for (lane, known) in assumptions.iter().enumerate() {
-        for &(base, is_on) in known {
-            let value = &mut values.of_node[1 + base.index()];
-            let excluded = if is_on { &mut value.off } else { &mut value.on };
-            *excluded &= !(1 << lane);
+    let mut is_on = vec![0u64; first_gate + network.gates.len()];
+    for (lane, position) in positions.iter().enumerate() {
+        for base in 0..n_bases {
+            let word = position.state.get(base / 64).copied().unwrap_or(0);
+            is_on[1 + base] |= (word >> (base % 64) & 1) << lane;
+        }
+        for mv in &position.moves {
+            is_on[1 + n_bases + mv.index()] |= 1 << lane;
         }
     }
-    values.settle(network);
-    // Moves that are never legal are never made, and a role's only one always is.
-    let mut several = vec![0u64; network.roles.len()];
-    let mut some = vec![0u64; network.roles.len()];
-    for (mv, (role, _)) in network.moves.enumerate() {
-        let is_possible = values.of(network.legal[mv]).on;
-        several[role.index()] |= some[role.index()] & is_possible;
-        some[role.index()] |= is_possible;
-    }
-    for (mv, (role, _)) in network.moves.enumerate() {
-        let is_possible = values.of(network.legal[mv]).on;
-        values.of_node[1 + n_bases + mv.index()] = Value {
-            on: is_possible,
-            off: !is_possible | several[role.index()],
+    let value = |is_on: &[u64], id: GateId| {
+        let of = |input: &Signal| match input.is_inverted() {
+            true => !is_on[input.node_number()],
+            false => is_on[input.node_number()],
         };
+        let inputs = network.inputs(id).iter().map(of);
+        match network.gates[id].kind {
+            GateKind::And => inputs.fold(!0, |all, input| all & input),
+            GateKind::Or => inputs.fold(0, |any, input| any | input),
+        }
+    };
+    let mut blocks = network.blocks.iter().peekable();
+    let mut next = 0;
+    while next < network.gates.len() {
+        let id = GateId::from_index(next);
+        let Some(block) = blocks.next_if(|block| block.first() == Some(&id)) else {
+            is_on[first_gate + next] = value(&is_on, id);
+            next += 1;
+            continue;
+        };
+        // From nothing to the least fixpoint: what is on stays on, so this ends.
+        loop {
+            let mut has_changed = false;
+            for &member in block {
+                let now = value(&is_on, member);
+                let before = std::mem::replace(&mut is_on[first_gate + member.index()], now);
+                has_changed |= now != before;
+            }
+            if !has_changed {
+                break;
+            }
+        }
+        next += block.len().max(1);
     }
-    values.settle(network);
-    let sizes = values.needed(network);
-    (0..assumptions.len()).map(|lane| sizes.of(lane)).collect()
+    is_on
 }
 
 /// Under which assumptions a node may be on, and under which off.
@@ -70,6 +122,43 @@ struct Values {
 }
 
 impl Values {
+    /// What follows from each of these assumptions, in the lane of its place.
+    fn under(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Self {
+        debug_assert!(assumptions.len() <= LANES);
+        let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
+        let first_gate = 1 + n_bases + n_moves;
+        let mut values = Values {
+            of_node: vec![Value::OPEN; first_gate + network.gates.len()],
+            first_gate,
+        };
+        values.of_node[0] = Value { on: 0, off: !0 };
+        for (lane, known) in assumptions.iter().enumerate() {
+            for &(base, is_on) in known {
+                let value = &mut values.of_node[1 + base.index()];
+                let excluded = if is_on { &mut value.off } else { &mut value.on };
+                *excluded &= !(1 << lane);
+            }
+        }
+        values.settle(network);
+        // Moves that are never legal are never made, and a role's only one always is.
+        let mut several = vec![0u64; network.roles.len()];
+        let mut some = vec![0u64; network.roles.len()];
+        for (mv, (role, _)) in network.moves.enumerate() {
+            let is_possible = values.of(network.legal[mv]).on;
+            several[role.index()] |= some[role.index()] & is_possible;
+            some[role.index()] |= is_possible;
+        }
+        for (mv, (role, _)) in network.moves.enumerate() {
+            let is_possible = values.of(network.legal[mv]).on;
+            values.of_node[1 + n_bases + mv.index()] = Value {
+                on: is_possible,
+                off: !is_possible | several[role.index()],
+            };
+        }
+        values.settle(network);
+        values
+    }
+
     fn of(&self, signal: Signal) -> Value {
         let Value { on, off } = self.of_node[signal.node_number()];
         if signal.is_inverted() {
@@ -97,8 +186,8 @@ impl Values {
         }
     }
 
-    /// Gates and edges that outputs need.
-    fn needed(&self, network: &Network) -> Counts {
+    /// Per gate, in which lanes an output needs it.
+    fn needed(&self, network: &Network) -> Vec<u64> {
         let mut is_needed = vec![0u64; network.gates.len()];
         let gate_of = |signal: Signal| signal.node_number().checked_sub(self.first_gate);
         let outputs = network.next.iter().chain(network.legal.iter());
@@ -110,29 +199,45 @@ impl Values {
         // Whoever uses a gate comes after it, but for the members of its own block.
         let members = network.blocks.iter().flatten();
         members.for_each(|gate| is_needed[gate.index()] = !0);
-        let mut counts = Counts::default();
         for index in (0..network.gates.len()).rev() {
             let stays = is_needed[index] & self.of_node[self.first_gate + index].is_open();
+            if stays != 0 {
+                let inputs = network.inputs(GateId::from_index(index)).iter();
+                inputs
+                    .filter_map(|&input| gate_of(input))
+                    .for_each(|gate| is_needed[gate] |= stays);
+            }
+        }
+        is_needed
+    }
+
+    /// Hands over each gate that stays: the lanes in which it does, and its inputs with the lanes in which these do.
+    fn for_each_edge(
+        &self,
+        network: &Network,
+        is_needed: &[u64],
+        mut with: impl FnMut(u64, &[(Signal, u64)]),
+    ) {
+        let mut edges = Vec::new();
+        for (index, needed) in is_needed.iter().enumerate() {
+            let stays = needed & self.of_node[self.first_gate + index].is_open();
             if stays == 0 {
                 continue;
             }
-            let inputs = network.inputs(GateId::from_index(index));
+            let inputs = network.inputs(GateId::from_index(index)).iter();
+            // A gate of one open input is a copy of it.
             let (mut one, mut two) = (0, 0);
-            for &input in inputs {
+            edges.clear();
+            edges.extend(inputs.map(|&input| {
                 let is_open = self.of(input).is_open();
                 two |= one & is_open;
                 one |= is_open;
-                if let Some(gate) = gate_of(input) {
-                    is_needed[gate] |= stays;
-                }
-            }
-            // A gate of one open input is a copy of it.
-            counts.add(stays & two);
-            for &input in inputs {
-                counts.add(stays & two & self.of(input).is_open());
-            }
+                (input, is_open)
+            }));
+            let stays = stays & two;
+            edges.iter_mut().for_each(|(_, lanes)| *lanes &= stays);
+            with(stays, &edges);
         }
-        counts
     }
 }
 
