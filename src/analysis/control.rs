@@ -83,7 +83,7 @@ pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBud
         found: Vec::new(),
     };
     finder.pairs(&changing);
-    finder.groups(network, &changing);
+    finder.groups(network);
     finder.triples_and_quadruples(&changing[..changing.len().min(MAX_RESTLESS)]);
     for controls in propnet::controls_by_form(network) {
         finder.offer(controls);
@@ -150,7 +150,6 @@ impl Seen {
             seen.played.push(Position {
                 state: state.clone(),
                 moves: joint_move.clone(),
-                is_first: depth == 0,
             });
             before.clone_from(&state);
             reasoner.next_state(&joint_move, &mut state);
@@ -239,12 +238,13 @@ impl Finder<'_> {
         }
     }
 
-    /// Facts of one relation, and facts that are the same but for one argument.
-    fn groups(&mut self, network: &Network, changing: &[BaseId]) {
+    /// Facts of one relation, and facts that are the same but for one argument, where there are few enough of them. Those
+    /// that were never met are left out.
+    fn groups(&mut self, network: &Network) {
         let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
         let mut order: Vec<(usize, String)> = Vec::new();
-        for &base in changing {
-            let parts = parts(&network.facts[base]);
+        for (base, fact) in network.facts.enumerate() {
+            let parts = parts(fact);
             let name = parts.first().copied().unwrap_or_default();
             let mut keys = vec![(usize::MAX, name.to_string())];
             // With one argument this is the relation again.
@@ -268,7 +268,9 @@ impl Finder<'_> {
             }
         }
         for key in order {
-            if let Some(members) = groups.remove(&key) {
+            let mut members = groups.remove(&key).unwrap_or_default();
+            if members.len() <= MAX_CONTROLS {
+                members.retain(|base| self.seen.changes(base.index()));
                 self.offer(members);
             }
         }

@@ -30,10 +30,15 @@ const WORTHWHILE: f64 = 0.9;
 const MAX_TRIALS: usize = 3;
 /// Gates and edges that may be read to weigh candidates by size, past the first two batches of them.
 const WEIGHING: usize = 1 << 19;
+/// Positions from play by which flips are weighed, each a lane for coming to it and one for moving on.
+const POSITIONS: usize = weight::LANES / 2;
 /// How many of those that leave the smallest networks are weighed by flips.
 const MAX_FLIPPED: usize = 4;
 /// The share of the whole network's flips below which phases are built.
-const FEW_FLIPS: f64 = 0.9;
+const FEW_FLIPS: f64 = 0.97;
+/// The share of the whole network's flips that each phase beyond the second has to save: it takes time to build and room in the
+/// caches.
+const EACH_FURTHER_PHASE: f64 = 0.2;
 
 /// A state that was met in play and the moves that were made there.
 #[derive(Clone, Debug)]
@@ -42,8 +47,6 @@ pub struct Position {
     pub state: Vec<u64>,
     /// One move per role.
     pub moves: Vec<MoveId>,
-    /// Whether a game begins here, and not from the position before.
-    pub is_first: bool,
 }
 
 /// One network per control base.
@@ -82,29 +85,23 @@ pub fn phases_for(
     played: &[Position],
     budget: Budget,
 ) -> Option<Phases> {
-    let middle = played.len().saturating_sub(weight::LANES) / 2;
-    let played: Vec<&Position> = played.iter().skip(middle).take(weight::LANES).collect();
-    let unknown = vec![Vec::new(); played.len()];
-    let whole = weight::flips(network, &played, &unknown, firsts(&played));
-    let mut best: Option<(usize, &Vec<BaseId>)> = None;
+    let middle = played.len().saturating_sub(POSITIONS) / 2;
+    let played: Vec<&Position> = played.iter().skip(middle).take(POSITIONS).collect();
+    let whole = flips_of(
+        network,
+        &played.iter().map(|&met| (0, met)).collect::<Vec<_>>(),
+        &[Vec::new()],
+    );
+    let mut best: Option<(f64, &Vec<BaseId>)> = None;
     for controls in smallest(network, candidates, &played) {
         let flips = flips(network, controls, &played)?;
-        if std::env::var_os("PX").is_some() {
-            eprintln!(
-                "X flips {:.3} {:?}",
-                flips as f64 / whole as f64,
-                controls
-                    .iter()
-                    .map(|&b| network.facts[b].clone())
-                    .collect::<Vec<_>>()
-            );
-        }
-        if best.is_none_or(|(fewest, _)| flips < fewest) {
-            best = Some((flips, controls));
+        let cost = flips as f64 + EACH_FURTHER_PHASE * (controls.len() - 2) as f64 * whole as f64;
+        if best.is_none_or(|(least, _)| cost < least) {
+            best = Some((cost, controls));
         }
     }
-    let (flips, controls) = best?;
-    if flips as f64 >= FEW_FLIPS * whole as f64 {
+    let (cost, controls) = best?;
+    if cost >= FEW_FLIPS * whole as f64 {
         return None;
     }
     make(network, controls.clone(), budget)
@@ -177,24 +174,32 @@ fn flips(network: &Network, controls: &[BaseId], played: &[&Position]) -> Option
     }
     by_phase.sort_by_key(|&(phase, _)| phase);
     let known: Vec<Vec<(BaseId, bool)>> = assumptions(controls).collect();
-    let assumptions: Vec<_> = by_phase
-        .iter()
-        .map(|&(phase, _)| known[phase].clone())
-        .collect();
-    let positions: Vec<&Position> = by_phase.iter().map(|&(_, position)| position).collect();
-    let mut is_first = 1;
-    for (lane, pair) in by_phase.windows(2).enumerate() {
-        is_first |= u64::from(pair[0].0 != pair[1].0) << (lane + 1);
-    }
-    Some(weight::flips(network, &positions, &assumptions, is_first))
+    Some(flips_of(network, &by_phase, &known))
 }
 
-/// Which positions begin a game, a bit for each; the very first counts as one.
-fn firsts(played: &[&Position]) -> u64 {
-    let bits = played.iter().enumerate();
-    bits.fold(1, |bits, (lane, position)| {
-        bits | u64::from(position.is_first) << lane
-    })
+/// How many flips are told at positions that follow each other within each phase, phase after phase.
+///
+/// A machine that comes to a state still has the moves on that it made last, and makes the new ones then, so each position is
+/// two settings.
+fn flips_of(
+    network: &Network,
+    by_phase: &[(usize, &Position)],
+    known: &[Vec<(BaseId, bool)>],
+) -> usize {
+    let mut settings: Vec<weight::Setting<'_>> = Vec::with_capacity(2 * by_phase.len());
+    let mut assumptions = Vec::with_capacity(2 * by_phase.len());
+    let mut is_first = 0u64;
+    let mut last: Option<(usize, &Position)> = None;
+    for &(phase, position) in by_phase {
+        let before = last.filter(|&(before, _)| before == phase);
+        is_first |= u64::from(before.is_none()) << settings.len();
+        let last_moves = before.map_or(&position.moves, |(_, before)| &before.moves);
+        settings.push((&position.state, last_moves));
+        settings.push((&position.state, &position.moves));
+        assumptions.extend([known[phase].clone(), known[phase].clone()]);
+        last = Some((phase, position));
+    }
+    weight::flips(network, &settings, &assumptions, is_first)
 }
 
 fn is_true(position: &Position, base: BaseId) -> bool {

@@ -3,8 +3,7 @@
 //! 64 assumptions are followed at once, one per bit of a word: each node has a word that says under which of them it
 //! may be on, and one for off. So weighing many candidates costs little more than reading the network's edges a few times.
 
-use crate::ids::{BaseId, GateId, Id};
-use crate::propnet::phases::Position;
+use crate::ids::{BaseId, GateId, Id, MoveId};
 use crate::propnet::{GateKind, Network, Signal};
 
 /// Assumptions that are followed at once.
@@ -24,19 +23,22 @@ pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) 
     (0..assumptions.len()).map(|lane| counts.of(lane)).collect()
 }
 
-/// How often a gate would hear that one of its inputs flipped, going from each position to the next; at most [`LANES`] of
+/// What a network's bases and moves are set to: a state, a bit per base, and the moves made.
+pub(super) type Setting<'a> = (&'a [u64], &'a [MoveId]);
+
+/// How often a gate would hear that one of its inputs flipped, going from each setting to the next; at most [`LANES`] of
 /// them. Each is looked at under an assumption of its own, that is, on what is left of the network under it.
-/// Positions whose bit is set in `is_first` are not come to from the one before them.
+/// Settings whose bit is set in `is_first` are not come to from the one before them.
 pub(super) fn flips(
     network: &Network,
-    positions: &[&Position],
+    settings: &[Setting<'_>],
     assumptions: &[Vec<(BaseId, bool)>],
     is_first: u64,
 ) -> usize {
     let values = Values::under(network, assumptions);
     let is_needed = values.needed(network);
-    let is_on = evaluate(network, positions);
-    let comes = match positions.len() {
+    let is_on = evaluate(network, settings);
+    let comes = match settings.len() {
         LANES => !is_first,
         n => !is_first & ((1 << n) - 1),
     };
@@ -50,17 +52,17 @@ pub(super) fn flips(
     flips
 }
 
-/// Each node's value, a bit per position.
-fn evaluate(network: &Network, positions: &[&Position]) -> Vec<u64> {
+/// Each node's value, a bit per setting.
+fn evaluate(network: &Network, settings: &[Setting<'_>]) -> Vec<u64> {
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
     let first_gate = 1 + n_bases + n_moves;
     let mut is_on = vec![0u64; first_gate + network.gates.len()];
-    for (lane, position) in positions.iter().enumerate() {
+    for (lane, &(state, moves)) in settings.iter().enumerate() {
         for base in 0..n_bases {
-            let word = position.state.get(base / 64).copied().unwrap_or(0);
+            let word = state.get(base / 64).copied().unwrap_or(0);
             is_on[1 + base] |= (word >> (base % 64) & 1) << lane;
         }
-        for mv in &position.moves {
+        for mv in moves {
             is_on[1 + n_bases + mv.index()] |= 1 << lane;
         }
     }
