@@ -1,5 +1,6 @@
 //! Panza, a General Game Playing player server.
 
+pub mod analysis;
 pub mod commands;
 pub mod config;
 pub mod gdl;

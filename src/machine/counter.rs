@@ -22,6 +22,7 @@ use super::random::Random;
 use super::unfolded::{Stopped, UnfoldedCounters, UnfoldedLayout, place_of};
 use super::{Machine, PlayoutEnd, Reasoner};
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::Position;
 
 const TOP: u32 = 1 << 31;
 
@@ -78,6 +79,13 @@ impl CounterMachine {
     /// The layout of the unfolded phases, if the game is run on them.
     pub fn unfolded(&self) -> Option<&UnfoldedLayout> {
         self.unfolded.as_ref()
+    }
+
+    /// The work of playing through some positions on the unfolded phases; nothing when they do not cover them.
+    pub fn work(&self, positions: &[Position]) -> Option<u64> {
+        let layout = self.unfolded.as_ref()?;
+        let mut counters = UnfoldedCounters::new(layout, self.n_roles());
+        counters.work(layout, |state| self.unfolded_phase_of(state), positions)
     }
 
     /// Which phase of the unfolded game a state belongs to.

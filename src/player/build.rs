@@ -5,13 +5,15 @@ use std::time::{Duration, Instant};
 
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
+use crate::analysis::control::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
+use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::unfolded::UnfoldedLayout;
-use crate::propnet::{self, passes};
+use crate::propnet::{self, Network, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -22,6 +24,11 @@ impl Factories {
         }
     }
 }
+
+/// Gates and edges above which one set of controls is compiled and no other.
+const LARGE: usize = 300_000;
+/// Positions from play that phases are weighed by.
+const MAX_POSITIONS: usize = 48;
 
 /// A compiled game, and what each stage from rules to machine made and took.
 #[derive(Debug)]
@@ -80,23 +87,10 @@ pub fn compile_with(
     drop(program);
     let gates_full = network.gates.len();
     let network = passes::optimise_with(network, set, limits);
-    let phases = phases_with(&network, set, limits);
+    let chosen = Choice::new(&network, set, limits).best();
     let networked = Instant::now();
-    let whole = Layout::compile(&network);
-    let unfolded = propnet::unfold(&network, phases.as_ref(), limits)
-        .ok()
-        .flatten();
-    let (controls, networks) = phases.map_or_else(Default::default, |phases| {
-        (phases.controls, phases.networks)
-    });
-    let unfolded = unfolded.and_then(|unfolded| UnfoldedLayout::compile(&unfolded));
-    let machine = match unfolded {
-        Some(unfolded) => CounterMachine::with_unfolded(whole, controls, unfolded),
-        None => {
-            let layouts = networks.iter().map(Layout::compile).collect();
-            CounterMachine::with_phases(whole, controls, layouts)
-        }
-    };
+    let networks = chosen.networks;
+    let machine = chosen.machine;
     Ok(Compiled {
         machine,
         bases,
@@ -105,31 +99,106 @@ pub fn compile_with(
         gates_full,
         gates_optimised: network.gates.len(),
         gates_of_phases: networks.iter().map(|network| network.gates.len()).collect(),
-        edges_of_phases: networks.iter().map(propnet::Network::n_edges).collect(),
+        edges_of_phases: networks.iter().map(Network::n_edges).collect(),
         ground_time: grounded - started,
         network_time: networked - grounded,
         compile_time: networked.elapsed(),
     })
 }
 
-/// The phases of a network, each made smaller by the passes of a set.
-fn phases_with(
-    network: &propnet::Network,
-    set: &passes::PassSet,
+/// A machine for a game, and its phases' networks.
+struct Candidate {
+    machine: CounterMachine,
+    networks: Vec<Network>,
+}
+
+/// The choice of a game's phases: a few are compiled, and the one that takes least work in play is taken.
+struct Choice<'a> {
+    network: &'a Network,
+    set: &'a passes::PassSet,
     limits: ground::Budget,
-) -> Option<propnet::Phases> {
-    let found = propnet::phases(network, limits)?;
-    if *set == passes::PassSet::default() {
-        return Some(found);
+    whole: Arc<CounterMachine>,
+}
+
+impl<'a> Choice<'a> {
+    fn new(network: &'a Network, set: &'a passes::PassSet, limits: ground::Budget) -> Self {
+        Self {
+            network,
+            set,
+            limits,
+            whole: Arc::new(CounterMachine::new(Layout::compile(network))),
+        }
     }
-    let networks = found.controls.iter().map(|&control| {
-        let all = found.controls.iter();
-        let known: Vec<_> = all.map(|&base| (base, base == control)).collect();
-        let assumed = passes::assume::assume(network, &known, limits).ok()?;
-        Some(passes::optimise_with(assumed, set, limits))
-    });
-    let networks = networks.collect::<Option<Vec<_>>>()?;
-    Some(propnet::Phases { networks, ..found })
+
+    /// The machine on the phases of these controls, or on none.
+    fn candidate(&self, controls: &[BaseId]) -> Option<Candidate> {
+        let phases = match controls {
+            [] => None,
+            _ => Some(propnet::phases_of(
+                self.network,
+                controls,
+                self.set,
+                self.limits,
+            )?),
+        };
+        let unfolded = propnet::unfold(self.network, phases.as_ref(), self.limits);
+        let unfolded = UnfoldedLayout::compile(&unfolded.ok().flatten()?)?;
+        Some(Candidate {
+            machine: CounterMachine::with_unfolded(
+                Layout::compile(self.network),
+                controls.to_vec(),
+                unfolded,
+            ),
+            networks: phases.map_or_else(Vec::new, |phases| phases.networks),
+        })
+    }
+
+    fn best(&self) -> Candidate {
+        let size = self.network.gates.len() + self.network.n_edges();
+        let budget = PlayBudget::for_size(size, self.limits.until);
+        let machine: Arc<dyn Machine> = self.whole.clone();
+        let found = control::candidates(self.network, &machine, budget);
+        let played = &found.played[..found.played.len().min(MAX_POSITIONS)];
+        let shortlist = propnet::shortlist(self.network, &found.candidates, played);
+        let is_large = size > LARGE;
+        let mut options: Vec<&[BaseId]> = shortlist.into_iter().map(Vec::as_slice).collect();
+        if is_large {
+            options.truncate(1);
+        }
+        if !is_large || options.is_empty() {
+            options.push(&[]);
+        }
+        let mut best: Option<(u64, Candidate)> = None;
+        for controls in options {
+            let Some(candidate) = self.candidate(controls) else {
+                continue;
+            };
+            let work = candidate.machine.work(played).unwrap_or(u64::MAX);
+            if best.as_ref().is_none_or(|&(least, _)| work < least) {
+                best = Some((work, candidate));
+            }
+        }
+        match best {
+            Some((_, candidate)) => candidate,
+            None => self.counted(),
+        }
+    }
+
+    /// The machine of a game that cannot be unfolded, with the phases that its network's form shows.
+    fn counted(&self) -> Candidate {
+        let found = propnet::phases(self.network, self.limits).and_then(|found| {
+            propnet::phases_of(self.network, &found.controls, self.set, self.limits)
+        });
+        let (controls, networks) = found.map_or_else(Default::default, |phases| {
+            (phases.controls, phases.networks)
+        });
+        let layouts = networks.iter().map(Layout::compile).collect();
+        let whole = Layout::compile(self.network);
+        Candidate {
+            machine: CounterMachine::with_phases(whole, controls, layouts),
+            networks,
+        }
+    }
 }
 
 /// The compiled machine of a game.

@@ -22,5 +22,5 @@ mod unfold;
 
 pub use build::{BuildError, build};
 pub use network::{Gate, GateKind, Network, Node, Signal};
-pub use phases::{Phases, phases};
+pub use phases::{MAX_CONTROLS, Phases, Position, controls_by_form, phases, phases_of, shortlist};
 pub use unfold::{Keyed, Unfolded, UnfoldedPhase, unfold};

@@ -1,0 +1,416 @@
+//! Controls: sets of bases of which just one is true in every state met.
+//!
+//! A few random games are played, and each base is summed up in one number: the states in which it is true draw random
+//! words, whose sum it gets. Just one base of a set is true in every state when the sums of its members add up to the
+//! sum over all states; that two different sets of states have equal sums happens once in 2⁶⁴ times. So sets are
+//! looked for by adding numbers, without keeping a state. (Zobrist's hashing, with addition, which counts how often.)
+//!
+//! Four kinds of set are tried: pairs; all facts of one relation; all facts that differ in one place alone, as
+//! in `(control ?player)` or `(turn ?player select)`; and triples and quadruples of the bases that make most
+//! work, whatever their names. What is found is a guess from the states met, and good to run a game in phases, since
+//! each state is looked at before it is run.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::ids::{BaseId, Id, MoveId, RoleId};
+use crate::machine::random::Random;
+use crate::machine::{Machine, Reasoner};
+use crate::propnet::{self, MAX_CONTROLS, Network, Node, Position};
+
+/// How much may be played.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayBudget {
+    /// States to look at, of all games together.
+    pub states: usize,
+    /// States of one game, after which the next begins.
+    pub states_per_game: usize,
+    /// Fixes the games.
+    pub seed: u64,
+    /// No state is looked at after this time.
+    pub until: Option<Instant>,
+}
+
+impl PlayBudget {
+    /// A few hundredths of the time in which a network of this size (gates and edges) is made, as measured.
+    pub fn for_size(size: usize, until: Option<Instant>) -> Self {
+        Self {
+            states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
+            states_per_game: MAX_STATES,
+            seed: 1,
+            until,
+        }
+    }
+}
+
+/// States times gates and edges.
+const WORK: usize = 1 << 24;
+const MIN_STATES: usize = 48;
+const MAX_STATES: usize = 256;
+/// Bases that make most work, from which triples and quadruples are made.
+const MAX_RESTLESS: usize = 32;
+/// How many candidates are handed back.
+const MAX_CANDIDATES: usize = 512;
+
+/// What a look at a game brings.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Sets of bases of which just one was true in every position.
+    pub candidates: Vec<Vec<BaseId>>,
+    /// The positions, game after game.
+    pub played: Vec<Position>,
+}
+
+/// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random games that was not the
+/// end. Those come first that change often and that many gates ask for.
+///
+/// The machine must be one of the network's game.
+pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> Found {
+    let seen = Seen::play(machine, network.facts.len(), budget);
+    let n_users = users(network);
+    // How much of the network's work a base makes.
+    let weight = |base: &BaseId| n_users[base.index()] * seen.n_changes[base.index()];
+    let mut changing: Vec<BaseId> = network
+        .facts
+        .ids()
+        .filter(|&base| seen.changes(base.index()))
+        .collect();
+    changing.sort_by_key(|base| std::cmp::Reverse(weight(base)));
+    let mut finder = Finder {
+        seen: &seen,
+        known: HashSet::new(),
+        found: Vec::new(),
+    };
+    finder.pairs(&changing);
+    finder.groups(network);
+    finder.triples_and_quadruples(&changing[..changing.len().min(MAX_RESTLESS)]);
+    for controls in propnet::controls_by_form(network) {
+        finder.offer(controls);
+    }
+    let mut candidates = finder.found;
+    candidates.sort_by_cached_key(|controls| {
+        std::cmp::Reverse(controls.iter().map(weight).sum::<usize>())
+    });
+    Found {
+        candidates,
+        played: seen.played,
+    }
+}
+
+/// What random games showed of each base.
+struct Seen {
+    n_states: usize,
+    /// The sum of all states' words.
+    all: u64,
+    /// Per base, the sum of the words of those states in which it is true.
+    sums: Vec<u64>,
+    /// Per base, in how many states it is true.
+    n_true: Vec<usize>,
+    /// Per base, how often it was not what it had been a move before.
+    n_changes: Vec<usize>,
+    played: Vec<Position>,
+}
+
+impl Seen {
+    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget) -> Self {
+        let mut seen = Self {
+            n_states: 0,
+            all: 0,
+            sums: vec![0; n_bases],
+            n_true: vec![0; n_bases],
+            n_changes: vec![0; n_bases],
+            played: Vec::with_capacity(budget.states),
+        };
+        let mut reasoner = Arc::clone(machine).reasoner();
+        let mut random = Random::new(budget.seed);
+        let mut words = Random::new(budget.seed ^ 0x5EED);
+        let n_roles = machine.n_roles();
+        let mut joint_move = Vec::with_capacity(n_roles);
+        let initial = machine.initial_state();
+        let (mut state, mut before) = (initial.clone(), initial.clone());
+        let mut depth = 0;
+        while seen.n_states < budget.states
+            && budget.until.is_none_or(|until| Instant::now() < until)
+        {
+            reasoner.set_state(&state);
+            let is_over = reasoner.is_terminal()
+                || depth == budget.states_per_game
+                || !choose(&mut *reasoner, n_roles, &mut random, &mut joint_move);
+            if is_over {
+                if depth == 0 {
+                    break;
+                }
+                depth = 0;
+                state.clone_from(&initial);
+                before.clone_from(&initial);
+                continue;
+            }
+            seen.note(&state, &before, words.bits());
+            seen.played.push(Position {
+                state: state.clone(),
+                moves: joint_move.clone(),
+            });
+            before.clone_from(&state);
+            reasoner.next_state(&joint_move, &mut state);
+            depth += 1;
+        }
+        seen
+    }
+
+    fn note(&mut self, state: &[u64], before: &[u64], word: u64) {
+        self.n_states += 1;
+        self.all = self.all.wrapping_add(word);
+        for (index, (&now, &then)) in state.iter().zip(before).enumerate() {
+            for base in ones(now).map(|bit| index * 64 + bit) {
+                self.sums[base] = self.sums[base].wrapping_add(word);
+                self.n_true[base] += 1;
+            }
+            for base in ones(now ^ then).map(|bit| index * 64 + bit) {
+                self.n_changes[base] += 1;
+            }
+        }
+    }
+
+    /// Whether the base was true in some states met, and not in all.
+    fn changes(&self, base: usize) -> bool {
+        self.n_true[base] > 0 && self.n_true[base] < self.n_states
+    }
+}
+
+/// The places of the bits that are set.
+fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+/// Draws a legal move for each role; false when one has none.
+fn choose(
+    reasoner: &mut dyn Reasoner,
+    n_roles: usize,
+    random: &mut Random,
+    joint_move: &mut Vec<MoveId>,
+) -> bool {
+    joint_move.clear();
+    for role in (0..n_roles).map(RoleId::from_index) {
+        let moves = reasoner.legal_moves(role);
+        if moves.is_empty() {
+            return false;
+        }
+        joint_move.push(moves[random.below(moves.len() as u32) as usize]);
+    }
+    true
+}
+
+/// Collects the sets whose sums add up.
+struct Finder<'a> {
+    seen: &'a Seen,
+    known: HashSet<Vec<BaseId>>,
+    found: Vec<Vec<BaseId>>,
+}
+
+impl Finder<'_> {
+    /// Takes the set in if just one of it was true in every state.
+    fn offer(&mut self, mut controls: Vec<BaseId>) {
+        let sums = controls.iter().map(|base| self.seen.sums[base.index()]);
+        let is_one = sums.fold(0, u64::wrapping_add) == self.seen.all;
+        controls.sort_unstable();
+        if !is_one
+            || !(2..=MAX_CONTROLS).contains(&controls.len())
+            || self.found.len() == MAX_CANDIDATES
+            || !self.known.insert(controls.clone())
+        {
+            return;
+        }
+        self.found.push(controls);
+    }
+
+    fn pairs(&mut self, changing: &[BaseId]) {
+        let of_sum: HashMap<u64, BaseId> = self.by_sum(changing);
+        for &base in changing {
+            let wanted = self.seen.all.wrapping_sub(self.seen.sums[base.index()]);
+            if let Some(&other) = of_sum.get(&wanted) {
+                self.offer(vec![base, other]);
+            }
+        }
+    }
+
+    /// Facts of one relation, and facts that are the same but for one argument, where there are few enough of them. Those
+    /// that were never met are left out.
+    fn groups(&mut self, network: &Network) {
+        let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
+        let mut order: Vec<(usize, String)> = Vec::new();
+        for (base, fact) in network.facts.enumerate() {
+            let parts = parts(fact);
+            let name = parts.first().copied().unwrap_or_default();
+            let mut keys = vec![(usize::MAX, name.to_string())];
+            // With one argument this is the relation again.
+            for place in if parts.len() > 2 {
+                1..parts.len()
+            } else {
+                0..0
+            } {
+                let mut others = parts.clone();
+                others.remove(place);
+                keys.push((place, others.join(" ")));
+            }
+            for key in keys {
+                let members = groups.entry(key.clone()).or_default();
+                if members.is_empty() {
+                    order.push(key);
+                }
+                if members.len() <= MAX_CONTROLS {
+                    members.push(base);
+                }
+            }
+        }
+        for key in order {
+            let mut members = groups.remove(&key).unwrap_or_default();
+            if members.len() <= MAX_CONTROLS {
+                members.retain(|base| self.seen.changes(base.index()));
+                self.offer(members);
+            }
+        }
+    }
+
+    fn triples_and_quadruples(&mut self, restless: &[BaseId]) {
+        let sum = |bases: &[BaseId]| {
+            let sums = bases.iter().map(|base| self.seen.sums[base.index()]);
+            sums.fold(0, u64::wrapping_add)
+        };
+        let of_sum = self.by_sum(restless);
+        let mut pairs: HashMap<u64, [BaseId; 2]> = HashMap::new();
+        let mut sets: Vec<Vec<BaseId>> = Vec::new();
+        for (place, &first) in restless.iter().enumerate() {
+            for &second in &restless[place + 1..] {
+                let pair = sum(&[first, second]);
+                let wanted = self.seen.all.wrapping_sub(pair);
+                if let Some(&third) = of_sum.get(&wanted) {
+                    sets.push(vec![first, second, third]);
+                }
+                if let Some(&[third, fourth]) = pairs.get(&wanted) {
+                    sets.push(vec![first, second, third, fourth]);
+                }
+                pairs.entry(pair).or_insert([first, second]);
+            }
+        }
+        sets.into_iter().for_each(|set| self.offer(set));
+    }
+
+    /// The first base of each sum.
+    fn by_sum(&self, bases: &[BaseId]) -> HashMap<u64, BaseId> {
+        let pairs = bases.iter().rev();
+        pairs
+            .map(|&base| (self.seen.sums[base.index()], base))
+            .collect()
+    }
+}
+
+/// Name and arguments of a fact's canonical text.
+fn parts(fact: &str) -> Vec<&str> {
+    let inner = fact
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .unwrap_or(fact);
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0usize, 0);
+    for (place, letter) in inner.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 => {
+                parts.push(&inner[start..place]);
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[start..]);
+    parts
+}
+
+/// How many gates have the base as an input.
+fn users(network: &Network) -> Vec<usize> {
+    let mut n_users = vec![0; network.facts.len()];
+    for gate in network.gates.ids() {
+        for &input in network.inputs(gate) {
+            if let Node::Base(base) = network.node(input) {
+                n_users[base.index()] += 1;
+            }
+        }
+    }
+    n_users
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_come_apart_at_the_outer_blanks() {
+        assert_eq!(parts("over"), ["over"]);
+        assert_eq!(parts("(control white)"), ["control", "white"]);
+        assert_eq!(
+            parts("(at (f 1 2) (g (h 3)))"),
+            ["at", "(f 1 2)", "(g (h 3))"]
+        );
+    }
+
+    /// The sums of bases that are true in these of six states.
+    fn seen(bases: &[&[usize]]) -> Seen {
+        let mut seen = Seen {
+            n_states: 0,
+            all: 0,
+            sums: vec![0; bases.len()],
+            n_true: vec![0; bases.len()],
+            n_changes: vec![0; bases.len()],
+            played: Vec::new(),
+        };
+        let mut words = Random::new(1);
+        let mut before = vec![0];
+        for state in 0..6 {
+            let is_true = |&(_, states): &(usize, &&[usize])| states.contains(&state);
+            let bits = bases.iter().enumerate().filter(is_true);
+            let now = vec![bits.fold(0u64, |bits, (base, _)| bits | 1 << base)];
+            seen.note(&now, &before, words.bits());
+            before = now;
+        }
+        seen
+    }
+
+    #[test]
+    fn just_those_sets_are_found_of_which_one_is_true_in_each_state() {
+        let seen = seen(&[
+            &[0, 2, 4],
+            &[1, 3, 5],
+            &[0, 3],
+            &[1, 4],
+            &[2, 5],
+            &[0, 1, 2],
+            &[],
+        ]);
+        let mut finder = Finder {
+            seen: &seen,
+            known: HashSet::new(),
+            found: Vec::new(),
+        };
+        let bases: Vec<BaseId> = (0..7).map(BaseId).collect();
+        finder.pairs(&bases);
+        finder.triples_and_quadruples(&bases);
+        // Six states between two bases are no sum of one in each: 0 and 5 hold together in two of them.
+        finder.offer(vec![BaseId(0), BaseId(5)]);
+        let mut found: Vec<Vec<u32>> = finder
+            .found
+            .iter()
+            .map(|controls| controls.iter().map(|base| base.0).collect())
+            .collect();
+        found.sort();
+        assert_eq!(found[..2], [vec![0, 1], vec![0, 1, 6]]);
+        assert!(found.contains(&vec![2, 3, 4]));
+        assert!(found.iter().all(|set| !set.contains(&5)));
+        assert_eq!(seen.n_changes[0], 6);
+    }
+}

@@ -1,0 +1,197 @@
+//! Games in phases whose controls were found by playing, against the prover.
+//!
+//! What was seen in a few games may break in another, so besides games whose controls hold there are some here whose
+//! controls break.
+
+use std::path::Path;
+use std::sync::Arc;
+
+#[path = "common/compare.rs"]
+mod compare;
+#[path = "common/corpus.rs"]
+mod published;
+
+use compare::{compare, network_of, rules_of};
+use panza::analysis::control::{self, PlayBudget};
+use panza::ground::Budget;
+use panza::ids::BaseId;
+use panza::machine::Machine;
+use panza::machine::compile::Layout;
+use panza::machine::counter::CounterMachine;
+use panza::propnet::{self, Network, Phases, passes};
+
+/// The optimised network of a game, and its phases as the player makes them.
+fn in_phases(text: &str) -> (Network, Option<Phases>) {
+    let network = passes::optimise(network_of(&rules_of(text)), Budget::generous());
+    let found = control::candidates(&network, &whole(&network), budget(&network));
+    let generous = Budget::generous();
+    let phases = propnet::shortlist(&network, &found.candidates, &found.played)
+        .first()
+        .and_then(|controls| {
+            propnet::phases_of(&network, controls, &passes::PassSet::default(), generous)
+        });
+    (network, phases)
+}
+
+fn whole(network: &Network) -> Arc<dyn Machine> {
+    Arc::new(CounterMachine::new(Layout::compile(network)))
+}
+
+fn budget(network: &Network) -> PlayBudget {
+    PlayBudget::for_size(network.gates.len() + network.n_edges(), None)
+}
+
+fn machine(network: &Network, phases: &Phases) -> CounterMachine {
+    let layouts = phases.networks.iter().map(Layout::compile).collect();
+    CounterMachine::with_phases(Layout::compile(network), phases.controls.clone(), layouts)
+}
+
+fn names(network: &Network, controls: &[BaseId]) -> Vec<String> {
+    let mut names: Vec<String> = controls
+        .iter()
+        .map(|&base| network.facts[base].clone())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn own_games_agree_with_the_prover_in_the_phases_found() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
+    let mut in_two = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the games are there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.extension().is_none_or(|extension| extension != "gdl") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("the game can be read");
+        let (network, Some(phases)) = in_phases(&text) else {
+            continue;
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let machine = machine(&network, &phases);
+        compare(&name, &rules_of(&text), machine, 120, 500);
+        in_two.push(name.to_string());
+    }
+    for expected in ["ticTacToe", "connectFour", "breakthrough", "hex"] {
+        assert!(in_two.iter().any(|name| name == expected), "{in_two:?}");
+    }
+}
+
+#[test]
+fn published_games_agree_with_the_prover_in_the_phases_found() {
+    let Some(corpus) = published::corpus() else {
+        return;
+    };
+    for key in [
+        "dotsAndBoxes",
+        "kalaha5x2x3",
+        "tictactoe_3d_small_6player",
+        "quad_5x5",
+        "cubicup",
+        "biddingTicTacToe",
+        "cubicup_3player",
+    ] {
+        let text = std::fs::read_to_string(corpus.rulesheet(key)).expect("the game is there");
+        let (network, phases) = in_phases(&text);
+        let phases = phases.unwrap_or_else(|| panic!("{key} has phases"));
+        let machine = machine(&network, &phases);
+        compare(key, &rules_of(&text), machine, 60, 300);
+    }
+}
+
+/// Marks on six cells; whose turn it is alternates for thirty moves, then it is everybody's, and at last nobody's.
+const BREAKING: &str = "
+    (role a) (role b) (init (turn a)) (init (step 0))
+    (cell 1) (cell 2) (cell 3) (cell 4) (cell 5) (cell 6)
+    (link 1 2) (link 2 3) (link 3 4) (link 4 5) (link 5 6) (link 6 1)
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9) (succ 9 10)
+    (succ 10 11) (succ 11 12) (succ 12 13) (succ 13 14) (succ 14 15) (succ 15 16) (succ 16 17) (succ 17 18)
+    (succ 18 19) (succ 19 20) (succ 20 21) (succ 21 22) (succ 22 23) (succ 23 24) (succ 24 25) (succ 25 26)
+    (succ 26 27) (succ 27 28) (succ 28 29) (succ 29 30) (succ 30 31) (succ 31 32) (succ 32 33) (succ 33 34)
+    (succ 34 35) (succ 35 36) (succ 36 37) (succ 37 38)
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+    (<= (next (turn a)) (true (turn b)) (not (true (step 34))))
+    (<= (next (turn b)) (true (turn a)) (not (true (step 34))))
+    (<= (next (turn ?r)) (role ?r) (true (step 30)))
+    (<= (legal ?r wait) (role ?r))
+    (<= (legal ?r (mark ?x)) (true (turn ?r)) (cell ?x) (not (true (marked ?x ?r))))
+    (<= (legal ?r (swap ?x ?y)) (true (turn ?r)) (link ?x ?y) (true (marked ?x ?r)))
+    (<= (next (marked ?x ?r)) (does ?r (mark ?x)))
+    (<= (next (marked ?y ?r)) (does ?r (swap ?x ?y)))
+    (<= (next (marked ?x ?r)) (true (marked ?x ?r)) (not (wiped ?x)))
+    (<= (wiped ?x) (role ?r) (does ?r (swap ?x ?y)))
+    (<= (wiped ?y) (role ?r) (does ?r (mark ?x)) (link ?x ?y))
+    (<= terminal (true (step 38)))
+    (<= (goal ?r 100) (true (marked 1 ?r)))
+    (<= (goal ?r 0) (role ?r) (not (true (marked 1 ?r))))";
+
+#[test]
+fn controls_that_break_later_are_run_on_the_whole_game() {
+    let rules = rules_of(BREAKING);
+    let network = passes::optimise(network_of(&rules), Budget::generous());
+    let short = PlayBudget {
+        states: 200,
+        states_per_game: 25,
+        seed: 3,
+        until: None,
+    };
+    let found = control::candidates(&network, &whole(&network), short);
+    let generous = Budget::generous();
+    let controls = propnet::shortlist(&network, &found.candidates, &found.played)[0];
+    let phases = propnet::phases_of(&network, controls, &passes::PassSet::default(), generous)
+        .expect("there is time");
+    assert_eq!(
+        names(&network, &phases.controls),
+        ["(turn a)", "(turn b)"],
+        "a game of 25 states shows no break"
+    );
+    assert!(!phases.is_proven);
+    compare("breaking", &rules, machine(&network, &phases), 400, 100);
+
+    // Whoever looks longer sees it break.
+    let long = PlayBudget {
+        states_per_game: 100,
+        ..short
+    };
+    let found = control::candidates(&network, &whole(&network), long);
+    let turn = phases.controls[0];
+    assert!(
+        found
+            .candidates
+            .iter()
+            .all(|controls| !controls.contains(&turn))
+    );
+}
+
+#[test]
+fn a_control_that_may_stay_is_found_and_proven() {
+    // Who marks a free cell moves again when it is an odd one.
+    let sheet = "
+        (role a) (role b) (init (turn a)) (init (step 0)) (cell 1) (cell 2) (cell 3) (cell 4) (odd 1) (odd 3)
+        (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+        (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
+        (<= (legal ?r (mark ?x)) (true (turn ?r)) (cell ?x))
+        (<= (legal ?r (clear ?x)) (true (turn ?r)) (cell ?x))
+        (<= again (does ?r (mark ?x)) (odd ?x) (not (true (marked ?x))))
+        (<= (next (marked ?x)) (does ?r (mark ?x)))
+        (<= (next (marked ?x)) (true (marked ?x)) (not (cleared ?x)))
+        (<= (cleared ?x) (does ?r (clear ?x)))
+        (<= (next (turn ?r)) (true (turn ?r)) again)
+        (<= (next (turn a)) (true (turn b)) (not again))
+        (<= (next (turn b)) (true (turn a)) (not again))
+        (<= terminal (true (step 9)))
+        (<= (goal ?r 100) (true (turn ?r))) (<= (goal ?r 0) (role ?r) (not (true (turn ?r))))";
+    let (network, phases) = in_phases(sheet);
+    let phases = phases.expect("the turn gates most of this game");
+    assert_eq!(names(&network, &phases.controls), ["(turn a)", "(turn b)"]);
+    assert!(phases.is_proven);
+    compare(
+        "again",
+        &rules_of(sheet),
+        machine(&network, &phases),
+        200,
+        100,
+    );
+}
