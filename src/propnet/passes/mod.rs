@@ -2,7 +2,15 @@
 //!
 //! A pass sees the gates one after the other, inputs first, and says what stands in each one's place; [`rewrite`] does
 //! the rest: shared logic stays shared, blocks of recursion are carried over gate by gate, and what no output needs
-//! any more is dropped.
+//! any more is dropped. [`Pass`] names the passes and [`PassSet`] says which to apply.
+//!
+//! Two kinds: those that read the gates alone come in rounds until they find nothing more; those that weigh what they
+//! do by how often signals flip in a [`Sample`] of random play come last. What the latter did for the whole game is
+//! wrong for a phase of it, so [`assume`] starts from the network before them.
+//!
+//! Tried and left out: dropping bases that no legal move, end or goal depends on. Sixty-three of the published games
+//! have some, and in thirteen they take a tenth of the edges or more, but states could no longer be compared with the
+//! rules.
 
 pub mod absorb;
 pub mod assume;
