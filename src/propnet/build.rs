@@ -131,6 +131,8 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
         gates,
         inputs,
         blocks: Vec::new(),
+        sample: None,
+        unweighed: None,
     };
     Ok(tidied(network))
 }

@@ -1,5 +1,8 @@
 //! The network's data: nodes, signals, gates and outputs.
 
+use std::sync::Arc;
+
+use super::passes::Sample;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
 /// What a signal comes from.
@@ -95,6 +98,10 @@ pub struct Network {
     pub terminal: Signal,
     /// Role, value and signal of each goal.
     pub goals: Vec<(RoleId, u8, Signal)>,
+    /// What random play visits, once a pass has asked for it. It weighs, and changes no output.
+    pub(super) sample: Option<Arc<Sample>>,
+    /// The same game before passes weighed it by its sample: what they did for the whole game is wrong for a part of it.
+    pub(super) unweighed: Option<Arc<Network>>,
 }
 
 impl Network {

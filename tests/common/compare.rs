@@ -40,18 +40,34 @@ fn with(network: &Network, passes: PassSet) -> CounterMachine {
     ))
 }
 
-pub const TREATMENTS: [Treatment; 6] = [
+pub const TREATMENTS: [Treatment; 12] = [
     ("plain", whole),
-    ("optimised", |network| with(network, PassSet::all())),
+    ("no pass", |network| with(network, PassSet::none())),
+    ("every pass", |network| with(network, PassSet::all())),
     ("in phases", in_phases),
+    ("absorb", |network| {
+        with(network, PassSet::only(Pass::Absorb))
+    }),
     ("flatten", |network| {
         with(network, PassSet::only(Pass::Flatten))
+    }),
+    ("products", |network| {
+        with(network, PassSet::only(Pass::Products))
     }),
     ("factors", |network| {
         with(network, PassSet::only(Pass::Factors))
     }),
     ("one move", |network| {
         with(network, PassSet::only(Pass::OneMove))
+    }),
+    ("spread", |network| {
+        with(network, PassSet::only(Pass::Spread))
+    }),
+    ("shared", |network| {
+        with(network, PassSet::only(Pass::Shared))
+    }),
+    ("guards", |network| {
+        with(network, PassSet::only(Pass::Guards))
     }),
 ];
 

@@ -5,7 +5,9 @@
 //! the assumed values, for legal joint moves; a state in which a role has no legal move at all ends the game
 //! before anything that follows from its move is asked for.
 
-use super::rewrite_with;
+use std::sync::Arc;
+
+use super::{Sample, rewrite_with};
 use crate::ground::Budget;
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::{BuildError, Network, Node, Signal};
@@ -24,7 +26,8 @@ pub fn assume(
         .iter()
         .for_each(|&(base, value)| bases[base] = Some(value));
     let no_moves: IdVec<MoveId, Option<bool>> = network.moves.iter().map(|_| None).collect();
-    let without_bases = with_constants(network, &bases, &no_moves, budget)?;
+    let whole = network.unweighed.as_deref().unwrap_or(network);
+    let without_bases = with_constants(whole, &bases, &no_moves, budget)?;
     let mut n_possible: IdVec<RoleId, usize> = network.roles.iter().map(|_| 0).collect();
     for (mv, &legal) in without_bases.legal.enumerate() {
         n_possible[network.moves[mv].0] += usize::from(legal != Signal::FALSE);
@@ -37,7 +40,12 @@ pub fn assume(
             _ => (n_possible[network.moves[mv].0] == 1).then_some(true),
         })
         .collect();
-    with_constants(&without_bases, &bases, &moves, budget)
+    let mut assumed = with_constants(&without_bases, &bases, &moves, budget)?;
+    // Play cannot be followed on the assumed network, since the next state need not be one of its own.
+    let sample = network.sample.as_ref();
+    let seen = sample.map_or_else(Sample::unknown, |sample| sample.assuming(known));
+    assumed.sample = Some(Arc::new(seen));
+    Ok(assumed)
 }
 
 fn with_constants(

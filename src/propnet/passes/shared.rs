@@ -1,0 +1,138 @@
+//! Conjunctions that several gates ask for are made once where that saves updates.
+//!
+//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`; an OR being an inverted
+//! AND, common parts of ORs are the same pattern. Sound because conjunction is associative. A signal that flips tells
+//! all its users, so the gain is weighed by how often `a`, `b` and `c` flip in a sample of random play: with `n` users
+//! it is `(n - 1)(flips of a + flips of b)` less `n` times the flips of `c`. What flips often and matters seldom, such
+//! as the right to move, meets once what it is asked together with. Pairs are taken greedily, the best first, and a
+//! pair may be made of pairs.
+//!
+//! Gain in updates per step: checkers 303 to 101, English draughts 442 to 342, blokbox 2,134 to 1,540, amazons 16,976
+//! to 6,904, skirmish 567 to 505; it adds up to a fifth to the gates (checkers 2,514 to 3,035).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+
+use super::weighed::{Weighed, weighed};
+use crate::ground::Budget;
+use crate::propnet::{BuildError, Network, Signal};
+
+/// Of the inputs of a wider gate, those that flip most are looked at.
+const MAX_WIDTH: usize = 12;
+/// A new gate has its own cost when it flips, as many updates as this.
+const GATE_COST: i64 = 2;
+/// What a pair has to gain: one update in so many steps.
+const WORTHWHILE: i64 = 400;
+
+/// Applies the pass.
+///
+/// # Errors
+/// When the budget ends.
+pub fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    weighed(network, budget, |gates| {
+        let worthwhile = gates.n_changes() / WORTHWHILE;
+        let open = BinaryHeap::new();
+        Sharing {
+            gates,
+            open,
+            worthwhile,
+        }
+        .run()
+    })
+}
+
+struct Sharing<'a, 'b> {
+    gates: &'a mut Weighed<'b>,
+    /// Pairs by what they gained when last looked at.
+    open: BinaryHeap<(i64, Reverse<(Signal, Signal)>)>,
+    worthwhile: i64,
+}
+
+impl Sharing<'_, '_> {
+    /// What it gains that so many gates, all new to it, ask for the pair as one.
+    fn gain(&self, n_users: usize, (left, right): (Signal, Signal), of_both: i64) -> i64 {
+        let n = n_users as i64;
+        let of_each = self.gates.flips_of(left) + self.gates.flips_of(right);
+        (n - 1) * of_each - (n + GATE_COST) * of_both
+    }
+
+    /// The inputs of a gate that may be worth pairing.
+    fn candidates(&self, gate: usize) -> Vec<Signal> {
+        let mut inputs = self.gates.inputs_of(gate).to_vec();
+        if inputs.len() > MAX_WIDTH {
+            inputs.sort_by_key(|&input| (Reverse(self.gates.flips_of(input)), input));
+            inputs.truncate(MAX_WIDTH);
+            inputs.sort_unstable();
+        }
+        inputs
+    }
+
+    fn note(&mut self, counts: &FxHashMap<(Signal, Signal), u32>) {
+        for (&pair, &n_users) in counts {
+            let n_users = n_users as usize;
+            if n_users < 2 || self.gain(n_users, pair, 0) < self.worthwhile {
+                continue;
+            }
+            let gain = self.gain(n_users, pair, self.gates.flips_of_both(pair.0, pair.1));
+            if gain >= self.worthwhile {
+                self.open.push((gain, Reverse(pair)));
+            }
+        }
+    }
+
+    /// Shares until nothing is worth it any more; returns whether anything was.
+    fn run(mut self) -> bool {
+        let mut is_changed = false;
+        let mut counts: FxHashMap<(Signal, Signal), u32> = FxHashMap::default();
+        for gate in self.gates.open_gates() {
+            let mut inputs = self.candidates(gate);
+            inputs.retain(|&input| self.gates.max_users(input) > 1);
+            for (index, &left) in inputs.iter().enumerate() {
+                for &right in &inputs[index + 1..] {
+                    *counts.entry((left, right)).or_default() += 1;
+                }
+            }
+        }
+        self.note(&counts);
+        while let Some((gain, Reverse((left, right)))) = self.open.pop() {
+            let mut gates = self.gates.users_of_both(left, right);
+            if gates.len() < 2 {
+                continue;
+            }
+            let now = self.gain(
+                gates.len(),
+                (left, right),
+                self.gates.flips_of_both(left, right),
+            );
+            if now < gain {
+                if now >= self.worthwhile {
+                    self.open.push((now, Reverse((left, right))));
+                }
+                continue;
+            }
+            is_changed = true;
+            let made = gates
+                .iter()
+                .position(|&gate| self.gates.inputs_of(gate as usize).len() == 2);
+            let pair = match made {
+                Some(index) => self.gates.signal_of(gates.swap_remove(index) as usize),
+                None => self.gates.and(&[left, right]),
+            };
+            counts.clear();
+            for gate in gates {
+                self.gates.replace(gate as usize, &[left, right], pair);
+                for other in self.candidates(gate as usize) {
+                    if other != pair {
+                        *counts
+                            .entry((other.min(pair), other.max(pair)))
+                            .or_default() += 1;
+                    }
+                }
+            }
+            self.note(&counts);
+        }
+        is_changed
+    }
+}

@@ -1,0 +1,101 @@
+//! A factor that costs more than it saves is put back among the terms.
+//!
+//! Pattern: `(s ∧ (a ∨ b ∨ ...)) ∨ c` becomes `(s ∧ a) ∨ (s ∧ b) ∨ ... ∨ c`. Sound by distributivity. It is what
+//! `factors` does backwards: the inner OR flips whenever one of its terms does, wanted or not, while the terms with a
+//! factor that is mostly off hardly ever flip. Which of the two takes fewer updates is counted in a sample of random
+//! play. Only where no other gate needs the product or the OR.
+//!
+//! Gain in updates per step: chess 1,378 to 1,245, skirmish 504 to 493, Connect Four 12.6 to 11.1 (586 gates become
+//! 562); in tic-tac-toe a fifth of the gates goes.
+
+use super::users;
+use super::weighed::{Weighed, weighed};
+use crate::ground::Budget;
+use crate::propnet::{BuildError, Network, Signal};
+
+/// More terms than this are let be.
+const MAX_TERMS: usize = 16;
+/// More factors than this are let be.
+const MAX_FACTORS: usize = 4;
+/// A gate has its own cost when it flips, as many updates as this.
+const GATE_COST: i64 = 2;
+/// What it has to gain: one update in so many steps.
+const WORTHWHILE: i64 = 400;
+
+/// Applies the pass.
+///
+/// # Errors
+/// When the budget ends.
+pub fn spread(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    let mut is_single: Vec<bool> = users(network).iter().map(|&n_users| n_users == 1).collect();
+    weighed(network, budget, |gates| {
+        let worthwhile = (gates.n_changes() / WORTHWHILE).max(1);
+        let mut is_changed = false;
+        for gate in gates.open_gates() {
+            for input in gates.inputs_of(gate).to_vec() {
+                if !input.is_inverted() {
+                    continue;
+                }
+                let Some((product, terms)) = spread_out(gates, &is_single, input, worthwhile)
+                else {
+                    continue;
+                };
+                gates.remove(gate, product);
+                for term in terms {
+                    let term = gates.and(&term);
+                    is_single.resize(gates.n_gates(), true);
+                    gates.replace(gate, &[], !term);
+                }
+                is_changed = true;
+            }
+        }
+        is_changed
+    })
+}
+
+/// The terms to put in the place of a product, if that pays.
+fn spread_out(
+    gates: &Weighed<'_>,
+    is_single: &[bool],
+    product: Signal,
+    worthwhile: i64,
+) -> Option<(Signal, Vec<Vec<Signal>>)> {
+    let single = |signal: Signal| gates.open_gate(signal).filter(|&gate| is_single[gate]);
+    let inputs = gates.inputs_of(single(product)?);
+    let mut best: Option<(i64, Vec<Vec<Signal>>)> = None;
+    for &any in inputs.iter().filter(|input| input.is_inverted()) {
+        let Some(none) = single(any) else { continue };
+        let alternatives = gates.inputs_of(none);
+        if alternatives.len() > MAX_TERMS || inputs.len() > MAX_FACTORS + 1 {
+            continue;
+        }
+        let of_factors: i64 = inputs
+            .iter()
+            .filter(|&&factor| factor != any)
+            .map(|&factor| gates.flips_of(factor))
+            .sum();
+        let mut gain = (1 + GATE_COST) * (gates.flips_of(any) + gates.flips_of(product))
+            - (alternatives.len() as i64 - 1) * of_factors;
+        let mut terms = Vec::new();
+        for &alternative in alternatives {
+            let mut term: Vec<Signal> = inputs
+                .iter()
+                .copied()
+                .filter(|&factor| factor != any)
+                .collect();
+            match single(alternative) {
+                Some(inner) if alternative.is_inverted() => {
+                    gain += (1 + GATE_COST) * gates.flips_of(alternative);
+                    term.extend_from_slice(gates.inputs_of(inner));
+                }
+                _ => term.push(!alternative),
+            }
+            gain -= (1 + GATE_COST) * gates.flips_of_all(&term);
+            terms.push(term);
+        }
+        if gain >= worthwhile && best.as_ref().is_none_or(|(least, _)| gain > *least) {
+            best = Some((gain, terms));
+        }
+    }
+    best.map(|(_, terms)| (product, terms))
+}

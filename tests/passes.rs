@@ -1,0 +1,109 @@
+//! Each pass does what it is there for, on a sheet made for it; that it changes no output is held by the engines' tests.
+
+use panza::ground::Budget;
+use panza::propnet::Network;
+use panza::propnet::passes::{Pass, PassSet, optimise_with};
+
+#[path = "common/compare.rs"]
+#[allow(dead_code)]
+mod compare;
+
+use compare::{network_of, rules_of};
+
+fn with(network: &Network, passes: PassSet) -> Network {
+    optimise_with(network.clone(), &passes, Budget::generous())
+}
+
+/// Four squares hold a card each, and it is over when all four have a mark in common.
+const CARDS: &str = "
+    (role dealer) (square 1) (square 2) (square 3) (square 4)
+    (card a) (card b) (card c) (card d) (card e) (card f) (card g) (card h)
+    (mark a red) (mark b red) (mark c red) (mark d red) (mark e blue) (mark f blue) (mark g blue) (mark h blue)
+    (mark a round) (mark b round) (mark e round) (mark f round) (mark c flat) (mark d flat) (mark g flat) (mark h flat)
+    (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6)
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+    (<= (legal dealer (put ?s ?c)) (square ?s) (card ?c))
+    (<= (next (on ?s ?c)) (does dealer (put ?s ?c)))
+    (<= (next (on ?s ?c)) (true (on ?s ?c)) (not (changed ?s)))
+    (<= (changed ?s) (does dealer (put ?s ?c)))
+    (<= (alike ?a ?b ?c ?d) (mark ?a ?m) (mark ?b ?m) (mark ?c ?m) (mark ?d ?m))
+    (<= terminal (true (on 1 ?a)) (true (on 2 ?b)) (true (on 3 ?c)) (true (on 4 ?d)) (alike ?a ?b ?c ?d))
+    (<= terminal (true (step 6)))
+    (goal dealer 50)";
+
+#[test]
+fn products_find_what_the_rules_said() {
+    let network = network_of(&rules_of(CARDS));
+    let before = with(&network, PassSet::only(Pass::Flatten));
+    let after = with(&network, PassSet::only(Pass::Products));
+    assert!(before.n_edges() > 2000, "{} edges before", before.n_edges());
+    assert!(after.n_edges() < 400, "{} edges after", after.n_edges());
+}
+
+/// Whose turn it is, asked by every move together with whether there is power, which there seldom is.
+const LAMPS: &str = "
+    (role red) (role blue) (lamp 1) (lamp 2) (lamp 3) (lamp 4) (lamp 5) (lamp 6) (lamp 7) (lamp 8)
+    (init (control red)) (init (step 0))
+    (<= (next (control red)) (true (control blue))) (<= (next (control blue)) (true (control red)))
+    (<= (next power) (true (step 2))) (<= (next power) (true (step 6)))
+    (<= (legal ?r (light ?x)) (true (control ?r)) (true power) (lamp ?x) (not (true (on ?x))))
+    (<= (legal ?r wait) (role ?r))
+    (<= (next (on ?x)) (does ?r (light ?x))) (<= (next (on ?x)) (true (on ?x)))
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= terminal (true (step 9)))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+    (goal red 50) (goal blue 50)";
+
+/// How many gates ask for the base whose text this is.
+fn n_users(network: &Network, fact: &str) -> usize {
+    let is_fact = |signal: panza::propnet::Signal| matches!(network.node(signal), panza::propnet::Node::Base(base) if network.facts[base] == fact);
+    let gates = network.gates.ids();
+    gates
+        .filter(|&gate| network.inputs(gate).iter().any(|&input| is_fact(input)))
+        .count()
+}
+
+#[test]
+fn shared_asks_together_what_is_asked_together() {
+    let network = network_of(&rules_of(LAMPS));
+    assert_eq!(n_users(&network, "(control red)"), 8);
+    let shared = with(&network, PassSet::only(Pass::Shared));
+    assert_eq!(n_users(&shared, "(control red)"), 1);
+    assert!(shared.n_edges() < network.n_edges());
+}
+
+#[test]
+fn a_set_without_passes_changes_nothing() {
+    let network = network_of(&rules_of(LAMPS));
+    let same = with(&network, PassSet::none());
+    assert_eq!(same.gates.len(), network.gates.len());
+    assert_eq!(same.n_edges(), network.n_edges());
+}
+
+#[test]
+fn absorption_leaves_out_what_follows() {
+    let sheet = "
+        (role r) (init a) (init b) (legal r go) (legal r stay) (goal r 50)
+        (<= (next a) (does r go)) (<= (next b) (true a)) (<= (next c) (true b) (does r stay))
+        (<= either (true a)) (<= either (true b)) (<= either (true c))
+        (<= terminal (true a) (true c) either)";
+    let network = network_of(&rules_of(sheet));
+    let absorbed = with(&network, PassSet::only(Pass::Absorb));
+    let panza::propnet::Node::Gate(terminal) = absorbed.node(absorbed.terminal) else {
+        panic!("two facts end the game");
+    };
+    assert_eq!(absorbed.inputs(terminal).len(), 2);
+    assert_eq!(absorbed.gates.len() + 1, network.gates.len());
+}
+
+#[test]
+fn the_same_rules_give_the_same_network() {
+    let network = network_of(&rules_of(CARDS));
+    let first = with(&network, PassSet::all());
+    let second = with(&network, PassSet::all());
+    assert_eq!(first.terminal, second.terminal);
+    let inputs = |network: &Network| -> Vec<Vec<panza::propnet::Signal>> {
+        let gates = network.gates.ids();
+        gates.map(|gate| network.inputs(gate).to_vec()).collect()
+    };
+    assert_eq!(inputs(&first), inputs(&second));
+}
