@@ -76,6 +76,11 @@ impl CounterMachine {
         machine
     }
 
+    /// The bases of which just one is true in each phase; none when the game has one phase.
+    pub fn controls(&self) -> &[BaseId] {
+        &self.controls
+    }
+
     /// The layout of the unfolded phases, if the game is run on them.
     pub fn unfolded(&self) -> Option<&UnfoldedLayout> {
         self.unfolded.as_ref()

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::build::BuildError;
 use super::builder::Builder;
 use super::network::{Network, Node, Signal};
-use super::passes::optimise;
+use super::passes::Pass;
 use super::phases::Phases;
 use super::tidy::tidied;
 use crate::ground::Budget;
@@ -116,8 +116,11 @@ pub fn unfold(
         facts: whole.facts.clone(),
         moves: whole.moves.clone(),
         initial: whole.initial.clone(),
+        sample: None,
+        unweighed: None,
     });
-    let bag = optimise(bag, budget);
+    // Other passes have had their turn on the phases' networks, where they could weigh what they do.
+    let bag = Pass::Flatten.apply(&bag, budget)?;
     let mut signals = bag.next.iter();
     for phase in &mut unfolded {
         phase.for_each_signal(|signal| {
