@@ -32,13 +32,16 @@ pub(in crate::machine) struct Operand(u32);
 impl Operand {
     const INVERTED: u32 = 1;
     const PULLED: u32 = 2;
+    const FLAT: u32 = 4;
 
     fn value(number: u32, is_inverted: bool) -> Self {
-        Self(number << 2 | u32::from(is_inverted))
+        Self(number << 3 | u32::from(is_inverted))
     }
 
-    fn pulled(number: u32, is_inverted: bool) -> Self {
-        Self(number << 2 | Self::PULLED | u32::from(is_inverted))
+    /// A pulled gate; `is_flat` when values are all that it reads.
+    fn pulled(number: u32, is_flat: bool, is_inverted: bool) -> Self {
+        let flat = if is_flat { Self::FLAT } else { 0 };
+        Self(number << 3 | flat | Self::PULLED | u32::from(is_inverted))
     }
 
     #[inline]
@@ -48,7 +51,13 @@ impl Operand {
 
     #[inline]
     pub(in crate::machine) fn number(self) -> u32 {
-        self.0 >> 2
+        self.0 >> 3
+    }
+
+    /// Whether it is a pulled gate that reads nothing but values.
+    #[inline]
+    pub(in crate::machine) fn is_flat(self) -> bool {
+        self.0 & Self::FLAT != 0
     }
 
     /// 1 when the value is to be inverted.
@@ -421,7 +430,7 @@ impl<'a> Compiler<'a> {
                 self.operands.push(operand);
             }
             // Values that are there before those that have to be worked out.
-            self.operands[start..].sort_by_key(|operand| operand.is_pulled());
+            self.operands[start..].sort_by_key(|operand| (operand.is_pulled(), !operand.is_flat()));
             let depth = self.operands[start..]
                 .iter()
                 .filter(|operand| operand.is_pulled())
@@ -447,13 +456,15 @@ impl<'a> Compiler<'a> {
                 self.pulled.push((at, at));
                 self.depth.push(0);
                 // A conjunction of nothing is on.
-                Operand::pulled(self.pulled.len() as u32 - 1, !is_inverted)
+                Operand::pulled(self.pulled.len() as u32 - 1, true, !is_inverted)
             }
             Node::Base(base) => Operand::value(base.0, is_inverted),
             Node::Move(mv) => Operand::value(self.move_number[mv], is_inverted),
             Node::Gate(gate) => match self.place[gate] {
                 Place::Counted(number) => Operand::value(number, is_inverted),
-                Place::Pulled(number) => Operand::pulled(number, is_inverted),
+                Place::Pulled(number) => {
+                    Operand::pulled(number, self.depth[number as usize] == 0, is_inverted)
+                }
                 // Every gate that is read was placed above.
                 Place::Nowhere => Operand::value(0, is_inverted),
             },

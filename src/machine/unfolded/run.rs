@@ -16,7 +16,9 @@ use crate::propnet::Position;
 /// What telling users costs besides the users, in users told.
 const A_TELL: u64 = 4;
 /// What fetching a bit costs.
-const A_FETCH: u64 = 4;
+const A_FETCH: u64 = 2;
+/// What working out a pulled gate costs.
+const A_PULL: u64 = 5;
 /// Top bit and told bit of a base or move.
 const FLIP: u8 = 0x81;
 
@@ -50,6 +52,8 @@ pub(in crate::machine) struct UnfoldedCounters {
     /// Per pulled gate: twice the number of the pull it was last worked out in, plus its value.
     pulled: Vec<u32>,
     pull: u32,
+    /// How many pulled gates were worked out, for [`Self::work`].
+    n_pulled: u64,
 }
 
 impl UnfoldedCounters {
@@ -69,6 +73,7 @@ impl UnfoldedCounters {
             drawn: vec![0; n_roles],
             pulled: vec![0; layout.pulled.len()],
             pull: 0,
+            n_pulled: 0,
         }
     }
 
@@ -189,10 +194,23 @@ impl UnfoldedCounters {
     /// Reads an operand within one pull.
     #[inline(always)]
     fn read(&mut self, layout: &UnfoldedLayout, operand: Operand) -> bool {
+        if operand.is_flat() {
+            return self.read_flat(layout, operand.number()) != (operand.inversion() == 1);
+        }
         if operand.is_pulled() {
             return self.read_pulled(layout, operand.number()) != (operand.inversion() == 1);
         }
         self.values()[operand.number() as usize] >> 7 != operand.inversion()
+    }
+
+    /// Works out a pulled gate that reads nothing but values: that is cheaper than to remember it.
+    #[inline(always)]
+    fn read_flat(&mut self, layout: &UnfoldedLayout, number: u32) -> bool {
+        let (start, end) = layout.pulled[number as usize];
+        let values = self.values();
+        layout.operands[start as usize..end as usize]
+            .iter()
+            .all(|operand| values[operand.number() as usize] >> 7 != operand.inversion())
     }
 
     /// Works out a pulled gate, once per pull.
@@ -201,6 +219,7 @@ impl UnfoldedCounters {
         if known >> 1 == self.pull {
             return known & 1 == 1;
         }
+        self.n_pulled += 1;
         let (start, end) = layout.pulled[number as usize];
         let mut is_on = true;
         for &operand in &layout.operands[start as usize..end as usize] {
@@ -470,8 +489,10 @@ impl UnfoldedCounters {
                 told.copy_from_slice(values);
             };
             news(self.values());
+            self.n_pulled = 0;
             self.next_state(layout, phase, &places?);
             news(self.values());
+            here += A_PULL * self.n_pulled;
             for (role, &place) in phase.roles.iter().zip(&self.drawn) {
                 if let Some(effects) = role.effects.get(place as usize) {
                     here += A_FETCH * u64::from(effects.bits.1 - effects.bits.0);
