@@ -343,10 +343,11 @@ impl Reasoner for CounterReasoner {
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
         if let Some((layout, phase, counters)) = unfolded!(self) {
-            counters.begin_pull();
-            for (goals, slot) in layout.phases[phase].goals.iter().zip(out) {
-                *slot = counters.goal(layout, goals);
-            }
+            counters.goals(layout, &layout.phases[phase], |role, goal| {
+                if let Some(slot) = out.get_mut(role) {
+                    *slot = goal;
+                }
+            });
             return;
         }
         let (layout, counters) = self.now();
@@ -441,10 +442,11 @@ impl Reasoner for CounterReasoner {
             }
         };
         if let Some((layout, phase, counters)) = unfolded!(self) {
-            counters.begin_pull();
-            for (values, slot) in layout.phases[phase].goals.iter().zip(goals) {
-                *slot = counters.goal(layout, values).unwrap_or(0);
-            }
+            counters.goals(layout, &layout.phases[phase], |role, goal| {
+                if let Some(slot) = goals.get_mut(role) {
+                    *slot = goal.unwrap_or(0);
+                }
+            });
             return end;
         }
         let (layout, counters) = self.now();

@@ -121,7 +121,10 @@ pub fn unfold(
     });
     // Other passes have had their turn on the phases' networks, where they could weigh what they do.
     let mut bag = Pass::Flatten.apply(&bag, budget)?;
-    if std::env::var("ABS").is_ok() { bag = Pass::Absorb.apply(&bag, budget)?; bag = Pass::Flatten.apply(&bag, budget)?; }
+    if std::env::var("ABS").is_ok() {
+        bag = Pass::Absorb.apply(&bag, budget)?;
+        bag = Pass::Flatten.apply(&bag, budget)?;
+    }
     let mut signals = bag.next.iter();
     for phase in &mut unfolded {
         phase.for_each_signal(|signal| {

@@ -11,6 +11,8 @@
 //! `n_followed` are bases, moves and gates, above are leaves, which have no users; every edge leads to a number of the
 //! array; pulled gates are at most [`MAX_DEPTH`] deep.
 
+use rustc_hash::FxHashMap;
+
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Keyed, Network, Node, Signal, Unfolded, UnfoldedPhase};
 
@@ -22,6 +24,13 @@ const ON: u8 = 0x80;
 const OR_START: u8 = 0x7E;
 /// Pulled gates are evaluated by recursion.
 const MAX_DEPTH: u32 = 1000;
+/// Goals that need more gates than this get a pass, unless the gates are wide: of a wide gate, the first inputs mostly
+/// say enough.
+const MAX_PULLED_GOALS: usize = 48;
+/// Mean fan-in from which gates are wide.
+const MAX_MEAN_FAN_IN: usize = 5;
+/// Effects that copy at least so many bases do so by the word.
+const MIN_COPIES: usize = 6;
 /// No row.
 pub(in crate::machine) const NO_ROW: u32 = u32::MAX;
 
@@ -78,11 +87,39 @@ pub(in crate::machine) struct NextWord {
     pub row: u32,
 }
 
-/// What a move does: runs of `masks` and `bits`.
+/// What a move or key does: runs of `masks`, `bits` and `copies`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Effects {
     pub masks: (u32, u32),
     pub bits: (u32, u32),
+    pub copies: (u32, u32),
+}
+
+/// Bases of one word each of which, if it is true, makes another true in the next state: `targets[first]` for the
+/// lowest of them, and so on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct Copies {
+    pub word: u32,
+    pub mask: u64,
+    pub first: u32,
+}
+
+/// Gates of equal fan-in that are worked out one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::machine) struct Run {
+    pub fan_in: u32,
+    pub n_gates: u32,
+}
+
+/// All that the goals of a phase need and nothing keeps up to date, worked out from front to back without a branch that hangs on a
+/// value. Where there is much of it, that is faster than to ask for what is needed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::machine) struct GoalPass {
+    pub runs: Vec<Run>,
+    /// `2·number + inverted`, run after run.
+    pub operands: Vec<u32>,
+    /// The number of the first gate's value; the others follow.
+    pub first: u32,
 }
 
 /// The bases of one state word that a move decides.
@@ -135,6 +172,8 @@ pub(in crate::machine) struct PhaseLayout {
     pub setting: Box<[KeyWord]>,
     /// Per role, from the highest value down.
     pub goals: IdVec<RoleId, Box<[(u8, Operand)]>>,
+    /// Which of the goal passes has to come before the goals are read.
+    pub goal_pass: Option<usize>,
 }
 
 /// An unfolded network, laid out. Never changes.
@@ -157,6 +196,11 @@ pub struct UnfoldedLayout {
     pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
     /// What keys do.
     pub(in crate::machine) keyed: Vec<Effects>,
+    pub(in crate::machine) copies: Vec<Copies>,
+    pub(in crate::machine) targets: Vec<BaseId>,
+    pub(in crate::machine) goal_passes: Vec<GoalPass>,
+    /// Numbers from here on are the goal passes'.
+    pub(in crate::machine) n_kept: u32,
     pub(in crate::machine) phases: Vec<PhaseLayout>,
 }
 
@@ -202,6 +246,9 @@ struct Compiler<'a> {
     masks: Vec<Mask>,
     bits: Vec<(BaseId, Operand)>,
     keyed: Vec<Effects>,
+    copies: Vec<Copies>,
+    targets: Vec<BaseId>,
+    goal_passes: Vec<GoalPass>,
 }
 
 impl<'a> Compiler<'a> {
@@ -223,6 +270,9 @@ impl<'a> Compiler<'a> {
             masks: Vec::new(),
             bits: Vec::new(),
             keyed: Vec::new(),
+            copies: Vec::new(),
+            targets: Vec::new(),
+            goal_passes: Vec::new(),
         }
     }
 
@@ -232,14 +282,47 @@ impl<'a> Compiler<'a> {
         self.first_counted = self.values.len() as u32;
         self.count_gates();
         let n_followed = self.values.len() as u32;
-        self.pull_gates()?;
-        let phases = self
-            .unfolded
+        let unfolded = self.unfolded;
+        let goal_gates: Vec<Vec<GateId>> = unfolded
+            .phases
+            .iter()
+            .map(|phase| self.goal_gates(phase))
+            .collect();
+        let has_pass = |gates: &Vec<GateId>| {
+            let network = &unfolded.network;
+            let n_inputs: usize = gates.iter().map(|&gate| network.inputs(gate).len()).sum();
+            gates.len() > MAX_PULLED_GOALS && n_inputs < MAX_MEAN_FAN_IN * gates.len()
+        };
+        let pulls_goals: Vec<bool> = goal_gates.iter().map(|gates| !has_pass(gates)).collect();
+        self.pull_gates(&pulls_goals)?;
+        let mut phases: Vec<PhaseLayout> = unfolded
             .phases
             .iter()
             .map(|phase| self.phase(phase))
             .collect();
-        Some(self.finish(n_followed, phases))
+        let n_kept = self.values.len() as u32;
+        for (index, phase) in unfolded.phases.iter().enumerate() {
+            if pulls_goals[index] {
+                let read = |compiler: &mut Self, signal| compiler.operand(signal);
+                phases[index].goals = self.goals(phase, read);
+                continue;
+            }
+            // Phases whose goals are the same gates share the pass.
+            let same = (0..index).find(|&other| goal_gates[other] == goal_gates[index]);
+            let pass = match same.and_then(|other| phases[other].goal_pass) {
+                Some(pass) => pass,
+                None => self.goal_pass(&goal_gates[index]),
+            };
+            phases[index].goal_pass = Some(pass);
+            let places = self.places_in_pass(&goal_gates[index], pass);
+            let read = |compiler: &mut Self, signal: Signal| match places.get(&signal.node_number())
+            {
+                Some(&number) => Operand::value(number, signal.is_inverted()),
+                None => compiler.operand(signal),
+            };
+            phases[index].goals = self.goals(phase, read);
+        }
+        Some(self.finish(n_followed, n_kept, phases))
     }
 
     fn count_uses(&mut self) {
@@ -398,13 +481,123 @@ impl<'a> Compiler<'a> {
         self.values[number as usize] = counter;
     }
 
-    /// Gives each gate that only effects or goals need its operands.
-    fn pull_gates(&mut self) -> Option<()> {
+    /// The gates that a phase's goals need and nothing keeps up to date, by level and fan-in.
+    fn goal_gates(&self, phase: &UnfoldedPhase) -> Vec<GateId> {
+        let network = self.network;
+        let is_missing = |signal: Signal| match network.node(signal) {
+            Node::Gate(gate) if !matches!(self.place[gate], Place::Counted(_)) => Some(gate),
+            _ => None,
+        };
+        let mut is_wanted = vec![false; network.gates.len()];
+        let mut open: Vec<GateId> = phase
+            .goals
+            .iter()
+            .filter_map(|&(_, _, signal)| is_missing(signal))
+            .collect();
+        let mut found = Vec::new();
+        while let Some(gate) = open.pop() {
+            if !std::mem::replace(&mut is_wanted[gate.index()], true) {
+                found.push(gate);
+                open.extend(
+                    network
+                        .inputs(gate)
+                        .iter()
+                        .filter_map(|&input| is_missing(input)),
+                );
+            }
+        }
+        found.sort_unstable();
+        let mut level: FxHashMap<GateId, u32> = FxHashMap::default();
+        for &gate in &found {
+            let inputs = network
+                .inputs(gate)
+                .iter()
+                .filter_map(|&input| is_missing(input));
+            let above = inputs
+                .filter_map(|inner| level.get(&inner))
+                .max()
+                .map_or(0, |top| top + 1);
+            level.insert(gate, above);
+        }
+        found.sort_by_key(|gate| (level[gate], network.inputs(*gate).len(), *gate));
+        found
+    }
+
+    /// The numbers of a pass's gates, by their nodes.
+    fn places_in_pass(&self, gates: &[GateId], pass: usize) -> FxHashMap<usize, u32> {
+        let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
+        let numbers = self.goal_passes[pass].first..;
+        gates
+            .iter()
+            .map(|gate| first_gate + gate.index())
+            .zip(numbers)
+            .collect()
+    }
+
+    /// Makes the pass over some gates, which stand in order.
+    fn goal_pass(&mut self, gates: &[GateId]) -> usize {
+        let first = self.values.len() as u32;
+        self.values.resize(self.values.len() + gates.len(), 0);
+        self.goal_passes.push(GoalPass {
+            runs: Vec::new(),
+            operands: Vec::new(),
+            first,
+        });
+        let index = self.goal_passes.len() - 1;
+        let places = self.places_in_pass(gates, index);
+        let (mut runs, mut operands): (Vec<Run>, Vec<u32>) = (Vec::new(), Vec::new());
+        for &gate in gates {
+            let inputs = self.network.inputs(gate);
+            let fan_in = inputs.len() as u32;
+            match runs.last_mut() {
+                Some(run) if run.fan_in == fan_in => run.n_gates += 1,
+                _ => runs.push(Run { fan_in, n_gates: 1 }),
+            }
+            for &input in inputs {
+                let number = match places.get(&input.node_number()) {
+                    Some(&number) => number,
+                    // What is not of the pass is a value that is kept; constants do not occur.
+                    None => self
+                        .counted_inputs(&[input], false)
+                        .first()
+                        .map_or(0, |value| value.0),
+                };
+                operands.push(number << 1 | u32::from(input.is_inverted()));
+            }
+        }
+        self.goal_passes[index].runs = runs;
+        self.goal_passes[index].operands = operands;
+        index
+    }
+
+    /// Each role's goals, from the highest value down.
+    fn goals(
+        &mut self,
+        phase: &UnfoldedPhase,
+        mut read: impl FnMut(&mut Self, Signal) -> Operand,
+    ) -> IdVec<RoleId, Box<[(u8, Operand)]>> {
+        let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
+            self.network.roles.iter().map(|_| Vec::new()).collect();
+        for &(role, value, signal) in &phase.goals {
+            goals[role].push((value, read(self, signal)));
+        }
+        goals
+            .iter_mut()
+            .for_each(|goals| goals.sort_by_key(|&(value, _)| std::cmp::Reverse(value)));
+        goals.iter().map(|goals| goals.as_slice().into()).collect()
+    }
+
+    /// Gives each gate that only effects, or goals without a pass, need its operands.
+    fn pull_gates(&mut self, pulls_goals: &[bool]) -> Option<()> {
         let network = self.network;
         let mut is_wanted = vec![false; network.gates.len()];
-        for phase in &self.unfolded.phases {
+        for (phase, &pulls_goals) in self.unfolded.phases.iter().zip(pulls_goals) {
             let effects = phase.effects.iter().flatten().flatten();
-            let goals = phase.goals.iter().map(|&(_, _, signal)| signal);
+            let goals = phase
+                .goals
+                .iter()
+                .filter(|_| pulls_goals)
+                .map(|&(_, _, signal)| signal);
             for signal in effects.map(|&(_, signal)| signal).chain(goals) {
                 if let Node::Gate(gate) = network.node(signal) {
                     is_wanted[gate.index()] = true;
@@ -499,15 +692,6 @@ impl<'a> Compiler<'a> {
         for (role, legal) in phase.legal.enumerate() {
             roles.push(self.role(role, legal, &phase.effects[role]));
         }
-        let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
-            self.network.roles.iter().map(|_| Vec::new()).collect();
-        for &(role, value, signal) in &phase.goals {
-            let operand = self.operand(signal);
-            goals[role].push((value, operand));
-        }
-        goals
-            .iter_mut()
-            .for_each(|goals| goals.sort_by_key(|&(value, _)| std::cmp::Reverse(value)));
         PhaseLayout {
             terminal: self.operand(phase.terminal),
             roles,
@@ -520,7 +704,9 @@ impl<'a> Compiler<'a> {
                     .collect()
             }),
             setting: self.key_words(phase, |keyed| keyed.sets.clone()),
-            goals: goals.iter().map(|goals| goals.as_slice().into()).collect(),
+            // Filled in when all rows are made.
+            goals: IdVec::new(),
+            goal_pass: None,
         }
     }
 
@@ -566,6 +752,7 @@ impl<'a> Compiler<'a> {
     /// state; if the effects are `decisive` a base is false where nothing is fetched.
     fn effects(&mut self, list: &[(BaseId, Signal)], decisive: bool) -> Effects {
         let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
+        let copied = self.copied(list);
         for &(base, signal) in list {
             let (word, bit) = (base.0 / 64, 1u64 << (base.0 % 64));
             let is_new = self.masks.len() as u32 == masks
@@ -585,15 +772,46 @@ impl<'a> Compiler<'a> {
                     mask.set |= bit;
                 }
             }
-            if !signal.is_constant() {
+            if !signal.is_constant() && copied.binary_search(&(signal, base)).is_err() {
                 let operand = self.operand(signal);
                 self.bits.push((base, operand));
             }
         }
+        let copies = self.copies.len() as u32;
+        let word_of = |signal: Signal| (signal.node_number() - 1) / 64;
+        for of_word in copied.chunk_by(|left, right| word_of(left.0) == word_of(right.0)) {
+            let bits = of_word
+                .iter()
+                .map(|&(signal, _)| 1 << ((signal.node_number() - 1) % 64));
+            self.copies.push(Copies {
+                word: word_of(of_word[0].0) as u32,
+                mask: bits.fold(0, |mask, bit: u64| mask | bit),
+                first: self.targets.len() as u32,
+            });
+            self.targets.extend(of_word.iter().map(|&(_, base)| base));
+        }
         Effects {
             masks: (masks, self.masks.len() as u32),
             bits: (bits, self.bits.len() as u32),
+            copies: (copies, self.copies.len() as u32),
         }
+    }
+
+    /// Those effects that make a base what another one is, sorted by the other, each other once; none when they are few.
+    fn copied(&self, list: &[(BaseId, Signal)]) -> Vec<(Signal, BaseId)> {
+        let mut copied: Vec<(Signal, BaseId)> = list
+            .iter()
+            .filter(|(_, signal)| {
+                !signal.is_inverted() && matches!(self.network.node(*signal), Node::Base(_))
+            })
+            .map(|&(base, signal)| (signal, base))
+            .collect();
+        copied.sort_unstable();
+        copied.dedup_by_key(|&mut (signal, _)| signal);
+        if copied.len() < MIN_COPIES {
+            copied.clear();
+        }
+        copied
     }
 
     fn next_words(&mut self, phase: &UnfoldedPhase) -> Box<[NextWord]> {
@@ -672,7 +890,7 @@ impl<'a> Compiler<'a> {
         words.into()
     }
 
-    fn finish(mut self, n_followed: u32, phases: Vec<PhaseLayout>) -> UnfoldedLayout {
+    fn finish(mut self, n_followed: u32, n_kept: u32, phases: Vec<PhaseLayout>) -> UnfoldedLayout {
         // Rows are read 64 at a time, whatever comes last.
         let n = self.values.len().next_multiple_of(64).max(64);
         self.values.resize(n, 0);
@@ -717,6 +935,10 @@ impl<'a> Compiler<'a> {
             masks: self.masks,
             bits: self.bits,
             keyed: self.keyed,
+            copies: self.copies,
+            targets: self.targets,
+            goal_passes: self.goal_passes,
+            n_kept,
             phases,
         }
     }

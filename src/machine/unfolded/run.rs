@@ -7,7 +7,7 @@
 //! Invariants between calls: every counter is its start plus two for each input that is on, and what was told is what is
 //! (see [`UnfoldedCounters::check`]); the values stand on `state`.
 
-use super::layout::{Effects, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout};
+use super::layout::{Effects, GoalPass, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout};
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
 use crate::machine::random::Random;
@@ -232,16 +232,64 @@ impl UnfoldedCounters {
         is_on
     }
 
-    /// The role's goal here.
-    pub(in crate::machine) fn goal(
+    /// Writes the roles' goals here.
+    pub(in crate::machine) fn goals(
         &mut self,
         layout: &UnfoldedLayout,
-        goals: &[(u8, Operand)],
-    ) -> Option<u8> {
-        let goal = goals
-            .iter()
-            .find(|&&(_, operand)| self.read(layout, operand));
-        goal.map(|&(value, _)| value)
+        phase: &PhaseLayout,
+        mut write: impl FnMut(usize, Option<u8>),
+    ) {
+        if let Some(pass) = phase.goal_pass {
+            self.run_goal_pass(&layout.goal_passes[pass]);
+        }
+        self.begin_pull();
+        for (role, goals) in phase.goals.iter().enumerate() {
+            let goal = goals
+                .iter()
+                .find(|&&(_, operand)| self.read(layout, operand));
+            write(role, goal.map(|&(value, _)| value));
+        }
+    }
+
+    /// Works out all gates of a pass.
+    fn run_goal_pass(&mut self, pass: &GoalPass) {
+        let mut to = pass.first as usize;
+        let mut operands = &pass.operands[..];
+        let values = self.values_mut();
+        let read = |values: &[u8], operand: u32| {
+            values[(operand >> 1) as usize] ^ ((operand & 1) as u8) << 7
+        };
+        for run in &pass.runs {
+            let fan_in = run.fan_in as usize;
+            let (here, rest) = operands.split_at(fan_in * run.n_gates as usize);
+            operands = rest;
+            match fan_in {
+                2 => {
+                    for pair in here.chunks_exact(2) {
+                        values[to] = read(values, pair[0]) & read(values, pair[1]) & 0x80;
+                        to += 1;
+                    }
+                }
+                3 => {
+                    for triple in here.chunks_exact(3) {
+                        let all = read(values, triple[0])
+                            & read(values, triple[1])
+                            & read(values, triple[2]);
+                        values[to] = all & 0x80;
+                        to += 1;
+                    }
+                }
+                _ => {
+                    for inputs in here.chunks_exact(fan_in.max(1)) {
+                        let all = inputs
+                            .iter()
+                            .fold(0x80, |all, &input| all & read(values, input));
+                        values[to] = all;
+                        to += 1;
+                    }
+                }
+            }
+        }
     }
 
     /// Starts a pull: what was worked out before counts no more.
@@ -368,6 +416,16 @@ impl UnfoldedCounters {
         for &(base, operand) in &layout.bits[effects.bits.0 as usize..effects.bits.1 as usize] {
             let bit = u64::from(self.read(layout, operand));
             self.next[base.index() / 64] |= bit << (base.0 % 64);
+        }
+        for copies in &layout.copies[effects.copies.0 as usize..effects.copies.1 as usize] {
+            let mut on = self.state[copies.word as usize] & copies.mask;
+            while on != 0 {
+                let below = (on & on.wrapping_neg()) - 1;
+                let target = copies.first + (copies.mask & below).count_ones();
+                on &= on - 1;
+                let base = layout.targets[target as usize];
+                self.next[base.index() / 64] |= 1 << (base.0 % 64);
+            }
         }
     }
 
@@ -538,7 +596,7 @@ impl UnfoldedCounters {
             }
         }
         let first_gate = layout.first_gate as usize;
-        for number in first_gate..rest.len() {
+        for number in first_gate..layout.n_kept as usize {
             if values[number] & !1 != expected[number] {
                 return Err(format!(
                     "number {number} counts {:#x}, its inputs make it {:#x}",
