@@ -50,6 +50,9 @@ const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
 /// Bases that make most work, from which triples and quadruples are made.
 const MAX_RESTLESS: usize = 32;
+/// A control is passed on at least once in so many moves. What stays for longer is a square of the board rather than a
+/// turn, and was true alone by accident of the few games seen: such splits made games slower.
+const SELDOM: usize = 5;
 /// How many candidates are handed back.
 const MAX_CANDIDATES: usize = 512;
 
@@ -213,12 +216,18 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Takes the set in if just one of it was true in every state.
+    /// Takes the set in if just one of it was true in every state, and not the same one for long.
     fn offer(&mut self, mut controls: Vec<BaseId>) {
         let sums = controls.iter().map(|base| self.seen.sums[base.index()]);
         let is_one = sums.fold(0, u64::wrapping_add) == self.seen.all;
+        let n_changes = controls
+            .iter()
+            .map(|base| self.seen.n_changes[base.index()]);
+        // Each time the token is passed on, two bases change.
+        let is_restless = n_changes.sum::<usize>() * SELDOM >= 2 * self.seen.n_states;
         controls.sort_unstable();
         if !is_one
+            || !is_restless
             || !(2..=MAX_CONTROLS).contains(&controls.len())
             || self.found.len() == MAX_CANDIDATES
             || !self.known.insert(controls.clone())
