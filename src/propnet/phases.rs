@@ -39,7 +39,7 @@ const MAX_FLIPPED: usize = 4;
 const FEW_FLIPS: f64 = 1.05;
 /// The share of the whole network's flips that each phase beyond the second has to save: it takes time to build and room in the
 /// caches.
-const EACH_FURTHER_PHASE: f64 = 0.12;
+const EACH_FURTHER_PHASE: f64 = 0.06;
 
 /// A state that was met in play and the moves that were made there.
 #[derive(Clone, Debug)]
