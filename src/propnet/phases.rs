@@ -34,8 +34,8 @@ const WEIGHING: usize = 1 << 19;
 const POSITIONS: usize = weight::LANES / 2;
 /// How many of those that leave the smallest networks are weighed by flips.
 const MAX_FLIPPED: usize = 4;
-/// The share of the whole network's flips below which phases are built. Above 1, since a phase also knows that those who
-/// wait have no choice, which the flips do not show: measured, networks that save nothing run a fifth faster.
+/// The share of the whole network's flips below which phases are built. Above 1, as measured: playouts of connectFour run
+/// 1.24 times as fast in phases that were weighed at 0.94, those of reversi 0.85 times as fast in phases weighed at 1.20.
 const FEW_FLIPS: f64 = 1.05;
 /// The share of the whole network's flips that each phase beyond the second has to save: it takes time to build and room in the
 /// caches.
