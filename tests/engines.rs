@@ -7,6 +7,10 @@ use std::path::Path;
 
 #[path = "common/compare.rs"]
 mod compare;
+#[path = "engines/phases.rs"]
+mod phases;
+#[path = "common/corpus.rs"]
+mod published;
 
 use compare::{TREATMENTS, compare, network_of, rules_of};
 

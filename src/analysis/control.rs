@@ -50,6 +50,9 @@ const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
 /// Bases that make most work, from which triples and quadruples are made.
 const MAX_RESTLESS: usize = 32;
+/// A control is passed on at least once in so many moves. What stays for longer is a square of the board rather than a
+/// turn, and was true alone by accident of the few games seen: such splits made games slower.
+const SELDOM: usize = 5;
 /// How many candidates are handed back.
 const MAX_CANDIDATES: usize = 512;
 
@@ -86,7 +89,7 @@ pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBud
     finder.groups(network);
     finder.triples_and_quadruples(&changing[..changing.len().min(MAX_RESTLESS)]);
     for controls in propnet::controls_by_form(network) {
-        finder.offer(controls);
+        finder.offer(controls, false);
     }
     let mut candidates = finder.found;
     candidates.sort_by_cached_key(|controls| {
@@ -213,12 +216,18 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Takes the set in if just one of it was true in every state.
-    fn offer(&mut self, mut controls: Vec<BaseId>) {
+    /// Takes the set in if just one of it was true in every state, and, unless it may rest, not the same one for long.
+    fn offer(&mut self, mut controls: Vec<BaseId>, may_rest: bool) {
         let sums = controls.iter().map(|base| self.seen.sums[base.index()]);
         let is_one = sums.fold(0, u64::wrapping_add) == self.seen.all;
+        let n_changes = controls
+            .iter()
+            .map(|base| self.seen.n_changes[base.index()]);
+        // Each time the token is passed on, two bases change.
+        let is_restless = n_changes.sum::<usize>() * SELDOM >= 2 * self.seen.n_states;
         controls.sort_unstable();
         if !is_one
+            || !(is_restless || may_rest)
             || !(2..=MAX_CONTROLS).contains(&controls.len())
             || self.found.len() == MAX_CANDIDATES
             || !self.known.insert(controls.clone())
@@ -233,7 +242,7 @@ impl Finder<'_> {
         for &base in changing {
             let wanted = self.seen.all.wrapping_sub(self.seen.sums[base.index()]);
             if let Some(&other) = of_sum.get(&wanted) {
-                self.offer(vec![base, other]);
+                self.offer(vec![base, other], false);
             }
         }
     }
@@ -269,9 +278,11 @@ impl Finder<'_> {
         }
         for key in order {
             let mut members = groups.remove(&key).unwrap_or_default();
+            let (place, _) = key;
             if members.len() <= MAX_CONTROLS {
                 members.retain(|base| self.seen.changes(base.index()));
-                self.offer(members);
+                // A relation of its own is no square of the board.
+                self.offer(members, place == usize::MAX);
             }
         }
     }
@@ -297,7 +308,7 @@ impl Finder<'_> {
                 pairs.entry(pair).or_insert([first, second]);
             }
         }
-        sets.into_iter().for_each(|set| self.offer(set));
+        sets.into_iter().for_each(|set| self.offer(set, false));
     }
 
     /// The first base of each sum.
@@ -401,7 +412,7 @@ mod tests {
         finder.pairs(&bases);
         finder.triples_and_quadruples(&bases);
         // Six states between two bases are no sum of one in each: 0 and 5 hold together in two of them.
-        finder.offer(vec![BaseId(0), BaseId(5)]);
+        finder.offer(vec![BaseId(0), BaseId(5)], true);
         let mut found: Vec<Vec<u32>> = finder
             .found
             .iter()

@@ -230,7 +230,6 @@ enum Place {
 struct Compiler<'a> {
     unfolded: &'a Unfolded,
     network: &'a Network,
-    first_gate: usize,
     /// Per gate, how often other gates and outputs need it.
     n_uses: IdVec<GateId, u32>,
     place: IdVec<GateId, Place>,
@@ -257,7 +256,6 @@ impl<'a> Compiler<'a> {
         Self {
             unfolded,
             network,
-            first_gate: 1 + network.facts.len() + network.moves.len(),
             n_uses: network.gates.iter().map(|_| 0).collect(),
             place: network.gates.iter().map(|_| Place::Nowhere).collect(),
             move_number: network.moves.iter().map(|_| NO_ROW).collect(),

@@ -6,12 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-#[path = "common/compare.rs"]
-mod compare;
-#[path = "common/corpus.rs"]
-mod published;
-
-use compare::{compare, network_of, rules_of};
+use super::compare::{compare, network_of, rules_of};
+use super::published;
 use panza::analysis::control::{self, PlayBudget};
 use panza::ground::Budget;
 use panza::ids::BaseId;
@@ -86,7 +82,7 @@ fn published_games_agree_with_the_prover_in_the_phases_found() {
     for key in [
         "dotsAndBoxes",
         "kalaha5x2x3",
-        "tictactoe_3d_small_6player",
+        "englishDraughts",
         "quad_5x5",
         "cubicup",
         "biddingTicTacToe",
