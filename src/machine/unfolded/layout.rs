@@ -104,6 +104,14 @@ pub(in crate::machine) struct Copies {
     pub first: u32,
 }
 
+/// Where a number's users start in the edge array, and where, from there, those of them start that are leaves. They end where the
+/// next number's start.
+#[derive(Clone, Copy, Default, Debug)]
+pub(in crate::machine) struct Users {
+    pub start: u32,
+    pub leaves: u32,
+}
+
 /// Gates of equal fan-in that are worked out one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct Run {
@@ -185,8 +193,8 @@ pub struct UnfoldedLayout {
     pub(in crate::machine) first_gate: u32,
     /// The array with every base false and no move made.
     pub(in crate::machine) at_rest: Vec<u8>,
-    /// Where each followed number's users start; one more for the end.
-    pub(in crate::machine) starts: Vec<u32>,
+    /// Each followed number's users; one more for the end of the last.
+    pub(in crate::machine) users: Vec<Users>,
     /// User and whether it takes the value inverted: `2·number + inverted`.
     pub(in crate::machine) edges: Vec<u32>,
     /// Per pulled gate its run of `operands`; it is on when all of them are.
@@ -897,12 +905,15 @@ impl<'a> Compiler<'a> {
             *value |= *value >> 7;
         }
         self.edges.sort_unstable();
-        let mut starts = vec![0u32; n_followed as usize + 1];
-        for &(from, _, _) in &self.edges {
-            starts[from as usize + 1] += 1;
-        }
-        for index in 0..n_followed as usize {
-            starts[index + 1] += starts[index];
+        let mut users = vec![Users::default(); n_followed as usize + 1];
+        let mut left = &self.edges[..];
+        for from in 0..n_followed as usize {
+            let n_users = left.partition_point(|&(other, _, _)| other as usize == from);
+            let (of_number, rest) = left.split_at(n_users);
+            let n_gates = of_number.partition_point(|&(_, to, _)| to < n_followed);
+            left = rest;
+            users[from].leaves = users[from].start + n_gates as u32;
+            users[from + 1].start = users[from].start + n_users as u32;
         }
         let edges: Vec<u32> = self
             .edges
@@ -915,10 +926,10 @@ impl<'a> Compiler<'a> {
             "an edge leads out of the array"
         );
         assert!(
-            starts.is_sorted()
-                && starts
-                    .last()
-                    .is_some_and(|&end| end as usize == edges.len()),
+            users.len() == n_followed as usize + 1
+                && users.windows(2).all(|pair| pair[0].start <= pair[0].leaves
+                    && pair[0].leaves <= pair[1].start
+                    && pair[1].start as usize <= edges.len()),
             "a number's users are out of order"
         );
         UnfoldedLayout {
@@ -926,7 +937,7 @@ impl<'a> Compiler<'a> {
             n_followed,
             first_gate: self.first_counted,
             at_rest: self.values,
-            starts,
+            users,
             edges,
             pulled: self.pulled,
             operands: self.operands,

@@ -7,7 +7,9 @@
 //! Invariants between calls: every counter is its start plus two for each input that is on, and what was told is what is
 //! (see [`UnfoldedCounters::check`]); the values stand on `state`.
 
-use super::layout::{Effects, GoalPass, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout};
+use super::layout::{
+    Effects, GoalPass, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout, Users,
+};
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
 use crate::machine::random::Random;
@@ -36,6 +38,24 @@ pub(in crate::machine) enum Stopped {
     CutOff,
     /// The state belongs to no phase; `state` of the values is that state, the values do not stand on it.
     Outside,
+}
+
+/// Counts a step with a user, downwards if it takes the value inverted, and says whether its value flips: 1 or 0.
+///
+/// # Safety
+/// `values` points to an array in which the edge's number has a place.
+#[inline(always)]
+unsafe fn count(values: *mut u8, edge: u32, step: u8) -> u8 {
+    let inversion = ((edge & 1) as u8).wrapping_neg();
+    let amount = (step ^ inversion).wrapping_sub(inversion);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = values.add((edge >> 1) as usize);
+        let before = *value;
+        let after = before.wrapping_add(amount);
+        *value = after;
+        (before ^ after) >> 7
+    }
 }
 
 /// What changes while a game runs.
@@ -102,37 +122,37 @@ impl UnfoldedCounters {
         len: usize,
     ) -> usize {
         debug_assert!(number < layout.n_followed);
-        // SAFETY: `number` is followed, `starts` has one entry more than there are followed numbers, and its entries rise to
-        // the number of edges (the layout checks both).
-        let users = unsafe {
-            let start = *layout.starts.get_unchecked(number as usize) as usize;
-            let end = *layout.starts.get_unchecked(number as usize + 1) as usize;
-            layout.edges.get_unchecked(start..end)
+        // SAFETY: `number` is followed, `users` has one entry more than there are followed numbers, and its runs are in order
+        // within the edge array (the layout checks both).
+        let (gates, leaves) = unsafe {
+            let Users { start, leaves } = *layout.users.get_unchecked(number as usize);
+            let end = layout.users.get_unchecked(number as usize + 1).start;
+            (
+                layout.edges.get_unchecked(start as usize..leaves as usize),
+                layout.edges.get_unchecked(leaves as usize..end as usize),
+            )
         };
-        // Every user could flip, and one place is written to without being taken.
-        if self.queue.len() <= len + users.len() {
-            self.queue.resize(2 * (len + users.len() + 1), 0);
+        // Every gate could flip, and one place is written to without being taken.
+        if self.queue.len() <= len + gates.len() {
+            self.queue.resize(2 * (len + gates.len() + 1), 0);
         }
         let mut len = len;
         let step: u8 = if is_on { 2 } else { 2u8.wrapping_neg() };
-        let n_followed = layout.n_followed;
         let values = self.lines.as_mut_ptr().cast::<u8>();
         let queue = self.queue.as_mut_ptr();
-        for &edge in users {
-            let user = edge >> 1;
-            let inversion = ((edge & 1) as u8).wrapping_neg();
-            let amount = (step ^ inversion).wrapping_sub(inversion);
+        for &edge in gates {
             // SAFETY: every edge leads to a number of the array (the layout checks it), and the array has a value for
             // each; `len` is below the queue's length, for which room was made above, since each user takes
             // one place at most.
             unsafe {
-                let value = values.add(user as usize);
-                let before = *value;
-                let after = before.wrapping_add(amount);
-                *value = after;
-                *queue.add(len) = user;
-                len += usize::from((before ^ after) >> 7) & usize::from(user < n_followed);
+                let flips = count(values, edge, step);
+                *queue.add(len) = edge >> 1;
+                len += usize::from(flips);
             }
+        }
+        for &edge in leaves {
+            // SAFETY: as above.
+            unsafe { count(values, edge, step) };
         }
         len
     }
@@ -540,8 +560,10 @@ impl UnfoldedCounters {
             let mut news = |values: &[u8]| {
                 for number in 0..layout.n_followed as usize {
                     if (values[number] ^ told[number]) & 1 == 1 {
-                        here +=
-                            A_TELL + u64::from(layout.starts[number + 1] - layout.starts[number]);
+                        here += A_TELL
+                            + u64::from(
+                                layout.users[number + 1].start - layout.users[number].start,
+                            );
                     }
                 }
                 told.copy_from_slice(values);
@@ -582,7 +604,8 @@ impl UnfoldedCounters {
                 return Err(format!("number {number} has not told its users its value"));
             }
             let changed = (value ^ rest[number as usize]) >> 7 == 1;
-            let users = layout.starts[number as usize]..layout.starts[number as usize + 1];
+            let users =
+                layout.users[number as usize].start..layout.users[number as usize + 1].start;
             for &edge in &layout.edges[users.start as usize..users.end as usize] {
                 if changed {
                     let up = (value >> 7 == 1) != (edge & 1 == 1);
