@@ -74,6 +74,14 @@ pub(in crate::machine) struct UnfoldedCounters {
     pull: u32,
     /// How many pulled gates were worked out, for [`Self::work`].
     n_pulled: u64,
+    /// The state that was last asked for.
+    asked: Vec<u64>,
+    /// The values on `asked`, when it was asked for several times running.
+    kept: Vec<Line>,
+    /// The moves whose values are on in `kept`.
+    kept_made: Vec<u32>,
+    /// The state that `kept` stands on: `asked`, but of the right width.
+    kept_state: Vec<u64>,
 }
 
 impl UnfoldedCounters {
@@ -94,6 +102,10 @@ impl UnfoldedCounters {
             pulled: vec![0; layout.pulled.len()],
             pull: 0,
             n_pulled: 0,
+            asked: Vec::new(),
+            kept: Vec::new(),
+            kept_made: Vec::new(),
+            kept_state: Vec::new(),
         }
     }
 
@@ -199,7 +211,15 @@ impl UnfoldedCounters {
         self.settle(layout, len);
     }
 
+    /// Stands on a state. One that is asked for again and again, as by playouts, is kept whole and copied back.
     pub(in crate::machine) fn set_state(&mut self, layout: &UnfoldedLayout, state: &[u64]) {
+        let is_again = self.asked == state;
+        if is_again && !self.kept.is_empty() {
+            self.lines.copy_from_slice(&self.kept);
+            self.made.copy_from_slice(&self.kept_made);
+            self.state.copy_from_slice(&self.kept_state);
+            return;
+        }
         for (word, next) in self.next.iter_mut().enumerate() {
             // A state of the wrong width is cut or padded with false rather than trusted, and so are bits that are no base's.
             *next = state.get(word).copied().unwrap_or(0);
@@ -209,6 +229,15 @@ impl UnfoldedCounters {
             }
         }
         self.follow_next(layout);
+        self.kept.clear();
+        if is_again {
+            self.kept.extend_from_slice(&self.lines);
+            self.kept_made.clone_from(&self.made);
+            self.kept_state.clone_from(&self.state);
+        } else {
+            self.asked.clear();
+            self.asked.extend_from_slice(state);
+        }
     }
 
     /// Reads an operand within one pull.
