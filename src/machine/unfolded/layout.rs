@@ -29,6 +29,8 @@ const MAX_DEPTH: u32 = 1000;
 const MAX_PULLED_GOALS: usize = 48;
 /// Mean fan-in from which gates are wide.
 const MAX_MEAN_FAN_IN: usize = 5;
+/// Wide gates have their inputs guarded, where at least so many can be.
+const MIN_GUARDED: usize = 16;
 /// Effects that copy at least so many bases do so by the word.
 const MIN_COPIES: usize = 6;
 /// No row.
@@ -110,6 +112,22 @@ pub(in crate::machine) struct Copies {
 pub(in crate::machine) struct Users {
     pub start: u32,
     pub leaves: u32,
+}
+
+/// A gate that is worked out when it is asked for: on when all its operands are. They are in a run of `operands` and, where
+/// there are many, in a run of `guarded`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct Pulled {
+    pub operands: (u32, u32),
+    pub guarded: (u32, u32),
+}
+
+/// Bases of one word each of which, if it is true, calls for a look at `guarded_operands[first]` for the lowest, and so on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::machine) struct Guarded {
+    pub word: u32,
+    pub mask: u64,
+    pub first: u32,
 }
 
 /// Gates of equal fan-in that are worked out one after the other.
@@ -197,8 +215,11 @@ pub struct UnfoldedLayout {
     pub(in crate::machine) users: Vec<Users>,
     /// User and whether it takes the value inverted: `2·number + inverted`.
     pub(in crate::machine) edges: Vec<u32>,
-    /// Per pulled gate its run of `operands`; it is on when all of them are.
-    pub(in crate::machine) pulled: Vec<(u32, u32)>,
+    pub(in crate::machine) pulled: Vec<Pulled>,
+    /// Of pulled gates, operands that are on unless a base is true, by that base.
+    pub(in crate::machine) guarded: Vec<Guarded>,
+    /// Runs of `operands`, per base of `guarded`.
+    pub(in crate::machine) guarded_operands: Vec<(u32, u32)>,
     pub(in crate::machine) operands: Vec<Operand>,
     pub(in crate::machine) masks: Vec<Mask>,
     pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
@@ -247,7 +268,9 @@ struct Compiler<'a> {
     first_counted: u32,
     /// From, to, inverted.
     edges: Vec<(u32, u32, bool)>,
-    pulled: Vec<(u32, u32)>,
+    pulled: Vec<Pulled>,
+    guarded: Vec<Guarded>,
+    guarded_operands: Vec<(u32, u32)>,
     depth: Vec<u32>,
     operands: Vec<Operand>,
     masks: Vec<Mask>,
@@ -271,6 +294,8 @@ impl<'a> Compiler<'a> {
             first_counted: 0,
             edges: Vec::new(),
             pulled: Vec::new(),
+            guarded: Vec::new(),
+            guarded_operands: Vec::new(),
             depth: Vec::new(),
             operands: Vec::new(),
             masks: Vec::new(),
@@ -624,12 +649,20 @@ impl<'a> Compiler<'a> {
                 continue;
             }
             let start = self.operands.len();
+            let guarded = self.guarded_inputs(gate);
             for &input in network.inputs(gate) {
-                let operand = self.operand(input);
-                self.operands.push(operand);
+                if guarded
+                    .binary_search_by_key(&input, |&(_, input)| input)
+                    .is_err()
+                {
+                    let operand = self.operand(input);
+                    self.operands.push(operand);
+                }
             }
+            let end = self.operands.len() as u32;
             // Values that are there before those that have to be worked out.
             self.operands[start..].sort_by_key(|operand| (operand.is_pulled(), !operand.is_flat()));
+            let guards = self.add_guarded(guarded);
             let depth = self.operands[start..]
                 .iter()
                 .filter(|operand| operand.is_pulled())
@@ -640,10 +673,86 @@ impl<'a> Compiler<'a> {
                 return None;
             }
             self.place[gate] = Place::Pulled(self.pulled.len() as u32);
-            self.pulled.push((start as u32, self.operands.len() as u32));
+            // What is guarded is not flat, and so is who asks for it.
+            let depth = if guards.0 < guards.1 {
+                depth.max(1)
+            } else {
+                depth
+            };
+            self.pulled.push(Pulled {
+                operands: (start as u32, end),
+                guarded: guards,
+            });
             self.depth.push(depth);
         }
         Some(())
+    }
+
+    /// Of a wide gate, the inputs that are on unless a base is true: inverted conjunctions with that base. Sorted by input, each
+    /// with its base; none when they are few.
+    fn guarded_inputs(&self, gate: GateId) -> Vec<(BaseId, Signal)> {
+        let network = self.network;
+        let is_initial = |base: BaseId| network.initial.binary_search(&base).is_ok();
+        let guard_of = |input: Signal| {
+            let Node::Gate(term) = network.node(input) else {
+                return None;
+            };
+            if !input.is_inverted() || matches!(self.place[term], Place::Counted(_)) {
+                return None;
+            }
+            let bases =
+                network
+                    .inputs(term)
+                    .iter()
+                    .filter_map(|&input| match network.node(input) {
+                        Node::Base(base) if !input.is_inverted() => Some(base),
+                        _ => None,
+                    });
+            // One that is false at the start is false often, most likely.
+            bases.min_by_key(|&base| (is_initial(base), base))
+        };
+        let inputs = network.inputs(gate);
+        if inputs.len() < MIN_GUARDED {
+            return Vec::new();
+        }
+        let guarded = inputs
+            .iter()
+            .filter_map(|&input| Some((guard_of(input)?, input)));
+        let guarded: Vec<(BaseId, Signal)> = guarded.collect();
+        if guarded.len() < MIN_GUARDED {
+            return Vec::new();
+        }
+        guarded
+    }
+
+    /// Lists guarded inputs by their bases' words.
+    fn add_guarded(&mut self, mut guarded: Vec<(BaseId, Signal)>) -> (u32, u32) {
+        let first = self.guarded.len() as u32;
+        guarded.sort_unstable();
+        for of_base in guarded.chunk_by(|left, right| left.0 == right.0) {
+            let base = of_base[0].0;
+            let word = base.0 / 64;
+            let is_new = self.guarded.len() as u32 == first
+                || self.guarded.last().is_none_or(|last| last.word != word);
+            if is_new {
+                self.guarded.push(Guarded {
+                    word,
+                    mask: 0,
+                    first: self.guarded_operands.len() as u32,
+                });
+            }
+            if let Some(last) = self.guarded.last_mut() {
+                last.mask |= 1 << (base.0 % 64);
+            }
+            let start = self.operands.len() as u32;
+            for &(_, input) in of_base {
+                let operand = self.operand(input);
+                self.operands.push(operand);
+            }
+            self.guarded_operands
+                .push((start, self.operands.len() as u32));
+        }
+        (first, self.guarded.len() as u32)
     }
 
     /// How a signal that is no leaf is read. A constant is a gate of no inputs.
@@ -651,8 +760,10 @@ impl<'a> Compiler<'a> {
         let is_inverted = signal.is_inverted();
         match self.network.node(signal) {
             Node::False => {
-                let at = self.operands.len() as u32;
-                self.pulled.push((at, at));
+                self.pulled.push(Pulled {
+                    operands: (0, 0),
+                    guarded: (0, 0),
+                });
                 self.depth.push(0);
                 // A conjunction of nothing is on.
                 Operand::pulled(self.pulled.len() as u32 - 1, true, !is_inverted)
@@ -940,6 +1051,8 @@ impl<'a> Compiler<'a> {
             users,
             edges,
             pulled: self.pulled,
+            guarded: self.guarded,
+            guarded_operands: self.guarded_operands,
             operands: self.operands,
             masks: self.masks,
             bits: self.bits,

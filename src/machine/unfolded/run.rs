@@ -8,7 +8,7 @@
 //! (see [`UnfoldedCounters::check`]); the values stand on `state`.
 
 use super::layout::{
-    Effects, GoalPass, NO_ROW, Operand, PhaseLayout, RoleLayout, UnfoldedLayout, Users,
+    Effects, GoalPass, NO_ROW, Operand, PhaseLayout, Pulled, RoleLayout, UnfoldedLayout, Users,
 };
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
@@ -255,7 +255,7 @@ impl UnfoldedCounters {
     /// Works out a pulled gate that reads nothing but values: that is cheaper than to remember it.
     #[inline(always)]
     fn read_flat(&mut self, layout: &UnfoldedLayout, number: u32) -> bool {
-        let (start, end) = layout.pulled[number as usize];
+        let (start, end) = layout.pulled[number as usize].operands;
         let values = self.values();
         layout.operands[start as usize..end as usize]
             .iter()
@@ -269,16 +269,34 @@ impl UnfoldedCounters {
             return known & 1 == 1;
         }
         self.n_pulled += 1;
-        let (start, end) = layout.pulled[number as usize];
-        let mut is_on = true;
-        for &operand in &layout.operands[start as usize..end as usize] {
-            if !self.read(layout, operand) {
-                is_on = false;
-                break;
-            }
-        }
+        let Pulled { operands, guarded } = layout.pulled[number as usize];
+        let is_on = self.are_on(layout, operands) && self.are_guarded_on(layout, guarded);
         self.pulled[number as usize] = self.pull << 1 | u32::from(is_on);
         is_on
+    }
+
+    #[inline(always)]
+    fn are_on(&mut self, layout: &UnfoldedLayout, operands: (u32, u32)) -> bool {
+        layout.operands[operands.0 as usize..operands.1 as usize]
+            .iter()
+            .all(|&operand| self.read(layout, operand))
+    }
+
+    /// Whether the operands are on whose bases are true; the others are anyway.
+    #[inline(always)]
+    fn are_guarded_on(&mut self, layout: &UnfoldedLayout, guarded: (u32, u32)) -> bool {
+        for guards in &layout.guarded[guarded.0 as usize..guarded.1 as usize] {
+            let mut on = self.state[guards.word as usize] & guards.mask;
+            while on != 0 {
+                let below = (on & on.wrapping_neg()) - 1;
+                let first = guards.first + (guards.mask & below).count_ones();
+                on &= on - 1;
+                if !self.are_on(layout, layout.guarded_operands[first as usize]) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Writes the roles' goals here.
