@@ -154,6 +154,9 @@ impl<'a> Choice<'a> {
     }
 
     fn best(&self) -> Candidate {
+        if !self.network.blocks.is_empty() {
+            return self.counted();
+        }
         let size = self.network.gates.len() + self.network.n_edges();
         let budget = PlayBudget::for_size(size, self.limits.until);
         let machine: Arc<dyn Machine> = self.whole.clone();

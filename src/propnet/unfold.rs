@@ -26,6 +26,9 @@ use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 /// Effects in all, over all moves and phases: beyond this a game is run on its network as it is.
 const MAX_EFFECTS: usize = 1 << 25;
 
+/// What an effect takes up, at most, on its way into a layout.
+const BYTES_PER_EFFECT: usize = 64;
+
 /// Moves that are looked at to see whether a base is worth unfolding.
 const SAMPLED_MOVES: usize = 4;
 
@@ -120,11 +123,7 @@ pub fn unfold(
         unweighed: None,
     });
     // Other passes have had their turn on the phases' networks, where they could weigh what they do.
-    let mut bag = Pass::Flatten.apply(&bag, budget)?;
-    if std::env::var("ABS").is_ok() {
-        bag = Pass::Absorb.apply(&bag, budget)?;
-        bag = Pass::Flatten.apply(&bag, budget)?;
-    }
+    let bag = Pass::Flatten.apply(&bag, budget)?;
     let mut signals = bag.next.iter();
     for phase in &mut unfolded {
         phase.for_each_signal(|signal| {
@@ -446,7 +445,7 @@ impl<'a> Unfolding<'a> {
         for (index, &mv) in moves.iter().enumerate() {
             let of_move = self.effects_of(mv, &of_node, &is_on_path);
             *n_effects += of_move.len();
-            if *n_effects > MAX_EFFECTS {
+            if *n_effects > MAX_EFFECTS || *n_effects > budget.max_bytes / BYTES_PER_EFFECT {
                 return Ok(false);
             }
             effects.push(of_move);
@@ -470,6 +469,9 @@ impl<'a> Unfolding<'a> {
         bases: &[BaseId],
         legal: &[(MoveId, Signal)],
     ) -> (Vec<BaseId>, Vec<BaseId>) {
+        if bases.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
         let moves: Vec<MoveId> = legal.iter().map(|&(mv, _)| mv).collect();
         let of_node = self.bases_of_nodes(bases);
         let is_on_path = vec![true; self.network.gates.len()];

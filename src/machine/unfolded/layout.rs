@@ -248,6 +248,17 @@ impl UnfoldedLayout {
     }
 }
 
+/// What effects do with the bases they name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Doing {
+    /// Give them the values of their signals.
+    Decides,
+    /// Make them false.
+    Clears,
+    /// Make those true whose signals are on, and leave the others.
+    Sets,
+}
+
 /// How a gate is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
@@ -813,14 +824,14 @@ impl<'a> Compiler<'a> {
             terminal: self.operand(phase.terminal),
             roles,
             next: self.next_words(phase),
-            clearing: self.key_words(phase, |keyed| {
+            clearing: self.key_words(phase, Doing::Clears, |keyed| {
                 keyed
                     .clears
                     .iter()
                     .map(|&base| (base, Signal::FALSE))
                     .collect()
             }),
-            setting: self.key_words(phase, |keyed| keyed.sets.clone()),
+            setting: self.key_words(phase, Doing::Sets, |keyed| keyed.sets.clone()),
             // Filled in when all rows are made.
             goals: IdVec::new(),
             goal_pass: None,
@@ -848,7 +859,7 @@ impl<'a> Compiler<'a> {
         }
         let programs: Vec<Effects> = effects
             .iter()
-            .map(|list| self.effects(list, true))
+            .map(|list| self.effects(list, Doing::Decides))
             .collect();
         RoleLayout {
             row: rows.first().copied().unwrap_or(NO_ROW),
@@ -865,9 +876,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Constants become masks, the rest bits to be fetched. The bases are in rising order. What is fetched only adds to the
-    /// state; if the effects are `decisive` a base is false where nothing is fetched.
-    fn effects(&mut self, list: &[(BaseId, Signal)], decisive: bool) -> Effects {
+    /// Constants become masks, the rest bits to be fetched. The bases are in rising order.
+    fn effects(&mut self, list: &[(BaseId, Signal)], doing: Doing) -> Effects {
         let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
         let copied = self.copied(list);
         for &(base, signal) in list {
@@ -882,7 +892,7 @@ impl<'a> Compiler<'a> {
                 });
             }
             if let Some(mask) = self.masks.last_mut() {
-                if decisive || signal.is_constant() {
+                if doing != Doing::Sets {
                     mask.keep &= !bit;
                 }
                 if signal == Signal::TRUE {
@@ -964,6 +974,7 @@ impl<'a> Compiler<'a> {
     fn key_words(
         &mut self,
         phase: &UnfoldedPhase,
+        does_what: Doing,
         does: impl Fn(&Keyed) -> Vec<(BaseId, Signal)>,
     ) -> Box<[KeyWord]> {
         let mut words: Vec<KeyWord> = Vec::new();
@@ -1001,7 +1012,7 @@ impl<'a> Compiler<'a> {
                     self.fill_leaf(leaf, keyed.key);
                 }
             }
-            let effects = self.effects(&list, false);
+            let effects = self.effects(&list, does_what);
             self.keyed.push(effects);
         }
         words.into()

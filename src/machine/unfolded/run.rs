@@ -18,9 +18,9 @@ use crate::propnet::Position;
 /// What telling users costs besides the users, in users told.
 const A_TELL: u64 = 4;
 /// What fetching a bit costs.
-const A_FETCH: u64 = 2;
+const A_FETCH: u64 = 6;
 /// What working out a pulled gate costs.
-const A_PULL: u64 = 5;
+const A_PULL: u64 = 10;
 /// Top bit and told bit of a base or move.
 const FLIP: u8 = 0x81;
 

@@ -28,6 +28,11 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
+        // What stands for an input may be another input's inverse; what is left out below would hide that.
+        inputs.sort_unstable();
+        if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {
+            return Signal::FALSE;
+        }
         // Only those of whom this gate asks something: there may be many roles.
         roles.clear();
         roles.extend(

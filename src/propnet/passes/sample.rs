@@ -15,6 +15,9 @@ use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::{GateKind, Network, Signal};
 
+/// Gates in blocks above which nothing is played.
+const MAX_IN_BLOCKS: usize = 1 << 10;
+
 /// Steps of each playout.
 const MAX_STEPS: usize = 32;
 /// Steps of each playout however large the network: fewer would say nothing.
@@ -35,6 +38,10 @@ pub struct Sample {
 impl Sample {
     /// Plays at random; nothing when the budget ends first.
     pub(super) fn play(network: &Network, budget: Budget) -> Option<Sample> {
+        // A block is gone through until nothing changes, which a long chain of gates makes slow.
+        if network.blocks.iter().map(Vec::len).sum::<usize>() > MAX_IN_BLOCKS {
+            return Some(Sample::unknown());
+        }
         let n_bases = network.facts.len();
         let n_nodes = 1 + n_bases + network.moves.len() + network.gates.len();
         let turns = turns(network);
