@@ -10,9 +10,10 @@ use panza::gdl;
 use proptest::prelude::*;
 
 #[path = "common/compare.rs"]
+#[allow(dead_code)]
 mod compare;
 
-use compare::{TREATMENTS, compare, network_of, rules_of};
+use compare::{compare, machines, network_of, rules_of};
 
 /// Answers from a list of numbers; 0 when it is used up.
 struct Choices<'a>(std::slice::Iter<'a, u8>);
@@ -155,11 +156,7 @@ proptest! {
     fn engines_agree_on_random_games(numbers in proptest::collection::vec(any::<u8>(), 0..160)) {
         let text = game(&numbers);
         let rules = rules_of(&text);
-        let network = network_of(&rules);
-        for (treatment, treat) in TREATMENTS {
-            let machine = treat(&network);
-            compare(&format!("{treatment}:\n{text}"), &rules, machine, 21, 6);
-        }
+        compare(&text, &rules, machines(&network_of(&rules)), 30, 6);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod layout;
 mod run;
 mod signs;
+mod work;
 
 pub use layout::UnfoldedLayout;
 pub(super) use run::{Stopped, UnfoldedCounters, place_of};
