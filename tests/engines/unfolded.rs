@@ -2,11 +2,15 @@
 
 use std::fmt::Write;
 
-use super::compare::{compare, machines, network_of, phased_machines, phases_by_play, rules_of};
+use super::compare::{
+    Machines, compare, machines, network_of, phases_by_play, rules_of, run_phases,
+};
 use super::published;
 use panza::ground::Budget;
+use panza::ids::BaseId;
 use panza::machine::unfolded::UnfoldedLayout;
-use panza::propnet::{self, Network, Unfolded, passes};
+use panza::propnet::passes::{self, Pass, PassSet};
+use panza::propnet::{self, Network, Phases, Unfolded};
 
 /// The facts `(name 1) .. (name n)`.
 fn numbered(name: &str, n: usize) -> String {
@@ -184,11 +188,9 @@ fn groups(n_cells: usize, n_moves: usize) -> String {
 }
 
 /// Whether what happens seldom was taken out of the gates, in each phase.
-fn is_keyed(network: &Network) -> Vec<bool> {
-    let phases = phases_by_play(network).into_iter().next();
-    let phases = phases.expect("the game has phases");
+fn is_keyed(network: &Network, phases: &Phases) -> Vec<bool> {
     let unfolded =
-        propnet::unfold(network, Some(&phases), Budget::generous()).expect("there is time");
+        propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
     let unfolded = unfolded.expect("the game has no recursion");
     unfolded
         .phases
@@ -199,16 +201,21 @@ fn is_keyed(network: &Network) -> Vec<bool> {
 
 #[test]
 fn groups_with_numbers_are_keyed() {
-    let sheet = groups(40, 24);
-    let network = optimised(&sheet);
-    assert_eq!(is_keyed(&network), [true, true]);
-    compare(
-        "groups",
-        &rules_of(&sheet),
-        phased_machines(&network),
-        400,
-        100,
-    );
+    let sheet = groups(60, 30);
+    // Factors would hide which terms clear a base and which set it.
+    let set = PassSet::default().without(Pass::Factors);
+    let network = passes::optimise_with(network_of(&rules_of(&sheet)), &set, Budget::generous());
+    let facts = network.facts.enumerate();
+    let controls: Vec<BaseId> = facts
+        .filter(|(_, fact)| fact.starts_with("(control "))
+        .map(|(base, _)| base)
+        .collect();
+    let phases = propnet::phases_of(&network, &controls, &set, Budget::generous());
+    let phases = phases.expect("there is time");
+    assert_eq!(is_keyed(&network, &phases), [true, true]);
+    let mut machines = Machines::new();
+    run_phases("keyed", &network, &phases, &mut machines);
+    compare("groups", &rules_of(&sheet), machines, 200, 100);
     compare_all("smaller groups", &groups(9, 9), 100);
 }
 
@@ -220,7 +227,11 @@ fn published_connection_games_are_keyed() {
     for key in ["hex", "hexPie"] {
         let text = std::fs::read_to_string(corpus.rulesheet(key)).expect("the game is there");
         let network = optimised(&text);
-        assert_eq!(is_keyed(&network), [true, true], "{key}");
-        compare(key, &rules_of(&text), phased_machines(&network), 40, 100);
+        let phases = phases_by_play(&network).into_iter().next();
+        let phases = phases.expect("the game has phases");
+        assert_eq!(is_keyed(&network, &phases), [true, true], "{key}");
+        let mut machines = Machines::new();
+        run_phases("keyed", &network, &phases, &mut machines);
+        compare(key, &rules_of(&text), machines, 100, 100);
     }
 }

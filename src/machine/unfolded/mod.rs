@@ -3,6 +3,8 @@
 mod layout;
 mod run;
 mod signs;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use layout::UnfoldedLayout;
