@@ -276,7 +276,7 @@ impl CounterReasoner {
     ///
     /// # Safety
     /// The processor must have them.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
     unsafe fn play_unfolded_bmi2(
         &mut self,

@@ -163,6 +163,16 @@ fn texts(prover: &Prover, state: &State) -> BTreeSet<String> {
     facts.map(|&fact| prover.show(fact)).collect()
 }
 
+/// What a machine says of a state.
+#[derive(PartialEq, Debug)]
+struct Everything {
+    is_terminal: bool,
+    goals: Vec<Option<u8>>,
+    legal: Vec<BTreeSet<String>>,
+    /// The state after the first legal moves; empty when there is none.
+    next: Vec<u64>,
+}
+
 /// One of the machines that are compared.
 struct Runner {
     name: String,
@@ -265,7 +275,7 @@ impl Runner {
     }
 
     /// What the reasoner says where it stands, and after the first legal moves.
-    fn everything(&mut self) -> (bool, Vec<BTreeSet<String>>, Vec<Option<u8>>, Vec<u64>) {
+    fn everything(&mut self) -> Everything {
         let n_roles = self.machine.n_roles();
         let mut goals = vec![None; n_roles];
         self.reasoner.goals(&mut goals);
@@ -278,7 +288,12 @@ impl Runner {
         if first.len() == n_roles {
             next = self.next_state("another width", &first);
         }
-        (self.reasoner.is_terminal(), legal, goals, next)
+        Everything {
+            is_terminal: self.reasoner.is_terminal(),
+            goals,
+            legal,
+            next,
+        }
     }
 
     /// Plays from where the walk stands: how it ended, the goals, and the next random word.

@@ -167,7 +167,7 @@ fn register(n_bits: usize) -> String {
 
 #[test]
 fn goals_in_one_pass_and_copies_by_the_word() {
-    let machines = machines(&network(&register(20)), None);
+    let machines = machines(&network(&register(14)), None);
     let layout = machines[1].unfolded().expect("the game is unfolded");
     assert!(!layout.copies.is_empty(), "the shift copies bases");
     assert_eq!(layout.goal_passes.len(), 1, "sums need many gates");

@@ -15,6 +15,7 @@ const A_TELL: u64 = 4;
 const A_FETCH: u64 = 2;
 /// What working out a pulled gate costs.
 const A_PULL: u64 = 5;
+
 impl CounterMachine {
     /// The work of playing through some positions on the unfolded phases; nothing when they do not cover them.
     pub fn work(&self, positions: &[Position]) -> Option<u64> {
