@@ -1,7 +1,7 @@
 //! The counter engine against the prover, state by state, on every game of the project.
 //!
 //! Both walk the same random playouts; at each state the facts, terminality, goals and every role's legal moves must be
-//! the same. The network is tried plain, with every pass, and with each pass alone.
+//! the same. The network is tried plain, with every pass, with each pass alone and in phases, each counted and unfolded.
 
 use std::path::Path;
 
@@ -11,8 +11,10 @@ mod compare;
 mod phases;
 #[path = "common/corpus.rs"]
 mod published;
+#[path = "engines/unfolded.rs"]
+mod unfolded;
 
-use compare::{TREATMENTS, compare, network_of, rules_of};
+use compare::{compare, machines, network_of, rules_of};
 
 #[test]
 fn every_game_agrees_with_the_prover_under_every_treatment() {
@@ -25,18 +27,8 @@ fn every_game_agrees_with_the_prover_under_every_treatment() {
         }
         games += 1;
         let rules = rules_of(&std::fs::read_to_string(&path).expect("the game can be read"));
-        let network = network_of(&rules);
-        for (treatment, treat) in TREATMENTS {
-            let machine = treat(&network);
-            let states = if treatment == "in phases" { 150 } else { 40 };
-            compare(
-                &format!("{} ({treatment})", path.display()),
-                &rules,
-                machine,
-                states,
-                500,
-            );
-        }
+        let machines = machines(&network_of(&rules));
+        compare(&path.display().to_string(), &rules, machines, 150, 500);
     }
     assert!(games >= 18, "only {games} games");
 }
@@ -72,10 +64,7 @@ fn withdrawn_support_takes_a_recursion_back() {
     let rules = rules_of(COMING_AND_GOING);
     let network = network_of(&rules);
     assert!(!network.blocks.is_empty(), "the recursion makes a block");
-    for (treatment, treat) in TREATMENTS {
-        let machine = treat(&network);
-        compare(treatment, &rules, machine, 600, 500);
-    }
+    compare("coming and going", &rules, machines(&network), 600, 500);
 }
 
 /// Recursion below recursion, the lower one negated, and a block that depends on the move made.
@@ -107,10 +96,7 @@ fn recursions_stack() {
         "found {} blocks",
         network.blocks.len()
     );
-    for (treatment, treat) in TREATMENTS {
-        let machine = treat(&network);
-        compare(treatment, &rules, machine, 600, 60);
-    }
+    compare("stacked", &rules, machines(&network), 600, 60);
 }
 
 #[test]
@@ -137,10 +123,6 @@ fn odd_rules_mean_to_both_what_they_say() {
     ];
     for sheet in sheets {
         let rules = rules_of(sheet);
-        let network = network_of(&rules);
-        for (treatment, treat) in TREATMENTS {
-            let machine = treat(&network);
-            compare(&format!("{treatment}: {sheet}"), &rules, machine, 60, 12);
-        }
+        compare(sheet, &rules, machines(&network_of(&rules)), 60, 12);
     }
 }

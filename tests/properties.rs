@@ -10,9 +10,10 @@ use panza::gdl;
 use proptest::prelude::*;
 
 #[path = "common/compare.rs"]
+#[allow(dead_code)]
 mod compare;
 
-use compare::{TREATMENTS, compare, network_of, rules_of};
+use compare::{compare, machines, network_of, rules_of};
 
 /// Answers from a list of numbers; 0 when it is used up.
 struct Choices<'a>(std::slice::Iter<'a, u8>);
@@ -111,6 +112,14 @@ fn game(numbers: &[u8]) -> String {
          (<= (next (clock ?n)) (true (clock ?m)) (tick ?m ?n)) (<= terminal (true (clock 6)))\n\
          (<= (legal ?r wait) (role ?r))\n",
     );
+    // Half of the games are played in turns.
+    let has_turns = choices.below(2) == 1;
+    if has_turns {
+        out.push_str(
+            "(init (control red)) (<= (next (control red)) (true (control blue)))\n\
+             (<= (next (control blue)) (true (control red)))\n",
+        );
+    }
     for _ in 0..choices.below(3) {
         let fact = fact(choices)
             .replace("?x", "a")
@@ -129,12 +138,12 @@ fn game(numbers: &[u8]) -> String {
         }
     }
     for _ in 0..1 + choices.below(2) {
-        let head = format!(
-            "(legal {} (push {}))",
-            choices.of(&["red", "blue"]),
-            term(choices)
-        );
-        let body = body(choices, 3, false);
+        let role = choices.of(&["red", "blue"]);
+        let head = format!("(legal {role} (push {}))", term(choices));
+        let mut body = body(choices, 3, false);
+        if has_turns {
+            let _ = write!(body, " (true (control {role}))");
+        }
         rule(&mut out, &head, &body);
     }
     for _ in 0..1 + choices.below(4) {
@@ -155,11 +164,7 @@ proptest! {
     fn engines_agree_on_random_games(numbers in proptest::collection::vec(any::<u8>(), 0..160)) {
         let text = game(&numbers);
         let rules = rules_of(&text);
-        let network = network_of(&rules);
-        for (treatment, treat) in TREATMENTS {
-            let machine = treat(&network);
-            compare(&format!("{treatment}:\n{text}"), &rules, machine, 21, 6);
-        }
+        compare(&text, &rules, machines(&network_of(&rules)), 30, 6);
     }
 
     #[test]

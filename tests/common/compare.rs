@@ -1,75 +1,27 @@
-//! Holds the counter engine to the prover along random playouts.
+//! Holds the counter engine to the prover, in all the ways in which it runs a network.
+//!
+//! All machines of a game stand on the states of the same random playouts, and on some states and moves beside them that
+//! the rules allow nobody to reach; at each the prover is asked once. The machines' own playouts must agree with each other
+//! to the last draw.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use panza::analysis::control::{self, PlayBudget};
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget};
-use panza::ids::{Id, RoleId};
+use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
 use panza::machine::compile::Layout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
 use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner};
+use panza::machine::unfolded::UnfoldedLayout;
+use panza::machine::{Machine, PlayoutEnd, Reasoner};
 use panza::propnet::passes::{self, Pass, PassSet};
-use panza::propnet::{self, Network};
+use panza::propnet::{self, Network, Phases};
 use panza::prover::{Prover, State};
 
-/// A way from network to machine.
-pub type Treatment = (&'static str, fn(&Network) -> CounterMachine);
-
-fn whole(network: &Network) -> CounterMachine {
-    CounterMachine::new(Layout::compile(network))
-}
-
-fn in_phases(network: &Network) -> CounterMachine {
-    let network = passes::optimise(network.clone(), Budget::generous());
-    match propnet::phases(&network, Budget::generous()) {
-        Some(phases) => {
-            let layouts = phases.networks.iter().map(Layout::compile).collect();
-            CounterMachine::with_phases(Layout::compile(&network), phases.controls, layouts)
-        }
-        None => whole(&network),
-    }
-}
-
-fn with(network: &Network, passes: PassSet) -> CounterMachine {
-    whole(&passes::optimise_with(
-        network.clone(),
-        &passes,
-        Budget::generous(),
-    ))
-}
-
-pub const TREATMENTS: [Treatment; 12] = [
-    ("plain", whole),
-    ("no pass", |network| with(network, PassSet::none())),
-    ("every pass", |network| with(network, PassSet::all())),
-    ("in phases", in_phases),
-    ("absorb", |network| {
-        with(network, PassSet::only(Pass::Absorb))
-    }),
-    ("flatten", |network| {
-        with(network, PassSet::only(Pass::Flatten))
-    }),
-    ("products", |network| {
-        with(network, PassSet::only(Pass::Products))
-    }),
-    ("factors", |network| {
-        with(network, PassSet::only(Pass::Factors))
-    }),
-    ("one move", |network| {
-        with(network, PassSet::only(Pass::OneMove))
-    }),
-    ("spread", |network| {
-        with(network, PassSet::only(Pass::Spread))
-    }),
-    ("shared", |network| {
-        with(network, PassSet::only(Pass::Shared))
-    }),
-    ("guards", |network| {
-        with(network, PassSet::only(Pass::Guards))
-    }),
-];
+/// Machines of one game, by what was done to its network and how that is run.
+pub type Machines = Vec<(String, CounterMachine)>;
 
 /// The network of a game, no pass applied.
 pub fn network_of(rules: &Rules) -> Network {
@@ -84,105 +36,424 @@ pub fn rules_of(text: &str) -> Rules {
     rules
 }
 
-/// Walks random playouts of up to `max_steps` joint moves on both until `max_states` states were compared.
-pub fn compare(
-    name: &str,
-    rules: &Rules,
-    machine: CounterMachine,
-    max_states: usize,
-    max_steps: usize,
-) {
-    let machine = Arc::new(machine);
-    let mut reasoner = machine.clone().counter_reasoner();
+/// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole and unfolded.
+pub fn machines(network: &Network) -> Machines {
+    let mut machines = Vec::new();
+    run_whole("plain", network, &mut machines);
+    let mut sets = vec![
+        ("no pass", PassSet::none()),
+        ("every pass", PassSet::all()),
+        ("passes as usual", PassSet::default()),
+    ];
+    sets.extend(Pass::all().map(|pass| (pass.name(), PassSet::only(pass))));
+    for (name, set) in sets {
+        let network = passes::optimise_with(network.clone(), &set, Budget::generous());
+        run_whole(name, &network, &mut machines);
+    }
+    let network = passes::optimise(network.clone(), Budget::generous());
+    machines.extend(phased_machines(&network));
+    machines
+}
+
+/// Machines in the phases that an optimised network's form shows, and in those that play shows.
+pub fn phased_machines(network: &Network) -> Machines {
+    let mut machines = Vec::new();
+    if let Some(phases) = propnet::phases(network, Budget::generous()) {
+        run_phases("phases by form", network, &phases, &mut machines);
+    }
+    for phases in phases_by_play(network) {
+        run_phases("phases by play", network, &phases, &mut machines);
+    }
+    machines
+}
+
+/// Each of the phases that the player would weigh, the most promising first.
+pub fn phases_by_play(network: &Network) -> Vec<Phases> {
+    let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(network)));
+    let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), None);
+    let found = control::candidates(network, &whole, budget);
+    propnet::shortlist(network, &found.candidates, &found.played)
+        .into_iter()
+        .map(|controls| phases_of(network, controls))
+        .collect()
+}
+
+/// The phases of these controls, with the passes as usual.
+pub fn phases_of(network: &Network, controls: &[BaseId]) -> Phases {
+    propnet::phases_of(network, controls, &PassSet::default(), Budget::generous())
+        .expect("there is time")
+}
+
+/// The network counted, and unfolded if it has no recursion.
+fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
+    let layout = || Layout::compile(network);
+    machines.push((format!("{name}, counted"), CounterMachine::new(layout())));
+    let unfolded = propnet::unfold(network, None, Budget::generous()).expect("there is time");
+    assert_eq!(unfolded.is_some(), network.blocks.is_empty(), "{name}");
+    if let Some(unfolded) = unfolded {
+        let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
+        machines.push((
+            format!("{name}, unfolded"),
+            CounterMachine::with_unfolded(layout(), Vec::new(), unfolded),
+        ));
+    }
+}
+
+/// The phases counted, and unfolded if the game has no recursion.
+pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut Machines) {
+    let controls = &phases.controls;
+    let layouts = phases.networks.iter().map(Layout::compile).collect();
+    let counted = CounterMachine::with_phases(Layout::compile(network), controls.clone(), layouts);
+    machines.push((format!("{name}, counted"), counted));
+    let unfolded =
+        propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
+    if let Some(unfolded) = unfolded {
+        let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
+        let whole = Layout::compile(network);
+        machines.push((
+            format!("{name}, unfolded"),
+            CounterMachine::with_unfolded(whole, controls.clone(), unfolded),
+        ));
+    }
+}
+
+/// What the prover says of one state.
+struct Answers {
+    facts: BTreeSet<String>,
+    is_terminal: bool,
+    goals: Vec<Option<u8>>,
+    /// Per role; empty when the game is over.
+    legal: Vec<Vec<TermId>>,
+    legal_texts: Vec<BTreeSet<String>>,
+}
+
+impl Answers {
+    fn of(prover: &mut Prover, state: &State) -> Self {
+        let roles = || (0..prover.roles().len()).map(RoleId::from_index);
+        let (roles, facts) = (roles().collect::<Vec<_>>(), texts(prover, state));
+        let is_terminal = prover.is_terminal(state).expect("terminal can be proven");
+        let mut goal = |&role| prover.goal(state, role).expect("goals can be proven");
+        let goals = roles.iter().map(&mut goal).collect();
+        let legal: Vec<Vec<TermId>> = roles
+            .iter()
+            .map(|&role| match is_terminal {
+                true => Vec::new(),
+                false => prover
+                    .legal_moves(state, role)
+                    .expect("legal moves can be proven"),
+            })
+            .collect();
+        let text = |moves: &Vec<TermId>| moves.iter().map(|&mv| prover.show(mv)).collect();
+        Self {
+            facts,
+            is_terminal,
+            goals,
+            legal_texts: legal.iter().map(text).collect(),
+            legal,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_terminal || self.legal.iter().any(Vec::is_empty)
+    }
+}
+
+fn texts(prover: &Prover, state: &State) -> BTreeSet<String> {
+    let facts = prover.facts(state).iter();
+    facts.map(|&fact| prover.show(fact)).collect()
+}
+
+/// What a machine says of a state.
+#[derive(PartialEq, Debug)]
+struct Everything {
+    is_terminal: bool,
+    goals: Vec<Option<u8>>,
+    legal: Vec<BTreeSet<String>>,
+    /// The state after the first legal moves; empty when there is none.
+    next: Vec<u64>,
+}
+
+/// One of the machines that are compared.
+struct Runner {
+    name: String,
+    machine: Arc<CounterMachine>,
+    reasoner: CounterReasoner,
+    /// The state of the walk, in the machine's words.
+    words: Vec<u64>,
+}
+
+impl Runner {
+    fn new((name, machine): (String, CounterMachine)) -> Self {
+        let machine = Arc::new(machine);
+        Self {
+            name,
+            reasoner: machine.clone().counter_reasoner(),
+            words: machine.initial_state(),
+            machine,
+        }
+    }
+
+    fn check(&self, place: &str) {
+        if let Err(error) = self.reasoner.check() {
+            panic!("{place}, {}: {error}", self.name);
+        }
+    }
+
+    /// The joint move in the machine's numbers. The machine has a number for each move that was ever legal.
+    fn joint_move(&self, texts: &[String]) -> Vec<MoveId> {
+        let texts = texts.iter().enumerate();
+        let moves = texts.map(|(role, text)| {
+            let mv = self.machine.find_move(RoleId::from_index(role), text);
+            mv.unwrap_or_else(|| panic!("{}: no move {text}", self.name))
+        });
+        moves.collect()
+    }
+
+    fn legal_texts(&mut self, role: usize) -> BTreeSet<String> {
+        let legal = self.reasoner.legal_moves(RoleId::from_index(role)).to_vec();
+        let texts: BTreeSet<String> = legal.iter().map(|&mv| self.machine.move_text(mv)).collect();
+        assert_eq!(texts.len(), legal.len(), "{}: a move twice", self.name);
+        texts
+    }
+
+    /// Stands on a state and compares everything there is to say about it.
+    fn compare_state(&mut self, place: &str, words: &[u64], answers: &Answers) {
+        let place = format!("{place}, {}", self.name);
+        self.reasoner.set_state(words);
+        self.check(&place);
+        let found: BTreeSet<String> = self.machine.state_facts(words).into_iter().collect();
+        assert_eq!(found, answers.facts, "{place}: facts");
+        assert_eq!(self.reasoner.is_terminal(), answers.is_terminal, "{place}");
+        let mut goals = vec![None; self.machine.n_roles()];
+        self.reasoner.goals(&mut goals);
+        for (role, expected) in answers.goals.iter().enumerate() {
+            // Of several values the machine takes the highest, the prover none.
+            if expected.is_some() {
+                assert_eq!(goals[role], *expected, "{place}: goal of role {role}");
+            }
+            if !answers.is_terminal {
+                let (found, expected) = (self.legal_texts(role), &answers.legal_texts[role]);
+                assert_eq!(found, *expected, "{place}: legal moves of role {role}");
+            }
+        }
+    }
+
+    /// The state after a joint move, from where the walk stands.
+    fn next_state(&mut self, place: &str, moves: &[String]) -> Vec<u64> {
+        let joint_move = self.joint_move(moves);
+        let mut next = Vec::new();
+        self.reasoner.next_state(&joint_move, &mut next);
+        self.check(place);
+        next
+    }
+
+    /// States of other widths are cut, or padded with false.
+    fn compare_widths(&mut self, place: &str) {
+        let place = format!("{place}, {}", self.name);
+        let everywhere = vec![u64::MAX; self.words.len()];
+        let n_bases = self.machine.state_facts(&everywhere).len();
+        let mut wide = self.words.clone();
+        wide.extend([u64::MAX, 5]);
+        if !n_bases.is_multiple_of(64) {
+            wide[n_bases / 64] |= u64::MAX << (n_bases % 64);
+        }
+        let (short, mut padded) = (
+            self.words[..self.words.len() - 1].to_vec(),
+            self.words.clone(),
+        );
+        padded.pop();
+        padded.push(0);
+        for (odd, same) in [(&wide, self.words.clone()), (&short, padded)] {
+            self.reasoner.set_state(odd);
+            self.check(&place);
+            let found = self.everything();
+            self.reasoner.set_state(&same);
+            assert_eq!(found, self.everything(), "{place}: width");
+        }
+        self.machine.state_facts(&wide);
+        assert!(self.machine.state_facts(&[]).is_empty());
+    }
+
+    /// What the reasoner says where it stands, and after the first legal moves.
+    fn everything(&mut self) -> Everything {
+        let n_roles = self.machine.n_roles();
+        let mut goals = vec![None; n_roles];
+        self.reasoner.goals(&mut goals);
+        let legal: Vec<_> = (0..n_roles).map(|role| self.legal_texts(role)).collect();
+        let first: Vec<String> = legal
+            .iter()
+            .flat_map(|legal| legal.first().cloned())
+            .collect();
+        let mut next = Vec::new();
+        if first.len() == n_roles {
+            next = self.next_state("another width", &first);
+        }
+        Everything {
+            is_terminal: self.reasoner.is_terminal(),
+            goals,
+            legal,
+            next,
+        }
+    }
+
+    /// Plays from where the walk stands: how it ended, the goals, and the next random word.
+    fn playout(&mut self, place: &str, seed: u64, max_steps: u32) -> (PlayoutEnd, Vec<u8>, u64) {
+        let mut random = Random::new(seed);
+        let mut goals = vec![0; self.machine.n_roles()];
+        self.reasoner.set_state(&self.words);
+        let end = self.reasoner.playout(&mut random, max_steps, &mut goals);
+        self.check(place);
+        if end == PlayoutEnd::CutOff {
+            goals.clear();
+        }
+        (end, goals, random.bits())
+    }
+}
+
+/// Walks random playouts of up to `max_steps` joint moves with all machines until `max_states` states were compared.
+pub fn compare(name: &str, rules: &Rules, machines: Machines, max_states: usize, max_steps: usize) {
+    let mut runners: Vec<Runner> = machines.into_iter().map(Runner::new).collect();
+    assert!(!runners.is_empty(), "{name}: nothing to compare");
     let mut prover = Prover::new(rules).expect("the prover takes the game");
     let mut random = Random::new(1);
-    let n_roles = machine.n_roles();
-    assert_eq!(n_roles, prover.roles().len(), "{name}: roles");
+    let n_roles = prover.roles().len();
+    let mut beside = Beside {
+        moves: vec![BTreeSet::new(); n_roles],
+        facts: BTreeSet::new(),
+    };
     let mut states = 0;
     while states < max_states {
         let mut state = prover.initial_state();
-        let mut words = machine.initial_state();
+        for runner in &mut runners {
+            assert_eq!(runner.machine.n_roles(), n_roles, "{name}: roles");
+            runner.words = runner.machine.initial_state();
+        }
         for step in 0..=max_steps {
             let place = format!("{name}, state {states}, step {step}");
-            reasoner.set_state(&words);
-            reasoner
-                .check()
-                .unwrap_or_else(|error| panic!("{place}: {error}"));
             states += 1;
-            let is_over =
-                compare_state(&place, &machine, &mut reasoner, &words, &mut prover, &state);
-            if is_over || step == max_steps {
+            let answers = Answers::of(&mut prover, &state);
+            for runner in &mut runners {
+                let words = std::mem::take(&mut runner.words);
+                runner.compare_state(&place, &words, &answers);
+                runner.words = words;
+            }
+            beside.note(&prover, &state, &answers);
+            match random.below(8) {
+                0 => beside.compare_moves(&place, &mut prover, &state, &mut runners, &mut random),
+                1 => beside.compare_states(&place, &mut prover, &mut runners, &mut random),
+                2 => compare_playouts(&place, &mut runners, &mut random),
+                3 => runners
+                    .iter_mut()
+                    .for_each(|runner| runner.compare_widths(&place)),
+                _ => {}
+            }
+            if answers.is_over() || step == max_steps {
                 break;
             }
-            let mut moves = Vec::new();
-            let mut joint_move = Vec::new();
-            for role in (0..n_roles).map(RoleId::from_index) {
-                let legal = prover
-                    .legal_moves(&state, role)
-                    .expect("legal moves can be proven");
-                let chosen = legal[random.below(legal.len() as u32) as usize];
-                let text = prover.show(chosen);
-                joint_move.push(
-                    machine
-                        .find_move(role, &text)
-                        .unwrap_or_else(|| panic!("{place}: no move {text}")),
-                );
-                moves.push(chosen);
-            }
+            let moves: Vec<TermId> = answers
+                .legal
+                .iter()
+                .map(|legal| legal[random.below(legal.len() as u32) as usize])
+                .collect();
+            let shown: Vec<String> = moves.iter().map(|&mv| prover.show(mv)).collect();
             state = prover
                 .next_state(&state, &moves)
                 .expect("the next state can be proven");
-            reasoner.next_state(&joint_move, &mut words);
+            for runner in &mut runners {
+                // What was asked beside the walk may have left the reasoner anywhere.
+                runner.reasoner.set_state(&runner.words);
+                runner.words = runner.next_state(&place, &shown);
+            }
         }
     }
 }
 
-/// Compares everything there is to say about one state; true when the game is over there.
-fn compare_state(
-    place: &str,
-    machine: &CounterMachine,
-    reasoner: &mut CounterReasoner,
-    words: &[u64],
-    prover: &mut Prover,
-    state: &State,
-) -> bool {
-    let facts: BTreeSet<String> = prover
-        .facts(state)
-        .iter()
-        .map(|&fact| prover.show(fact))
-        .collect();
-    let found: BTreeSet<String> = machine.state_facts(words).into_iter().collect();
-    assert_eq!(found, facts, "{place}: facts");
-    let is_terminal = prover.is_terminal(state).expect("terminal can be proven");
-    assert_eq!(reasoner.is_terminal(), is_terminal, "{place}: terminal");
-    let mut goals = vec![None; machine.n_roles()];
-    reasoner.goals(&mut goals);
-    let mut is_over = is_terminal;
-    for role in (0..machine.n_roles()).map(RoleId::from_index) {
-        let expected = prover.goal(state, role).expect("goals can be proven");
-        if is_terminal || expected.is_some() {
-            assert_eq!(
-                goals[role.index()],
-                expected,
-                "{place}: goal of role {}",
-                role.index()
-            );
-        }
-        if !is_terminal {
-            let legal = prover
-                .legal_moves(state, role)
-                .expect("legal moves can be proven");
-            let expected: BTreeSet<String> = legal.iter().map(|&mv| prover.show(mv)).collect();
-            let found = reasoner.legal_moves(role);
-            let found: BTreeSet<String> = found.iter().map(|&mv| machine.move_text(mv)).collect();
-            is_over |= expected.is_empty();
-            assert_eq!(
-                found,
-                expected,
-                "{place}: legal moves of role {}",
-                role.index()
-            );
+/// Playouts from one state are the same on every machine: moves have the same numbers in all of them.
+fn compare_playouts(place: &str, runners: &mut [Runner], random: &mut Random) {
+    let (seed, max_steps) = (random.bits(), [0, 1, 7, 2000][random.below(4) as usize]);
+    let mut expected = None;
+    for runner in runners {
+        let found = runner.playout(place, seed, max_steps);
+        let expected = expected.get_or_insert_with(|| found.clone());
+        assert_eq!(found, *expected, "{place}, {}: playout", runner.name);
+    }
+}
+
+/// Moves and facts that were met, from which to make what the game does not allow.
+struct Beside {
+    moves: Vec<BTreeSet<String>>,
+    facts: BTreeSet<String>,
+}
+
+impl Beside {
+    fn note(&mut self, prover: &Prover, state: &State, answers: &Answers) {
+        self.facts.extend(texts(prover, state));
+        for (known, legal) in self.moves.iter_mut().zip(&answers.legal_texts) {
+            known.extend(legal.iter().cloned());
         }
     }
-    is_over
+
+    /// After a joint move that is likely not to be legal, the rules still say what holds.
+    fn compare_moves(
+        &self,
+        place: &str,
+        prover: &mut Prover,
+        state: &State,
+        runners: &mut [Runner],
+        random: &mut Random,
+    ) {
+        if self.moves.iter().any(BTreeSet::is_empty) {
+            return;
+        }
+        let any = |moves: &BTreeSet<String>, random: &mut Random| {
+            let place = random.below(moves.len() as u32) as usize;
+            moves.iter().nth(place).cloned().expect("there are so many")
+        };
+        let moves: Vec<String> = self.moves.iter().map(|moves| any(moves, random)).collect();
+        let terms: Vec<TermId> = moves
+            .iter()
+            .flat_map(|text| prover.read_term(text))
+            .collect();
+        let next = prover
+            .next_state(state, &terms)
+            .expect("the next state can be proven");
+        let answers = Answers::of(prover, &next);
+        for runner in runners {
+            let place = format!("{place}, beside, {moves:?}");
+            runner.reasoner.set_state(&runner.words);
+            let words = runner.next_state(&place, &moves);
+            runner.compare_state(&place, &words, &answers);
+        }
+    }
+
+    /// States of facts thrown together, with all controls, some, or none.
+    fn compare_states(
+        &self,
+        place: &str,
+        prover: &mut Prover,
+        runners: &mut [Runner],
+        random: &mut Random,
+    ) {
+        let share = random.below(4);
+        let facts: Vec<String> = self
+            .facts
+            .iter()
+            .filter(|_| random.below(4) < share)
+            .cloned()
+            .collect();
+        let terms: Vec<TermId> = facts
+            .iter()
+            .flat_map(|text| prover.read_term(text))
+            .collect();
+        let state = prover.state_from_facts(&terms);
+        let answers = Answers::of(prover, &state);
+        for runner in &mut *runners {
+            let words = runner.machine.state_from_facts(&facts);
+            let words = words.expect("the facts were met");
+            runner.compare_state(&format!("{place}, beside"), &words, &answers);
+            let before = std::mem::replace(&mut runner.words, words);
+            runner.playout(place, 3, 20);
+            runner.words = before;
+        }
+    }
 }

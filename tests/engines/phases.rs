@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::compare::{compare, network_of, rules_of};
+use super::compare::{
+    Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
+};
 use super::published;
 use panza::analysis::control::{self, PlayBudget};
 use panza::ground::Budget;
@@ -19,13 +21,7 @@ use panza::propnet::{self, Network, Phases, passes};
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {
     let network = passes::optimise(network_of(&rules_of(text)), Budget::generous());
-    let found = control::candidates(&network, &whole(&network), budget(&network));
-    let generous = Budget::generous();
-    let phases = propnet::shortlist(&network, &found.candidates, &found.played)
-        .first()
-        .and_then(|controls| {
-            propnet::phases_of(&network, controls, &passes::PassSet::default(), generous)
-        });
+    let phases = phases_by_play(&network).into_iter().next();
     (network, phases)
 }
 
@@ -33,13 +29,11 @@ fn whole(network: &Network) -> Arc<dyn Machine> {
     Arc::new(CounterMachine::new(Layout::compile(network)))
 }
 
-fn budget(network: &Network) -> PlayBudget {
-    PlayBudget::for_size(network.gates.len() + network.n_edges(), None)
-}
-
-fn machine(network: &Network, phases: &Phases) -> CounterMachine {
-    let layouts = phases.networks.iter().map(Layout::compile).collect();
-    CounterMachine::with_phases(Layout::compile(network), phases.controls.clone(), layouts)
+/// The phases counted, and unfolded if they can be.
+fn machines(network: &Network, phases: &Phases) -> Machines {
+    let mut machines = Machines::new();
+    run_phases("phases", network, phases, &mut machines);
+    machines
 }
 
 fn names(network: &Network, controls: &[BaseId]) -> Vec<String> {
@@ -65,8 +59,8 @@ fn own_games_agree_with_the_prover_in_the_phases_found() {
             continue;
         };
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let machine = machine(&network, &phases);
-        compare(&name, &rules_of(&text), machine, 120, 500);
+        let machines = machines(&network, &phases);
+        compare(&name, &rules_of(&text), machines, 120, 500);
         in_two.push(name.to_string());
     }
     for expected in ["ticTacToe", "connectFour", "breakthrough", "hex"] {
@@ -91,8 +85,8 @@ fn published_games_agree_with_the_prover_in_the_phases_found() {
         let text = std::fs::read_to_string(corpus.rulesheet(key)).expect("the game is there");
         let (network, phases) = in_phases(&text);
         let phases = phases.unwrap_or_else(|| panic!("{key} has phases"));
-        let machine = machine(&network, &phases);
-        compare(key, &rules_of(&text), machine, 60, 300);
+        let machines = machines(&network, &phases);
+        compare(key, &rules_of(&text), machines, 60, 300);
     }
 }
 
@@ -133,17 +127,15 @@ fn controls_that_break_later_are_run_on_the_whole_game() {
         until: None,
     };
     let found = control::candidates(&network, &whole(&network), short);
-    let generous = Budget::generous();
     let controls = propnet::shortlist(&network, &found.candidates, &found.played)[0];
-    let phases = propnet::phases_of(&network, controls, &passes::PassSet::default(), generous)
-        .expect("there is time");
+    let phases = phases_of(&network, controls);
     assert_eq!(
         names(&network, &phases.controls),
         ["(turn a)", "(turn b)"],
         "a game of 25 states shows no break"
     );
     assert!(!phases.is_proven);
-    compare("breaking", &rules, machine(&network, &phases), 400, 100);
+    compare("breaking", &rules, machines(&network, &phases), 400, 100);
 
     // Whoever looks longer sees it break.
     let long = PlayBudget {
@@ -186,7 +178,7 @@ fn a_control_that_may_stay_is_found_and_proven() {
     compare(
         "again",
         &rules_of(sheet),
-        machine(&network, &phases),
+        machines(&network, &phases),
         200,
         100,
     );

@@ -13,14 +13,7 @@ use super::layout::{
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
 use crate::machine::random::Random;
-use crate::propnet::Position;
 
-/// What telling users costs besides the users, in users told.
-const A_TELL: u64 = 4;
-/// What fetching a bit costs.
-const A_FETCH: u64 = 6;
-/// What working out a pulled gate costs.
-const A_PULL: u64 = 10;
 /// Top bit and told bit of a base or move.
 const FLIP: u8 = 0x81;
 
@@ -68,12 +61,12 @@ pub(in crate::machine) struct UnfoldedCounters {
     /// Per role, the number of the move whose value is on.
     made: Vec<u32>,
     /// Per role, which of its moves in this phase was drawn.
-    drawn: Vec<u32>,
+    pub(super) drawn: Vec<u32>,
     /// Per pulled gate: twice the number of the pull it was last worked out in, plus its value.
     pulled: Vec<u32>,
     pull: u32,
     /// How many pulled gates were worked out, for [`Self::work`].
-    n_pulled: u64,
+    pub(super) n_pulled: u64,
     /// The state that was last asked for.
     asked: Vec<u64>,
     /// The values on `asked`, when it was asked for several times running.
@@ -110,7 +103,7 @@ impl UnfoldedCounters {
     }
 
     #[inline]
-    fn values(&self) -> &[u8] {
+    pub(super) fn values(&self) -> &[u8] {
         // SAFETY: lines are 64 bytes each, without padding, and bytes have no alignment to keep.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * 64) }
     }
@@ -582,54 +575,6 @@ impl UnfoldedCounters {
             self.begin_pull();
         }
         self.read(layout, phase.terminal)
-    }
-
-    /// The work of coming to each of some positions from the one before and of moving on, the first excepted: users told,
-    /// and what is fetched. Nothing when a position is in no phase or its moves are not the phase's.
-    pub(in crate::machine) fn work(
-        &mut self,
-        layout: &UnfoldedLayout,
-        phase_of: impl Fn(&[u64]) -> Option<usize>,
-        positions: &[Position],
-    ) -> Option<u64> {
-        let mut work = 0;
-        let mut told = self.values().to_vec();
-        for (index, position) in positions.iter().enumerate() {
-            let phase = &layout.phases[phase_of(&position.state)?];
-            self.set_state(layout, &position.state);
-            let places: Option<Vec<u32>> = phase
-                .roles
-                .iter()
-                .zip(&position.moves)
-                .map(|(role, &mv)| place_of(role, mv))
-                .collect();
-            let mut here = 0;
-            let mut news = |values: &[u8]| {
-                for number in 0..layout.n_followed as usize {
-                    if (values[number] ^ told[number]) & 1 == 1 {
-                        here += A_TELL
-                            + u64::from(
-                                layout.users[number + 1].start - layout.users[number].start,
-                            );
-                    }
-                }
-                told.copy_from_slice(values);
-            };
-            news(self.values());
-            self.n_pulled = 0;
-            self.next_state(layout, phase, &places?);
-            news(self.values());
-            here += A_PULL * self.n_pulled;
-            for (role, &place) in phase.roles.iter().zip(&self.drawn) {
-                if let Some(effects) = role.effects.get(place as usize) {
-                    here += A_FETCH * u64::from(effects.bits.1 - effects.bits.0);
-                }
-                here += u64::from(role.n_rows);
-            }
-            here += phase.next.iter().filter(|word| word.row != NO_ROW).count() as u64;
-            work += if index == 0 { 0 } else { here };
-        }
-        Some(work)
     }
 
     /// The state that was worked out last.

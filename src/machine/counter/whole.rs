@@ -1,0 +1,491 @@
+//! The counters of a network, of whatever form it is.
+//!
+//! Every component is one `u32` whose top bit is its value. When a component flips, one is added to (or taken from)
+//! each user's counter; a user whose top bit changed has flipped in turn. Flipped components wait as bits of a set
+//! that is scanned upwards; components are numbered inputs first, so each is settled when its turn comes and tells
+//! its users once, and one that flips twice before its turn tells nobody. Standing on another state means flipping
+//! the bases that differ.
+//!
+//! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted in as they come,
+//! but when one falls the block is taken back to nothing and derived anew, since a cycle of gates would otherwise
+//! hold itself up.
+//!
+//! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks is its start
+//! plus the number of its inputs that are on ([`Counters::check`] recomputes them).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use crate::ids::{Id, IdVec, MoveId, RoleId};
+use crate::machine::compile::{Component, Layout, OR_START, Reading, TriggerKind};
+use crate::machine::random::Random;
+
+const TOP: u32 = 1 << 31;
+
+/// What changes while a game runs.
+#[derive(Clone, Debug)]
+pub(super) struct Counters {
+    counters: Vec<u32>,
+    /// Components that flipped and have not told their users.
+    flipped: FlippedSet,
+    pub(super) state: Vec<u64>,
+    pub(super) next: Vec<u64>,
+    /// Per role, its legal moves in no order.
+    pub(super) legal: IdVec<RoleId, Vec<MoveId>>,
+    /// Per move, its place in its role's list.
+    place: Vec<u32>,
+    role_of: Vec<RoleId>,
+    /// Per role, the move whose input is on.
+    made: Vec<Option<MoveId>>,
+    chosen: Vec<MoveId>,
+    /// A role's legal moves while one is drawn.
+    drawing: Vec<MoveId>,
+    blocks: Vec<BlockState>,
+    /// The lowest first: blocks come after those they depend on, so each is settled once.
+    waiting_blocks: BinaryHeap<Reverse<u32>>,
+    is_applied: Vec<bool>,
+    block_work: Vec<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct BlockState {
+    is_waiting: bool,
+    needs_reset: bool,
+    risen: Vec<u32>,
+}
+
+const NOT_LEGAL: u32 = u32::MAX;
+
+impl Counters {
+    pub(super) fn new(layout: &Layout) -> Self {
+        Self {
+            counters: layout.at_rest.clone(),
+            flipped: FlippedSet::new(layout.components.len()),
+            state: vec![0; layout.state_words()],
+            next: layout.next_at_rest.clone(),
+            legal: layout
+                .role_moves
+                .iter()
+                .map(|moves| Vec::with_capacity(moves.len()))
+                .collect(),
+            place: vec![NOT_LEGAL; layout.moves.len()],
+            role_of: layout.moves.iter().map(|&(role, _)| role).collect(),
+            made: vec![None; layout.roles.len()],
+            chosen: Vec::with_capacity(layout.roles.len()),
+            drawing: Vec::with_capacity(
+                layout.role_moves.iter().map(Range::len).max().unwrap_or(0),
+            ),
+            blocks: vec![BlockState::default(); layout.blocks.len()],
+            waiting_blocks: BinaryHeap::with_capacity(layout.blocks.len()),
+            is_applied: vec![false; layout.ports.len()],
+            block_work: Vec::new(),
+        }
+    }
+
+    /// From 'nothing counted' to the values that follow from every base being false and no move being made.
+    pub(super) fn come_to_rest(&mut self, layout: &Layout) {
+        for &mv in &layout.legal_at_rest {
+            self.set_legal(mv, true);
+        }
+        for (index, block) in layout.blocks.iter().enumerate() {
+            for &(component, start) in &block.gates {
+                self.counters[component as usize] = start;
+            }
+            self.blocks[index] = BlockState {
+                is_waiting: true,
+                needs_reset: true,
+                risen: Vec::new(),
+            };
+            self.waiting_blocks.push(Reverse(index as u32));
+        }
+        // A gate of no inputs may be on from the start, and has told nobody yet.
+        for component in 0..layout.components.len() as u32 {
+            if self.is_on(component) {
+                self.flipped.toggle(component);
+            }
+        }
+        // Each user that takes a component inverted counts it once, as off.
+        for component in 0..layout.components.len() {
+            let Component { inverted, end, .. } = layout.components[component];
+            for edge in inverted..end {
+                self.add(layout.edges[edge as usize], 1);
+            }
+        }
+        self.propagate(layout);
+    }
+
+    #[inline]
+    fn is_on(&self, component: u32) -> bool {
+        self.counters[component as usize] & TOP != 0
+    }
+
+    pub(super) fn reads(&self, reading: Reading) -> bool {
+        match reading {
+            Reading::Constant(value) => value,
+            Reading::Plain(component) => self.is_on(component),
+            Reading::Inverted(component) => !self.is_on(component),
+        }
+    }
+
+    pub(super) fn goal(&self, values: &[(u8, Reading)]) -> Option<u8> {
+        values
+            .iter()
+            .find(|&&(_, reading)| self.reads(reading))
+            .map(|&(value, _)| value)
+    }
+
+    /// Gives a component without inputs its other value.
+    #[inline]
+    fn flip_input(&mut self, component: u32) {
+        self.counters[component as usize] ^= TOP ^ OR_START;
+        self.flipped.toggle(component);
+    }
+
+    #[inline]
+    fn add(&mut self, component: u32, amount: u32) {
+        debug_assert!((component as usize) < self.counters.len());
+        // SAFETY: `component` is an entry of the layout's edge array, all of which are below the number of
+        // components (`Layout::compile` checks it), and `counters` has one entry per component for good.
+        let counter = unsafe { self.counters.get_unchecked_mut(component as usize) };
+        let before = *counter;
+        let after = before.wrapping_add(amount);
+        *counter = after;
+        // SAFETY: as above; the set was made for the same number of components.
+        unsafe {
+            self.flipped
+                .toggle_unchecked(component, (before ^ after) >> 31)
+        };
+    }
+
+    /// Counts a component's new value with its users.
+    #[inline]
+    fn tell_users(&mut self, layout: &Layout, users: Component, is_on: bool) {
+        let amount = if is_on { 1 } else { u32::MAX };
+        let Component {
+            start,
+            inverted,
+            end,
+            ..
+        } = users;
+        debug_assert!(start <= inverted && inverted <= end && end as usize <= layout.edges.len());
+        // SAFETY: `users` comes from the layout's components, whose runs are in order and end within the edge array
+        // (`Layout::compile` checks it).
+        let (plain, opposite) = unsafe {
+            (
+                layout
+                    .edges
+                    .get_unchecked(start as usize..inverted as usize),
+                layout.edges.get_unchecked(inverted as usize..end as usize),
+            )
+        };
+        for &user in plain {
+            self.add(user, amount);
+        }
+        for &user in opposite {
+            self.add(user, amount.wrapping_neg());
+        }
+    }
+
+    pub(super) fn set_state(&mut self, layout: &Layout, state: &[u64]) {
+        for word in 0..self.state.len() {
+            // A state of the wrong width is cut or padded with false rather than trusted.
+            let wanted = state.get(word).copied().unwrap_or(0);
+            let mut changed = self.state[word] ^ wanted;
+            self.state[word] = wanted;
+            while changed != 0 {
+                let bit = changed.trailing_zeros();
+                changed &= changed - 1;
+                let component = word as u32 * 64 + bit;
+                if (component as usize) < layout.facts.len() {
+                    self.flip_input(component);
+                }
+            }
+        }
+        self.propagate(layout);
+    }
+
+    pub(super) fn make_moves(&mut self, layout: &Layout, joint_move: &[MoveId]) {
+        let first_move = layout.facts.len() as u32;
+        for role in 0..self.made.len() {
+            let wanted = joint_move
+                .get(role)
+                .copied()
+                .filter(|mv| mv.index() < self.place.len());
+            if self.made[role] == wanted {
+                continue;
+            }
+            if let Some(mv) = std::mem::replace(&mut self.made[role], wanted) {
+                self.flip_input(first_move + mv.0);
+            }
+            if let Some(mv) = wanted {
+                self.flip_input(first_move + mv.0);
+            }
+        }
+        self.propagate(layout);
+    }
+
+    pub(super) fn are_legal(&self, joint_move: &[MoveId]) -> bool {
+        joint_move.iter().all(|mv| {
+            self.place
+                .get(mv.index())
+                .is_some_and(|&place| place != NOT_LEGAL)
+        })
+    }
+
+    pub(super) fn make_chosen_moves(&mut self, layout: &Layout) {
+        let chosen = std::mem::take(&mut self.chosen);
+        self.make_moves(layout, &chosen);
+        self.chosen = chosen;
+    }
+
+    /// Draws a legal move for each role, of several the n-th in rising order, n being random; false when one has none.
+    pub(super) fn choose_moves(&mut self, random: &mut Random) -> bool {
+        self.chosen.clear();
+        for moves in self.legal.iter() {
+            let mv = match moves[..] {
+                [] => return false,
+                [only] => only,
+                _ => {
+                    let n = random.below(moves.len() as u32) as usize;
+                    self.drawing.clear();
+                    self.drawing.extend_from_slice(moves);
+                    *self.drawing.select_nth_unstable(n).1
+                }
+            };
+            self.chosen.push(mv);
+        }
+        true
+    }
+
+    /// Works until every flip is told and every block is settled.
+    fn propagate(&mut self, layout: &Layout) {
+        loop {
+            for summary_word in 0..self.flipped.summary.len() {
+                while let Some(word) = self.flipped.next_word(summary_word) {
+                    // Numbers of one word do not depend on each other, so all of it can be taken at once.
+                    let mut waiting = std::mem::take(&mut self.flipped.words[word]);
+                    while waiting != 0 {
+                        let component = word as u32 * 64 + waiting.trailing_zeros();
+                        waiting &= waiting - 1;
+                        let users = layout.components[component as usize];
+                        let is_on = self.is_on(component);
+                        self.tell_users(layout, users, is_on);
+                        if users.trigger != 0 {
+                            self.tell(layout, is_on, users.trigger);
+                        }
+                    }
+                }
+            }
+            let Some(Reverse(block)) = self.waiting_blocks.pop() else {
+                return;
+            };
+            self.settle(layout, block as usize);
+        }
+    }
+
+    fn tell(&mut self, layout: &Layout, is_on: bool, trigger: u32) {
+        let (kind, number) = Component::unpack_trigger(trigger);
+        match kind {
+            TriggerKind::None => {}
+            TriggerKind::Next => {
+                let word = &mut self.next[number / 64];
+                *word = *word & !(1 << (number % 64)) | u64::from(is_on) << (number % 64);
+            }
+            TriggerKind::Legal => self.set_legal(MoveId::from_index(number), is_on),
+            TriggerKind::Port => {
+                let block = layout.ports[number].block as usize;
+                if is_on == self.is_applied[number] && !is_on {
+                    return;
+                }
+                let state = &mut self.blocks[block];
+                if is_on {
+                    state.risen.push(number as u32);
+                } else {
+                    state.needs_reset = true;
+                }
+                if !std::mem::replace(&mut state.is_waiting, true) {
+                    self.waiting_blocks.push(Reverse(block as u32));
+                }
+            }
+        }
+    }
+
+    fn set_legal(&mut self, mv: MoveId, is_legal: bool) {
+        let place = self.place[mv.index()];
+        let moves = &mut self.legal[self.role_of[mv.index()]];
+        if is_legal && place == NOT_LEGAL {
+            self.place[mv.index()] = moves.len() as u32;
+            moves.push(mv);
+        } else if !is_legal && place != NOT_LEGAL {
+            moves.swap_remove(place as usize);
+            if let Some(&moved) = moves.get(place as usize) {
+                self.place[moved.index()] = place;
+            }
+            self.place[mv.index()] = NOT_LEGAL;
+        }
+    }
+
+    /// Derives a block's least fixpoint and tells its mirrors.
+    fn settle(&mut self, layout: &Layout, index: usize) {
+        let block = &layout.blocks[index];
+        let first = block.gates.first().map_or(0, |&(component, _)| component);
+        debug_assert!(self.block_work.is_empty());
+        let mut risen = std::mem::take(&mut self.blocks[index].risen);
+        if self.blocks[index].needs_reset {
+            for &(component, start) in &block.gates {
+                self.counters[component as usize] = start;
+                if start & TOP != 0 {
+                    self.block_work.push(component - first);
+                }
+            }
+            for port in block.ports.clone() {
+                self.is_applied[port as usize] = false;
+            }
+            risen.clear();
+            risen.extend(block.ports.clone());
+        }
+        for &port in &risen {
+            let is_on = self.is_on(layout.ports[port as usize].component);
+            if is_on && !std::mem::replace(&mut self.is_applied[port as usize], true) {
+                for &target in &layout.ports[port as usize].targets {
+                    self.count_inside(target, first);
+                }
+            }
+        }
+        risen.clear();
+        while let Some(gate) = self.block_work.pop() {
+            let (from, to) = (block.starts[gate as usize], block.starts[gate as usize + 1]);
+            for &target in &block.edges[from as usize..to as usize] {
+                self.count_inside(block.gates[target as usize].0, first);
+            }
+        }
+        self.blocks[index] = BlockState {
+            is_waiting: false,
+            needs_reset: false,
+            risen,
+        };
+        for &(gate, mirror) in &block.mirrors {
+            let value = self.is_on(gate);
+            if value != self.is_on(mirror) {
+                // A mirror's users may have lower numbers than itself, so it does not wait for its turn.
+                self.counters[mirror as usize] ^= TOP ^ OR_START;
+                let users = layout.components[mirror as usize];
+                self.tell_users(layout, users, value);
+                if users.trigger != 0 {
+                    self.tell(layout, value, users.trigger);
+                }
+            }
+        }
+    }
+
+    /// Counts one more input of a block's gate as on. A block's gates have consecutive components.
+    fn count_inside(&mut self, component: u32, first: u32) {
+        let counter = &mut self.counters[component as usize];
+        let before = *counter;
+        *counter = before.wrapping_add(1);
+        if (before ^ *counter) & TOP != 0 {
+            self.block_work.push(component - first);
+        }
+    }
+
+    pub(super) fn check(&self, layout: &Layout) -> Result<(), String> {
+        let n = layout.components.len();
+        let mut expected = layout.at_rest.clone();
+        let mut has_inputs = vec![false; n];
+        let mut is_inside = vec![false; n];
+        layout
+            .blocks
+            .iter()
+            .flat_map(|block| block.gates.iter())
+            .for_each(|gate| is_inside[gate.0 as usize] = true);
+        for component in 0..n {
+            let Component {
+                start,
+                inverted,
+                end,
+                ..
+            } = layout.components[component];
+            let is_on = self.is_on(component as u32);
+            for edge in start..end {
+                let user = layout.edges[edge as usize] as usize;
+                has_inputs[user] = true;
+                if is_on == (edge < inverted) {
+                    expected[user] = expected[user].wrapping_add(1);
+                }
+            }
+        }
+        for component in 0..n {
+            if has_inputs[component]
+                && !is_inside[component]
+                && self.counters[component] != expected[component]
+            {
+                return Err(format!(
+                    "component {component} counts {:#x}, its inputs make it {:#x}",
+                    self.counters[component], expected[component]
+                ));
+            }
+        }
+        if !self.flipped.is_empty() || !self.waiting_blocks.is_empty() {
+            return Err("work was left over".into());
+        }
+        Ok(())
+    }
+}
+
+/// A set of component numbers that is emptied in rising order while higher ones are still added.
+#[derive(Clone, Debug)]
+struct FlippedSet {
+    words: Vec<u64>,
+    /// One bit per word: whether it may hold something.
+    summary: Vec<u64>,
+}
+
+impl FlippedSet {
+    fn new(n: usize) -> Self {
+        let n_words = n.div_ceil(64).max(1);
+        Self {
+            words: vec![0; n_words],
+            summary: vec![0; n_words.div_ceil(64)],
+        }
+    }
+
+    /// Adds the number, or takes it out if it is in.
+    #[inline]
+    fn toggle(&mut self, component: u32) {
+        let word = component as usize / 64;
+        self.words[word] ^= 1 << (component % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch: whether a user flips
+    /// is the one thing that cannot be predicted here.
+    ///
+    /// # Safety
+    /// The number must be below the count that the set was made for.
+    #[inline]
+    unsafe fn toggle_unchecked(&mut self, component: u32, condition: u32) {
+        let word = component as usize / 64;
+        debug_assert!(word < self.words.len());
+        // SAFETY: the caller's promise puts `word` below the number of words, and each 64 words have a summary word.
+        unsafe {
+            *self.words.get_unchecked_mut(word) ^= u64::from(condition) << (component % 64);
+            *self.summary.get_unchecked_mut(word / 64) |= u64::from(condition) << (word % 64);
+        }
+    }
+
+    /// The lowest word that may hold something, of the 64 words of one summary word; it is taken for looked at.
+    #[inline]
+    fn next_word(&mut self, summary_word: usize) -> Option<usize> {
+        let summary = self.summary[summary_word];
+        if summary == 0 {
+            return None;
+        }
+        self.summary[summary_word] = summary & (summary - 1);
+        Some(summary_word * 64 + summary.trailing_zeros() as usize)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+}
