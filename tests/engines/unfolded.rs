@@ -235,3 +235,41 @@ fn published_connection_games_are_keyed() {
         compare(key, &rules_of(&text), machines, 100, 100);
     }
 }
+
+#[test]
+fn a_move_and_its_inverse_in_one_conjunction() {
+    // Two of three moves are all but one of them, so 'one of these' becomes 'not that one', which then meets that one.
+    let sheet = "(role r) (spot 1) (spot 2) (init (turn r))
+        (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
+        (<= (legal ?r (put ?x)) (true (turn ?r)) (spot ?x))
+        (<= (next (over)) (does ?r wait) (does r (put ?x)) (spot ?x))
+        (<= terminal (true (over)))
+        (<= (goal r 100) (true (over))) (<= (goal r 0) (not (true (over))))";
+    compare_all("inverse", sheet, 20);
+}
+
+#[test]
+fn a_key_whose_signal_is_never_on() {
+    // While `k` holds, a light goes on where both marks are and the first is not: never. It has to leave the lights alone.
+    let sheet = format!(
+        "(role a) (role b) (role spec) {}
+         (<= (init (light ?i)) (spot ?i)) (legal spec noop)
+         (legal a m1) (legal a m2) (legal b m1) (legal b m2)
+         (<= (legal a (put ?i)) (spot ?i) (not (true (x ?i))))
+         (<= (legal b (put ?i)) (spot ?i) (not (true (y ?i))))
+         (<= (next (x ?i)) (does a (put ?i))) (<= (next (x ?i)) (true (x ?i)))
+         (<= (next (y ?i)) (does b (put ?i))) (<= (next (y ?i)) (true (y ?i)))
+         (<= (next (z ?i)) (does a (put ?i)) (does b m2))
+         (<= (next k) (does a m2)) (<= out (does a m1) (does b m1))
+         (<= (both ?i) (true (x ?i)) (true (y ?i)))
+         (<= (both ?i) (not (does spec noop)) (true (z ?i)))
+         (<= (next (light ?i)) (true (light ?i)) (not out))
+         (<= (next (light ?i)) (true k) (both ?i) (not (true (x ?i))))
+         (<= terminal (true (x 1)) (true (y 1)))
+         (<= (goal ?r 100) (role ?r) (true (light 2))) (<= (goal ?r 0) (role ?r) (not (true (light 2))))",
+        numbered("spot", 40)
+    );
+    let unfolded = unfolded(&optimised(&sheet));
+    assert!(!unfolded.phases[0].keyed.is_empty(), "lights are keyed");
+    compare_all("never on", &sheet, 60);
+}
