@@ -29,6 +29,8 @@ const MAX_EFFECTS: usize = 1 << 25;
 /// What an effect takes up, at most, on its way into a layout.
 const BYTES_PER_EFFECT: usize = 64;
 
+/// Gates that may be gone through to unfold one role's moves in one phase; beyond, gates follow the moves.
+const MAX_VISITED: usize = 1 << 23;
 /// Moves that are looked at to see whether a base is worth unfolding.
 const SAMPLED_MOVES: usize = 4;
 
@@ -248,6 +250,8 @@ struct Unfolding<'a> {
     moved: Vec<Option<Signal>>,
     /// Room for the gates that hang on the move at hand.
     cone: Vec<GateId>,
+    /// Gates gone through for moves so far.
+    n_visited: usize,
 }
 
 impl<'a> Unfolding<'a> {
@@ -269,6 +273,7 @@ impl<'a> Unfolding<'a> {
             moving: vec![None; network.gates.len()],
             moved: vec![None; network.gates.len()],
             cone: Vec::new(),
+            n_visited: 0,
             network,
             builder,
         }
@@ -478,11 +483,16 @@ impl<'a> Unfolding<'a> {
         let n_sampled = moves.len().min(SAMPLED_MOVES);
         let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
         let mut values: FxHashMap<BaseId, Vec<Signal>> = FxHashMap::default();
+        self.n_visited = 0;
         for sample in 0..n_sampled {
             let mv = moves[sample * moves.len() / n_sampled];
             for (base, signal) in self.effects_of(mv, &of_node, &is_on_path) {
                 values.entry(base).or_default().push(signal);
             }
+        }
+        // Games of very many moves would take longer to unfold than there is time.
+        if self.n_visited / n_sampled.max(1) * moves.len() > MAX_VISITED {
+            return (Vec::new(), bases.to_vec());
         }
         // How many of the sampled moves work the base out anew, when what most of them do is its default.
         let is_heavy = |base: &BaseId| {
@@ -675,6 +685,7 @@ impl<'a> Unfolding<'a> {
             self.moved[gate.index()] = Some(value);
             note(first_gate + gate.index(), value);
         }
+        self.n_visited += cone.len();
         for gate in cone.drain(..) {
             self.moved[gate.index()] = None;
         }
