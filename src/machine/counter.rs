@@ -67,9 +67,19 @@ impl CounterMachine {
     /// for what no phase covers.
     pub fn with_unfolded(whole: Layout, controls: Vec<BaseId>, unfolded: UnfoldedLayout) -> Self {
         let mut machine = Self::new(whole);
-        machine.controls = controls;
-        machine.unfolded = Some(unfolded);
+        machine.run_unfolded((controls, Some(unfolded)));
         machine
+    }
+
+    /// Runs the whole game's machine on these controls' unfolded phases from now on, and gives back what it ran on before.
+    pub(crate) fn run_unfolded(
+        &mut self,
+        (controls, unfolded): (Vec<BaseId>, Option<UnfoldedLayout>),
+    ) -> (Vec<BaseId>, Option<UnfoldedLayout>) {
+        (
+            std::mem::replace(&mut self.controls, controls),
+            std::mem::replace(&mut self.unfolded, unfolded),
+        )
     }
 
     /// The bases of which just one is true in each phase; none when the game has one phase.

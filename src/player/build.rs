@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::unfolded::UnfoldedLayout;
-use crate::propnet::{self, Network, passes};
+use crate::propnet::{self, Network, Unfolded, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -87,7 +87,12 @@ pub fn compile_with(
     drop(program);
     let gates_full = network.gates.len();
     let network = passes::optimise_with(network, set, limits);
-    let chosen = Choice::new(&network, set, limits).best();
+    let chosen = Choice {
+        network: &network,
+        set,
+        limits,
+    }
+    .best();
     let networks = chosen.networks;
     let machine = chosen.machine;
     Ok(Compiled {
@@ -109,30 +114,20 @@ pub fn compile_with(
 struct Candidate {
     machine: CounterMachine,
     networks: Vec<Network>,
-    /// What laying it out took.
+    /// What laying out took, candidates among it that were not taken.
     compile_time: Duration,
 }
 
-/// The choice of a game's phases: a few are compiled, and the one that takes least work in play is taken.
+/// The choice of a game's phases: a few are unfolded, and the one that takes least work in play is taken.
 struct Choice<'a> {
     network: &'a Network,
     set: &'a passes::PassSet,
     limits: ground::Budget,
-    whole: Arc<CounterMachine>,
 }
 
-impl<'a> Choice<'a> {
-    fn new(network: &'a Network, set: &'a passes::PassSet, limits: ground::Budget) -> Self {
-        Self {
-            network,
-            set,
-            limits,
-            whole: Arc::new(CounterMachine::new(Layout::compile(network))),
-        }
-    }
-
-    /// The machine on the phases of these controls, or on none.
-    fn candidate(&self, controls: &[BaseId]) -> Option<Candidate> {
+impl Choice<'_> {
+    /// The unfolded phases of these controls, or the unfolded game for none, and the phases' networks.
+    fn unfold(&self, controls: &[BaseId]) -> Option<(Unfolded, Vec<Network>)> {
         let phases = match controls {
             [] => None,
             _ => Some(propnet::phases_of(
@@ -143,25 +138,26 @@ impl<'a> Choice<'a> {
             )?),
         };
         let unfolded = propnet::unfold(self.network, phases.as_ref(), self.limits);
-        let unfolded = unfolded.ok().flatten()?;
-        let networked = Instant::now();
-        let unfolded = UnfoldedLayout::compile(&unfolded)?;
-        let whole = Layout::compile(self.network);
-        Some(Candidate {
-            machine: CounterMachine::with_unfolded(whole, controls.to_vec(), unfolded),
-            networks: phases.map_or_else(Vec::new, |phases| phases.networks),
-            compile_time: networked.elapsed(),
-        })
+        let networks = phases.map_or_else(Vec::new, |phases| phases.networks);
+        Some((unfolded.ok().flatten()?, networks))
     }
 
     fn best(&self) -> Candidate {
         if !self.network.blocks.is_empty() {
             return self.counted();
         }
+        let started = Instant::now();
+        let whole = Arc::new(CounterMachine::new(Layout::compile(self.network)));
+        let mut compile_time = started.elapsed();
         let size = self.network.gates.len() + self.network.n_edges();
         let budget = PlayBudget::for_size(size, self.limits.until);
-        let machine: Arc<dyn Machine> = self.whole.clone();
-        let found = control::candidates(self.network, &machine, budget);
+        let player: Arc<dyn Machine> = whole.clone();
+        let found = control::candidates(self.network, &player, budget);
+        drop(player);
+        // Whoever played has given the machine back.
+        let Some(mut machine) = Arc::into_inner(whole) else {
+            return self.counted();
+        };
         let played = &found.played[..found.played.len().min(MAX_POSITIONS)];
         let shortlist = propnet::shortlist(self.network, &found.candidates, played);
         let is_large = size > LARGE;
@@ -172,27 +168,43 @@ impl<'a> Choice<'a> {
         if !is_large || options.is_empty() {
             options.push(&[]);
         }
-        let mut best: Option<(u64, Candidate)> = None;
+        let mut best: Option<(u64, Vec<Network>)> = None;
         for controls in options {
-            let Some(candidate) = self.candidate(controls) else {
+            let Some((unfolded, networks)) = self.unfold(controls) else {
                 continue;
             };
-            let work = candidate.machine.work(played).unwrap_or(u64::MAX);
+            let unfolded_at = Instant::now();
+            let Some(layout) = UnfoldedLayout::compile(&unfolded) else {
+                continue;
+            };
+            compile_time += unfolded_at.elapsed();
+            let before = machine.run_unfolded((controls.to_vec(), Some(layout)));
+            let work = machine.work(played).unwrap_or(u64::MAX);
             if best.as_ref().is_none_or(|&(least, _)| work < least) {
-                best = Some((work, candidate));
+                best = Some((work, networks));
+            } else {
+                machine.run_unfolded(before);
             }
         }
         match best {
-            Some((_, candidate)) => candidate,
+            Some((_, networks)) => Candidate {
+                machine,
+                networks,
+                compile_time,
+            },
             None => self.counted(),
         }
     }
 
     /// The machine of a game that cannot be unfolded, with the phases that its network's form shows.
     fn counted(&self) -> Candidate {
-        let found = propnet::phases(self.network, self.limits).and_then(|found| {
-            propnet::phases_of(self.network, &found.controls, self.set, self.limits)
-        });
+        let found = propnet::phases(self.network, self.limits);
+        let found = match *self.set == passes::PassSet::default() {
+            true => found,
+            false => found.and_then(|found| {
+                propnet::phases_of(self.network, &found.controls, self.set, self.limits)
+            }),
+        };
         let (controls, networks) = found.map_or_else(Default::default, |phases| {
             (phases.controls, phases.networks)
         });

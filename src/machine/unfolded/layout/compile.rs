@@ -1,0 +1,491 @@
+//! From an unfolded network to its arrays: which gates are kept up to date, their numbers, leaves and edges.
+//!
+//! Inputs are numbered before their users, so a value at rest is known as soon as it is numbered.
+
+use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::{Network, Node, Signal, Unfolded, UnfoldedPhase};
+
+use super::effects::Doing;
+use super::{
+    Copies, Effects, GoalPass, Guarded, Mask, NO_ROW, NextWord, Operand, PhaseLayout, Pulled,
+    RoleLayout, UnfoldedLayout, Users,
+};
+
+/// Seven bits count them, with room at either end.
+const MAX_INPUTS: usize = 60;
+/// A gate of no inputs that is on, and what a leaf that is always on holds.
+const ON: u8 = 0x80;
+/// An OR none of whose inputs is on.
+const OR_START: u8 = 0x7E;
+
+/// How a gate is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Nowhere,
+    Counted(u32),
+    Pulled(u32),
+}
+
+pub(super) struct Compiler<'a> {
+    pub(super) unfolded: &'a Unfolded,
+    pub(super) network: &'a Network,
+    /// Per gate, how often other gates and outputs need it.
+    pub(super) n_uses: IdVec<GateId, u32>,
+    pub(super) place: IdVec<GateId, Place>,
+    /// The number of each move that gates follow.
+    pub(super) move_number: IdVec<MoveId, u32>,
+    pub(super) values: Vec<u8>,
+    pub(super) first_counted: u32,
+    /// From, to, inverted.
+    pub(super) edges: Vec<(u32, u32, bool)>,
+    pub(super) pulled: Vec<Pulled>,
+    pub(super) guarded: Vec<Guarded>,
+    pub(super) guarded_operands: Vec<(u32, u32)>,
+    pub(super) depth: Vec<u32>,
+    pub(super) operands: Vec<Operand>,
+    pub(super) masks: Vec<Mask>,
+    pub(super) bits: Vec<(BaseId, Operand)>,
+    pub(super) keyed: Vec<Effects>,
+    pub(super) copies: Vec<Copies>,
+    pub(super) targets: Vec<BaseId>,
+    pub(super) goal_passes: Vec<GoalPass>,
+}
+
+impl<'a> Compiler<'a> {
+    pub(super) fn new(unfolded: &'a Unfolded) -> Self {
+        let network = &unfolded.network;
+        Self {
+            unfolded,
+            network,
+            n_uses: network.gates.iter().map(|_| 0).collect(),
+            place: network.gates.iter().map(|_| Place::Nowhere).collect(),
+            move_number: network.moves.iter().map(|_| NO_ROW).collect(),
+            values: vec![0; network.facts.len()],
+            first_counted: 0,
+            edges: Vec::new(),
+            pulled: Vec::new(),
+            guarded: Vec::new(),
+            guarded_operands: Vec::new(),
+            depth: Vec::new(),
+            operands: Vec::new(),
+            masks: Vec::new(),
+            bits: Vec::new(),
+            keyed: Vec::new(),
+            copies: Vec::new(),
+            targets: Vec::new(),
+            goal_passes: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Option<UnfoldedLayout> {
+        self.count_uses();
+        self.number_moves();
+        self.first_counted = self.values.len() as u32;
+        self.count_gates();
+        let n_followed = self.values.len() as u32;
+        let unfolded = self.unfolded;
+        let goal_gates: Vec<Vec<GateId>> = unfolded
+            .phases
+            .iter()
+            .map(|phase| self.goal_gates(phase))
+            .collect();
+        let pulls_goals: Vec<bool> = goal_gates
+            .iter()
+            .map(|gates| !self.pays_as_pass(gates))
+            .collect();
+        self.pull_gates(&pulls_goals)?;
+        let mut phases: Vec<PhaseLayout> = unfolded
+            .phases
+            .iter()
+            .map(|phase| self.phase(phase))
+            .collect();
+        let n_kept = self.values.len() as u32;
+        for (index, phase) in unfolded.phases.iter().enumerate() {
+            if pulls_goals[index] {
+                let read = |compiler: &mut Self, signal| compiler.operand(signal);
+                phases[index].goals = self.goals(phase, read);
+                continue;
+            }
+            // Phases whose goals are the same gates share the pass.
+            let same = (0..index).find(|&other| goal_gates[other] == goal_gates[index]);
+            let pass = match same.and_then(|other| phases[other].goal_pass) {
+                Some(pass) => pass,
+                None => self.goal_pass(&goal_gates[index]),
+            };
+            phases[index].goal_pass = Some(pass);
+            let places = self.places_in_pass(&goal_gates[index], pass);
+            let read = |compiler: &mut Self, signal: Signal| match places.get(&signal.node_number())
+            {
+                Some(&number) => Operand::value(number, signal.is_inverted()),
+                None => compiler.operand(signal),
+            };
+            phases[index].goals = self.goals(phase, read);
+        }
+        Some(self.finish(n_followed, n_kept, phases))
+    }
+
+    pub(super) fn count_uses(&mut self) {
+        let network = self.network;
+        let inputs = network.gates.ids().flat_map(|gate| network.inputs(gate));
+        for &signal in inputs.chain(network.next.iter()) {
+            if let Node::Gate(gate) = network.node(signal) {
+                self.n_uses[gate] += 1;
+            }
+        }
+    }
+
+    /// Gives numbers to the moves that kept-up gates hang on.
+    pub(super) fn number_moves(&mut self) {
+        let network = self.network;
+        for gate in network.gates.ids() {
+            for &input in network.inputs(gate) {
+                if let Node::Move(mv) = network.node(input) {
+                    self.number_move(mv);
+                }
+            }
+        }
+        for &signal in network.next.iter() {
+            if let Node::Move(mv) = network.node(signal) {
+                self.number_move(mv);
+            }
+        }
+    }
+
+    pub(super) fn number_move(&mut self, mv: MoveId) {
+        if self.move_number[mv] == NO_ROW {
+            self.move_number[mv] = self.values.len() as u32;
+            self.values.push(0);
+        }
+    }
+
+    /// Outputs that leaves hold: legality, and next values that are more than a constant or the value as it is.
+    pub(super) fn leaf_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+        let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
+        let next = phase.next.enumerate();
+        legal.chain(
+            next.filter(|&(base, signal)| !is_itself(base, *signal))
+                .map(|(_, &signal)| signal),
+        )
+    }
+
+    /// Gates that are kept up to date besides those that leaves need: they are read at every step.
+    pub(super) fn counted_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+        let keyed = phase.keyed.iter().flat_map(|keyed| {
+            std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
+        });
+        keyed.chain([phase.terminal])
+    }
+
+    /// A leaf counts the gate's inputs itself when the gate is of no other use, or small.
+    pub(super) fn is_counted_by_leaf(&self, gate: GateId) -> bool {
+        let n_inputs = self.network.inputs(gate).len();
+        n_inputs <= MAX_INPUTS && (self.n_uses[gate] == 1 || n_inputs <= 2)
+    }
+
+    /// Decides which gates are kept up to date and numbers them, inputs first.
+    pub(super) fn count_gates(&mut self) {
+        let network = self.network;
+        let mut is_wanted = vec![false; network.gates.len()];
+        for phase in &self.unfolded.phases {
+            for signal in Self::leaf_signals(phase) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    if self.is_counted_by_leaf(gate) {
+                        for &input in network.inputs(gate) {
+                            if let Node::Gate(inner) = network.node(input) {
+                                is_wanted[inner.index()] = true;
+                            }
+                        }
+                    } else {
+                        is_wanted[gate.index()] = true;
+                    }
+                }
+            }
+            for signal in Self::counted_signals(phase) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    is_wanted[gate.index()] = true;
+                }
+            }
+        }
+        for gate in network.gates.ids().rev() {
+            if is_wanted[gate.index()] {
+                for &input in network.inputs(gate) {
+                    if let Node::Gate(inner) = network.node(input) {
+                        is_wanted[inner.index()] = true;
+                    }
+                }
+            }
+        }
+        for gate in network.gates.ids() {
+            if is_wanted[gate.index()] {
+                let inputs = self.counted_inputs(network.inputs(gate), false);
+                let number = self.add_counted(inputs, true);
+                self.place[gate] = Place::Counted(number);
+            }
+        }
+    }
+
+    /// The numbers behind signals, each inverted if `invert` says so.
+    pub(super) fn counted_inputs(&self, inputs: &[Signal], invert: bool) -> Vec<(u32, bool)> {
+        let numbers = inputs.iter().filter_map(|&input| {
+            let number = match self.network.node(input) {
+                Node::False => return None,
+                Node::Base(base) => base.0,
+                Node::Move(mv) => self.move_number[mv],
+                Node::Gate(gate) => match self.place[gate] {
+                    Place::Counted(number) => number,
+                    _ => return None,
+                },
+            };
+            Some((number, input.is_inverted() != invert))
+        });
+        numbers.collect()
+    }
+
+    /// A new counted gate: on when all inputs are, or when any is.
+    pub(super) fn add_counted(&mut self, inputs: Vec<(u32, bool)>, is_and: bool) -> u32 {
+        let inputs = self.narrowed(inputs, is_and);
+        let number = self.values.len() as u32;
+        self.values.push(0);
+        self.connect(number, &inputs, is_and);
+        number
+    }
+
+    /// At most so many inputs as can be counted, by gates of the same kind in between.
+    pub(super) fn narrowed(
+        &mut self,
+        mut inputs: Vec<(u32, bool)>,
+        is_and: bool,
+    ) -> Vec<(u32, bool)> {
+        while inputs.len() > MAX_INPUTS {
+            let n_groups = inputs.len().div_ceil(MAX_INPUTS);
+            let size = inputs.len().div_ceil(n_groups);
+            let groups: Vec<Vec<(u32, bool)>> =
+                inputs.chunks(size).map(<[(u32, bool)]>::to_vec).collect();
+            inputs = groups
+                .into_iter()
+                .map(|group| (self.add_counted(group, is_and), false))
+                .collect();
+        }
+        inputs
+    }
+
+    /// Makes a number count its inputs, which have their values at rest already.
+    pub(super) fn connect(&mut self, number: u32, inputs: &[(u32, bool)], is_and: bool) {
+        let mut counter = match is_and {
+            true => ON - 2 * inputs.len() as u8,
+            false => OR_START,
+        };
+        for &(from, is_inverted) in inputs {
+            if (self.values[from as usize] & ON != 0) != is_inverted {
+                counter += 2;
+            }
+            self.edges.push((from, number, is_inverted));
+        }
+        self.values[number as usize] = counter;
+    }
+
+    /// How a signal that is no leaf is read. A constant is a gate of no inputs.
+    pub(super) fn operand(&mut self, signal: Signal) -> Operand {
+        let is_inverted = signal.is_inverted();
+        match self.network.node(signal) {
+            Node::False => {
+                self.pulled.push(Pulled {
+                    operands: (0, 0),
+                    guarded: (0, 0),
+                });
+                self.depth.push(0);
+                // A conjunction of nothing is on.
+                Operand::pulled(self.pulled.len() as u32 - 1, true, !is_inverted)
+            }
+            Node::Base(base) => Operand::value(base.0, is_inverted),
+            Node::Move(mv) => Operand::value(self.move_number[mv], is_inverted),
+            Node::Gate(gate) => match self.place[gate] {
+                Place::Counted(number) => Operand::value(number, is_inverted),
+                Place::Pulled(number) => {
+                    Operand::pulled(number, self.depth[number as usize] == 0, is_inverted)
+                }
+                // Every gate that is read was placed above.
+                Place::Nowhere => Operand::value(0, is_inverted),
+            },
+        }
+    }
+
+    /// Makes an empty row of leaves and gives its first number.
+    pub(super) fn add_row(&mut self) -> u32 {
+        let first = self.values.len().next_multiple_of(64);
+        self.values.resize(first + 64, 0);
+        first as u32
+    }
+
+    /// Lets a leaf hold a signal.
+    pub(super) fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
+        match self.network.node(signal) {
+            Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
+            Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
+                // An inverted conjunction is a disjunction of the inverted inputs.
+                let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
+                self.connect(leaf, &inputs, !signal.is_inverted());
+            }
+            _ => {
+                let inputs = self.counted_inputs(&[signal], false);
+                self.connect(leaf, &inputs, false);
+            }
+        }
+    }
+
+    pub(super) fn phase(&mut self, phase: &UnfoldedPhase) -> PhaseLayout {
+        let mut roles = IdVec::new();
+        for (role, legal) in phase.legal.enumerate() {
+            roles.push(self.role(role, legal, &phase.effects[role]));
+        }
+        PhaseLayout {
+            terminal: self.operand(phase.terminal),
+            roles,
+            next: self.next_words(phase),
+            clearing: self.key_words(phase, Doing::Clears, |keyed| {
+                keyed
+                    .clears
+                    .iter()
+                    .map(|&base| (base, Signal::FALSE))
+                    .collect()
+            }),
+            setting: self.key_words(phase, Doing::Sets, |keyed| keyed.sets.clone()),
+            // Filled in when all rows are made.
+            goals: IdVec::new(),
+            goal_pass: None,
+        }
+    }
+
+    pub(super) fn role(
+        &mut self,
+        role: RoleId,
+        legal: &[(MoveId, Signal)],
+        effects: &[Vec<(BaseId, Signal)>],
+    ) -> RoleLayout {
+        let is_forced = legal.len() == 1 && legal[0].1 == Signal::TRUE;
+        let n_rows = if is_forced {
+            0
+        } else {
+            legal.len().div_ceil(64)
+        };
+        let rows: Vec<u32> = (0..n_rows).map(|_| self.add_row()).collect();
+        if !is_forced {
+            for (index, &(_, signal)) in legal.iter().enumerate() {
+                // Rows follow each other.
+                self.fill_leaf(rows[0] + index as u32, signal);
+            }
+        }
+        let programs: Vec<Effects> = effects
+            .iter()
+            .map(|list| self.effects(list, Doing::Decides))
+            .collect();
+        RoleLayout {
+            row: rows.first().copied().unwrap_or(NO_ROW),
+            n_rows: n_rows as u32,
+            moves: legal.iter().map(|&(mv, _)| mv).collect(),
+            effects: programs.into(),
+            numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
+            // Another phase may have left one of the role's moves on.
+            is_followed: self
+                .network
+                .moves
+                .enumerate()
+                .any(|(mv, &(owner, _))| owner == role && self.move_number[mv] != NO_ROW),
+        }
+    }
+
+    pub(super) fn next_words(&mut self, phase: &UnfoldedPhase) -> Box<[NextWord]> {
+        let n_words = self.network.facts.len().div_ceil(64).max(1);
+        let mut words = vec![
+            NextWord {
+                keep: 0,
+                set: 0,
+                row: NO_ROW
+            };
+            n_words
+        ];
+        for (base, &signal) in phase.next.enumerate() {
+            let (word, bit) = (&mut words[base.index() / 64], 1u64 << (base.index() % 64));
+            match signal {
+                Signal::FALSE => {}
+                Signal::TRUE => word.set |= bit,
+                _ if is_itself(base, signal) => word.keep |= bit,
+                _ => {
+                    if word.row == NO_ROW {
+                        word.row = self.add_row();
+                    }
+                    let leaf = word.row + base.0 % 64;
+                    self.fill_leaf(leaf, signal);
+                }
+            }
+        }
+        words.into()
+    }
+
+    pub(super) fn finish(
+        mut self,
+        n_followed: u32,
+        n_kept: u32,
+        phases: Vec<PhaseLayout>,
+    ) -> UnfoldedLayout {
+        // Rows are read 64 at a time, whatever comes last.
+        let n = self.values.len().next_multiple_of(64).max(64);
+        self.values.resize(n, 0);
+        // What is on at rest has been told.
+        for value in &mut self.values[..n_followed as usize] {
+            *value |= *value >> 7;
+        }
+        self.edges.sort_unstable();
+        let mut users = vec![Users::default(); n_followed as usize + 1];
+        let mut left = &self.edges[..];
+        for from in 0..n_followed as usize {
+            let n_users = left.partition_point(|&(other, _, _)| other as usize == from);
+            let (of_number, rest) = left.split_at(n_users);
+            let n_gates = of_number.partition_point(|&(_, to, _)| to < n_followed);
+            left = rest;
+            users[from].leaves = users[from].start + n_gates as u32;
+            users[from + 1].start = users[from].start + n_users as u32;
+        }
+        let edges: Vec<u32> = self
+            .edges
+            .iter()
+            .map(|&(_, to, is_inverted)| to << 1 | u32::from(is_inverted))
+            .collect();
+        // The engine's unchecked accesses rest on these.
+        assert!(
+            edges.iter().all(|&edge| ((edge >> 1) as usize) < n) && n_followed as usize <= n,
+            "an edge leads out of the array"
+        );
+        assert!(
+            users.len() == n_followed as usize + 1
+                && users.windows(2).all(|pair| pair[0].start <= pair[0].leaves
+                    && pair[0].leaves <= pair[1].start
+                    && pair[1].start as usize <= edges.len()),
+            "a number's users are out of order"
+        );
+        UnfoldedLayout {
+            n_bases: self.network.facts.len() as u32,
+            n_followed,
+            first_gate: self.first_counted,
+            at_rest: self.values,
+            users,
+            edges,
+            pulled: self.pulled,
+            guarded: self.guarded,
+            guarded_operands: self.guarded_operands,
+            operands: self.operands,
+            masks: self.masks,
+            bits: self.bits,
+            keyed: self.keyed,
+            copies: self.copies,
+            targets: self.targets,
+            goal_passes: self.goal_passes,
+            n_kept,
+            phases,
+        }
+    }
+}
+
+fn is_itself(base: BaseId, signal: Signal) -> bool {
+    signal == Signal::of_node(1 + base.index())
+}

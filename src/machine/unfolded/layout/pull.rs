@@ -1,0 +1,273 @@
+//! Gates that are not kept up to date: pulled when asked for, or worked out in one pass for the goals.
+
+use rustc_hash::FxHashMap;
+
+use crate::ids::{BaseId, GateId, Id, IdVec, RoleId};
+use crate::propnet::{Node, Signal, UnfoldedPhase};
+
+use super::compile::{Compiler, Place};
+use super::{GoalPass, Guarded, Operand, Pulled, Run};
+
+/// Pulled gates are evaluated by recursion.
+const MAX_DEPTH: u32 = 1000;
+/// Goals that need more gates than this get a pass, unless the gates are wide: of a wide gate, the first inputs mostly
+/// say enough.
+const MAX_PULLED_GOALS: usize = 48;
+/// Mean fan-in from which gates are wide.
+const MAX_MEAN_FAN_IN: usize = 5;
+/// Wide gates have their inputs guarded, where at least so many can be.
+const MIN_GUARDED: usize = 16;
+
+impl Compiler<'_> {
+    /// The gates that a phase's goals need and nothing keeps up to date, by level and fan-in.
+    pub(super) fn goal_gates(&self, phase: &UnfoldedPhase) -> Vec<GateId> {
+        let network = self.network;
+        let is_missing = |signal: Signal| match network.node(signal) {
+            Node::Gate(gate) if !matches!(self.place[gate], Place::Counted(_)) => Some(gate),
+            _ => None,
+        };
+        let mut is_wanted = vec![false; network.gates.len()];
+        let mut open: Vec<GateId> = phase
+            .goals
+            .iter()
+            .filter_map(|&(_, _, signal)| is_missing(signal))
+            .collect();
+        let mut found = Vec::new();
+        while let Some(gate) = open.pop() {
+            if !std::mem::replace(&mut is_wanted[gate.index()], true) {
+                found.push(gate);
+                open.extend(
+                    network
+                        .inputs(gate)
+                        .iter()
+                        .filter_map(|&input| is_missing(input)),
+                );
+            }
+        }
+        found.sort_unstable();
+        let mut level: FxHashMap<GateId, u32> = FxHashMap::default();
+        for &gate in &found {
+            let inputs = network
+                .inputs(gate)
+                .iter()
+                .filter_map(|&input| is_missing(input));
+            let above = inputs
+                .filter_map(|inner| level.get(&inner))
+                .max()
+                .map_or(0, |top| top + 1);
+            level.insert(gate, above);
+        }
+        found.sort_by_key(|gate| (level[gate], network.inputs(*gate).len(), *gate));
+        found
+    }
+
+    /// Whether goals that need these gates get a pass.
+    pub(super) fn pays_as_pass(&self, gates: &[GateId]) -> bool {
+        let n_inputs: usize = gates
+            .iter()
+            .map(|&gate| self.network.inputs(gate).len())
+            .sum();
+        gates.len() > MAX_PULLED_GOALS && n_inputs < MAX_MEAN_FAN_IN * gates.len()
+    }
+
+    /// The numbers of a pass's gates, by their nodes.
+    pub(super) fn places_in_pass(&self, gates: &[GateId], pass: usize) -> FxHashMap<usize, u32> {
+        let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
+        let numbers = self.goal_passes[pass].first..;
+        gates
+            .iter()
+            .map(|gate| first_gate + gate.index())
+            .zip(numbers)
+            .collect()
+    }
+
+    /// Makes the pass over some gates, which stand in order.
+    pub(super) fn goal_pass(&mut self, gates: &[GateId]) -> usize {
+        let first = self.values.len() as u32;
+        self.values.resize(self.values.len() + gates.len(), 0);
+        self.goal_passes.push(GoalPass {
+            runs: Vec::new(),
+            operands: Vec::new(),
+            first,
+        });
+        let index = self.goal_passes.len() - 1;
+        let places = self.places_in_pass(gates, index);
+        let (mut runs, mut operands): (Vec<Run>, Vec<u32>) = (Vec::new(), Vec::new());
+        for &gate in gates {
+            let inputs = self.network.inputs(gate);
+            let fan_in = inputs.len() as u32;
+            match runs.last_mut() {
+                Some(run) if run.fan_in == fan_in => run.n_gates += 1,
+                _ => runs.push(Run { fan_in, n_gates: 1 }),
+            }
+            for &input in inputs {
+                let number = match places.get(&input.node_number()) {
+                    Some(&number) => number,
+                    // What is not of the pass is a value that is kept; constants do not occur.
+                    None => self
+                        .counted_inputs(&[input], false)
+                        .first()
+                        .map_or(0, |value| value.0),
+                };
+                operands.push(number << 1 | u32::from(input.is_inverted()));
+            }
+        }
+        self.goal_passes[index].runs = runs;
+        self.goal_passes[index].operands = operands;
+        index
+    }
+
+    /// Each role's goals, from the highest value down.
+    pub(super) fn goals(
+        &mut self,
+        phase: &UnfoldedPhase,
+        mut read: impl FnMut(&mut Self, Signal) -> Operand,
+    ) -> IdVec<RoleId, Box<[(u8, Operand)]>> {
+        let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
+            self.network.roles.iter().map(|_| Vec::new()).collect();
+        for &(role, value, signal) in &phase.goals {
+            goals[role].push((value, read(self, signal)));
+        }
+        goals
+            .iter_mut()
+            .for_each(|goals| goals.sort_by_key(|&(value, _)| std::cmp::Reverse(value)));
+        goals.iter().map(|goals| goals.as_slice().into()).collect()
+    }
+
+    /// Gives each gate that only effects, or goals without a pass, need its operands.
+    pub(super) fn pull_gates(&mut self, pulls_goals: &[bool]) -> Option<()> {
+        let network = self.network;
+        let mut is_wanted = vec![false; network.gates.len()];
+        for (phase, &pulls_goals) in self.unfolded.phases.iter().zip(pulls_goals) {
+            let effects = phase.effects.iter().flatten().flatten();
+            let goals = phase
+                .goals
+                .iter()
+                .filter(|_| pulls_goals)
+                .map(|&(_, _, signal)| signal);
+            for signal in effects.map(|&(_, signal)| signal).chain(goals) {
+                if let Node::Gate(gate) = network.node(signal) {
+                    is_wanted[gate.index()] = true;
+                }
+            }
+        }
+        for gate in network.gates.ids().rev() {
+            if is_wanted[gate.index()] && self.place[gate] == Place::Nowhere {
+                for &input in network.inputs(gate) {
+                    if let Node::Gate(inner) = network.node(input) {
+                        is_wanted[inner.index()] = true;
+                    }
+                }
+            }
+        }
+        for gate in network.gates.ids() {
+            if !is_wanted[gate.index()] || self.place[gate] != Place::Nowhere {
+                continue;
+            }
+            let start = self.operands.len();
+            let guarded = self.guarded_inputs(gate);
+            for &input in network.inputs(gate) {
+                if guarded
+                    .binary_search_by_key(&input, |&(_, input)| input)
+                    .is_err()
+                {
+                    let operand = self.operand(input);
+                    self.operands.push(operand);
+                }
+            }
+            let end = self.operands.len() as u32;
+            // Values that are there before those that have to be worked out.
+            self.operands[start..].sort_by_key(|operand| (operand.is_pulled(), !operand.is_flat()));
+            let guards = self.add_guarded(guarded);
+            let depth = self.operands[start..]
+                .iter()
+                .filter(|operand| operand.is_pulled())
+                .map(|operand| self.depth[operand.number() as usize] + 1)
+                .max()
+                .unwrap_or(0);
+            if depth > MAX_DEPTH {
+                return None;
+            }
+            self.place[gate] = Place::Pulled(self.pulled.len() as u32);
+            // What is guarded is not flat, and so is who asks for it.
+            let depth = if guards.0 < guards.1 {
+                depth.max(1)
+            } else {
+                depth
+            };
+            self.pulled.push(Pulled {
+                operands: (start as u32, end),
+                guarded: guards,
+            });
+            self.depth.push(depth);
+        }
+        Some(())
+    }
+
+    /// Of a wide gate, the inputs that are on unless a base is true: inverted conjunctions with that base. Sorted by input, each
+    /// with its base; none when they are few.
+    pub(super) fn guarded_inputs(&self, gate: GateId) -> Vec<(BaseId, Signal)> {
+        let network = self.network;
+        let is_initial = |base: BaseId| network.initial.binary_search(&base).is_ok();
+        let guard_of = |input: Signal| {
+            let Node::Gate(term) = network.node(input) else {
+                return None;
+            };
+            if !input.is_inverted() || matches!(self.place[term], Place::Counted(_)) {
+                return None;
+            }
+            let bases =
+                network
+                    .inputs(term)
+                    .iter()
+                    .filter_map(|&input| match network.node(input) {
+                        Node::Base(base) if !input.is_inverted() => Some(base),
+                        _ => None,
+                    });
+            // One that is false at the start is false often, most likely.
+            bases.min_by_key(|&base| (is_initial(base), base))
+        };
+        let inputs = network.inputs(gate);
+        if inputs.len() < MIN_GUARDED {
+            return Vec::new();
+        }
+        let guarded = inputs
+            .iter()
+            .filter_map(|&input| Some((guard_of(input)?, input)));
+        let guarded: Vec<(BaseId, Signal)> = guarded.collect();
+        if guarded.len() < MIN_GUARDED {
+            return Vec::new();
+        }
+        guarded
+    }
+
+    /// Lists guarded inputs by their bases' words.
+    pub(super) fn add_guarded(&mut self, mut guarded: Vec<(BaseId, Signal)>) -> (u32, u32) {
+        let first = self.guarded.len() as u32;
+        guarded.sort_unstable();
+        for of_base in guarded.chunk_by(|left, right| left.0 == right.0) {
+            let base = of_base[0].0;
+            let word = base.0 / 64;
+            let is_new = self.guarded.len() as u32 == first
+                || self.guarded.last().is_none_or(|last| last.word != word);
+            if is_new {
+                self.guarded.push(Guarded {
+                    word,
+                    mask: 0,
+                    first: self.guarded_operands.len() as u32,
+                });
+            }
+            if let Some(last) = self.guarded.last_mut() {
+                last.mask |= 1 << (base.0 % 64);
+            }
+            let start = self.operands.len() as u32;
+            for &(_, input) in of_base {
+                let operand = self.operand(input);
+                self.operands.push(operand);
+            }
+            self.guarded_operands
+                .push((start, self.operands.len() as u32));
+        }
+        (first, self.guarded.len() as u32)
+    }
+}
