@@ -12,6 +12,7 @@
 
 pub mod compile;
 pub mod counter;
+pub mod lanes;
 pub mod random;
 pub mod unfolded;
 

@@ -1,0 +1,343 @@
+//! The back-end without unsafe memory access: programs as tables, run by a loop.
+//!
+//! Operations of equal truth table on one level of the program stand together, so that the loop inside a run knows its
+//! function at compile time and mispredicts one branch a run instead of one an operation. (The order of levels and runs is
+//! what a measurement in the project's plan found best for circuits without machine code of their own.) The same source is
+//! compiled for the processor's baseline, AVX2 and AVX-512; all give the same bits.
+//!
+//! Invariants: an operation reads places written before it; places of its own lie above the slots that the program names.
+//! Never knows: machine code.
+
+use super::memory::{Memory, Side, Vector};
+use super::program::{Input, Operation, Place, Program, Value, apply};
+
+/// What the processor can do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Features {
+    /// What every processor of the architecture can.
+    Portable,
+    /// 256-bit vectors.
+    Avx2,
+    /// 512-bit vectors with three-input logic.
+    Avx512,
+}
+
+impl Features {
+    /// The best that this processor has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512vl")
+                && std::arch::is_x86_feature_detected!("avx512bw")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+            {
+                return Features::Avx512;
+            }
+            if std::arch::is_x86_feature_detected!("avx2") {
+                return Features::Avx2;
+            }
+        }
+        Features::Portable
+    }
+}
+
+/// One operation: where its inputs are and where its result goes, in vectors from the start of the memory.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    a: u32,
+    b: u32,
+    c: u32,
+    to: u32,
+}
+
+/// Operations of one truth table that need nothing of each other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    table: u8,
+    end: u32,
+}
+
+/// A program as tables.
+#[derive(Clone, Debug)]
+pub struct Interpreted {
+    /// For even and for odd sides.
+    steps: [Vec<Step>; 2],
+    runs: Vec<Run>,
+    n_slots: u32,
+}
+
+/// The table of the function that is its first input.
+const COPY: u8 = 0xf0;
+
+impl Interpreted {
+    /// Lays a program out for memories whose states have `n_state` vectors.
+    pub fn new(program: &Program, n_state: usize) -> Self {
+        let mut scheduled = Scheduled::new(program);
+        scheduled.place(program);
+        let address = |side: Side, place: Place| -> u32 {
+            let n_state = n_state as u32;
+            match (place, side) {
+                (Place::Now(index), Side::Even) | (Place::Next(index), Side::Odd) => index,
+                (Place::Now(index), Side::Odd) | (Place::Next(index), Side::Even) => {
+                    n_state + index
+                }
+                (Place::Slot(index), _) => 2 * n_state + index,
+            }
+        };
+        let steps = [Side::Even, Side::Odd].map(|side| {
+            let encode = |line: &Line| Step {
+                a: address(side, line.from[0]),
+                b: address(side, line.from[1]),
+                c: address(side, line.from[2]),
+                to: address(side, line.to),
+            };
+            scheduled.lines.iter().map(encode).collect()
+        });
+        let mut runs: Vec<Run> = Vec::new();
+        let mut level = 0;
+        for (index, line) in scheduled.lines.iter().enumerate() {
+            let end = index as u32 + 1;
+            match runs.last_mut() {
+                Some(run) if run.table == line.table && level == line.level => run.end = end,
+                _ => runs.push(Run {
+                    table: line.table,
+                    end,
+                }),
+            }
+            level = line.level;
+        }
+        Self {
+            steps,
+            runs,
+            n_slots: scheduled.n_slots,
+        }
+    }
+
+    /// How many slots a memory for it needs.
+    pub fn n_slots(&self) -> usize {
+        self.n_slots as usize
+    }
+
+    /// Runs the program.
+    ///
+    /// # Panics
+    /// When the memory is smaller than was said.
+    pub fn run<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
+        let steps = match side {
+            Side::Even => &self.steps[0],
+            Side::Odd => &self.steps[1],
+        };
+        let all = memory.all();
+        match features {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Features::detect` has seen the features, and nothing else makes this value on another processor.
+            Features::Avx512 => unsafe { run_avx512(&self.runs, steps, all) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Features::Avx2 => unsafe { run_avx2(&self.runs, steps, all) },
+            _ => run_portable(&self.runs, steps, all),
+        }
+    }
+}
+
+/// An operation with its place in the order.
+#[derive(Clone, Debug)]
+struct Line {
+    table: u8,
+    level: u32,
+    /// The value it computes, unless it copies a value to one more place.
+    value: Option<Value>,
+    inputs: [Value; 3],
+    from: [Place; 3],
+    to: Place,
+}
+
+/// A program's operations by level and table, and the slots they need.
+struct Scheduled {
+    lines: Vec<Line>,
+    n_slots: u32,
+}
+
+impl Scheduled {
+    fn new(program: &Program) -> Self {
+        let n_inputs = program.inputs.len();
+        let mut levels = vec![0u32; program.n_values()];
+        let mut lines = Vec::with_capacity(program.operations.len());
+        let nowhere = Place::Slot(0);
+        for (index, operation) in program.operations.iter().enumerate() {
+            let inputs = operation.inputs();
+            let level = inputs
+                .iter()
+                .map(|input| levels[input.0 as usize] + 1)
+                .max()
+                .unwrap_or(0);
+            levels[n_inputs + index] = level;
+            lines.push(Line {
+                table: operation.table,
+                level,
+                value: Some(Value((n_inputs + index) as u32)),
+                inputs: filled(operation),
+                from: [nowhere; 3],
+                to: nowhere,
+            });
+        }
+        // The first store of an operation is where its value lives; all others are copies.
+        let mut lives_in: Vec<Option<Place>> = vec![None; program.n_values()];
+        for &(value, place) in &program.stores {
+            let number = value.0 as usize;
+            if number >= n_inputs && lives_in[number].is_none() {
+                lives_in[number] = Some(place);
+            } else {
+                lines.push(Line {
+                    table: COPY,
+                    level: levels[number] + 1,
+                    value: None,
+                    inputs: [value; 3],
+                    from: [nowhere; 3],
+                    to: place,
+                });
+            }
+        }
+        lines.sort_by_key(|line| (line.level, line.table));
+        Self { lines, n_slots: 0 }
+    }
+
+    /// Gives every value a place: its own where it is stored, else a slot that is free while it is needed.
+    fn place(&mut self, program: &Program) {
+        let n_inputs = program.inputs.len();
+        let first_free = program.n_slots();
+        let (zeros, ones) = (Place::Slot(first_free), Place::Slot(first_free + 1));
+        let mut n_slots = first_free + 2;
+        let mut places: Vec<Option<Place>> = vec![None; program.n_values()];
+        for (place, input) in places.iter_mut().zip(&program.inputs) {
+            *place = Some(match *input {
+                Input::Zeros => zeros,
+                Input::Ones => ones,
+                Input::Place(place) => place,
+            });
+        }
+        for &(value, place) in &program.stores {
+            let number = value.0 as usize;
+            if number >= n_inputs && places[number].is_none() {
+                places[number] = Some(place);
+            }
+        }
+        let mut last_use = vec![0usize; program.n_values()];
+        for (index, line) in self.lines.iter().enumerate() {
+            for input in line.inputs {
+                last_use[input.0 as usize] = index;
+            }
+        }
+        let is_stored: Vec<bool> = places.iter().map(Option::is_some).collect();
+        let mut free: Vec<u32> = Vec::new();
+        let unplaced = Place::Slot(0);
+        for (index, line) in self.lines.iter_mut().enumerate() {
+            line.from = line
+                .inputs
+                .map(|input| places[input.0 as usize].unwrap_or(unplaced));
+            let Some(value) = line.value else { continue };
+            let to = places[value.0 as usize].unwrap_or_else(|| {
+                Place::Slot(free.pop().unwrap_or_else(|| {
+                    n_slots += 1;
+                    n_slots - 1
+                }))
+            });
+            places[value.0 as usize] = Some(to);
+            line.to = to;
+            let mut inputs = line.inputs.to_vec();
+            inputs.dedup();
+            for input in inputs {
+                let number = input.0 as usize;
+                if last_use[number] == index
+                    && !is_stored[number]
+                    && let Some(Place::Slot(slot)) = places[number]
+                {
+                    free.push(slot);
+                }
+            }
+        }
+        self.n_slots = n_slots;
+        // Constants are made by functions that give the same for every input.
+        let constant = |table: u8, to: Place| Line {
+            table,
+            level: 0,
+            value: None,
+            inputs: [Value(0); 3],
+            from: [zeros; 3],
+            to,
+        };
+        let used = |wanted: Input| program.inputs.contains(&wanted);
+        let mut first = Vec::new();
+        if used(Input::Zeros) {
+            first.push(constant(0x00, zeros));
+        }
+        if used(Input::Ones) {
+            first.push(constant(0xff, ones));
+        }
+        self.lines.splice(0..0, first);
+    }
+}
+
+/// The inputs of an operation, the last repeated in place of those that are missing.
+fn filled(operation: &Operation) -> [Value; 3] {
+    let inputs = operation.inputs();
+    [0, 1, 2].map(|position: usize| inputs[position.min(inputs.len() - 1)])
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2")]
+fn run_avx512<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
+    run_portable(runs, steps, all);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn run_avx2<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
+    run_portable(runs, steps, all);
+}
+
+#[inline(always)]
+fn run_portable<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
+    let mut start = 0;
+    for run in runs {
+        let end = run.end as usize;
+        run_table(run.table, &steps[start..end], all);
+        start = end;
+    }
+}
+
+/// One run with its table known at compile time.
+#[inline(always)]
+fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]) {
+    for step in steps {
+        let a = all[step.a as usize];
+        let b = all[step.b as usize];
+        let c = all[step.c as usize];
+        let to = &mut all[step.to as usize];
+        for word in 0..N {
+            to[word] = apply(TABLE, a[word], b[word], c[word]);
+        }
+    }
+}
+
+/// Dispatches on a table: 16 times 16 arms.
+macro_rules! dispatch {
+    ($table:expr, $steps:expr, $all:expr; $($high:literal)*) => {
+        match $table >> 4 {
+            $($high => dispatch!(@low $high, $table, $steps, $all; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),)*
+            _ => {}
+        }
+    };
+    (@low $high:literal, $table:expr, $steps:expr, $all:expr; $($low:literal)*) => {
+        match $table & 15 {
+            $($low => run_of::<{ $high * 16 + $low }, N>($steps, $all),)*
+            _ => {}
+        }
+    };
+}
+
+#[inline(always)]
+fn run_table<const N: usize>(table: u8, steps: &[Step], all: &mut [Vector<N>]) {
+    dispatch!(table, steps, all; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}

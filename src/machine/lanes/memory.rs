@@ -1,0 +1,85 @@
+//! The memory that programs run in: two banks for states and a bank of slots.
+//!
+//! Which bank is "now" and which is "next" is the caller's to say on each run, so a step is made by changing the roles of
+//! the two instead of by copying.
+//!
+//! Invariants: vectors are `N` words long and start on a multiple of their size, up to 64 bytes. Never knows: programs.
+
+/// 64 bytes at a multiple of 64.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// A vector with a bit per lane.
+pub type Vector<const N: usize> = [u64; N];
+
+/// Which of the two banks of states is "now".
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Side {
+    /// The first bank is now, the second is next.
+    #[default]
+    Even,
+    /// The second bank is now, the first is next.
+    Odd,
+}
+
+impl Side {
+    /// The other way round.
+    pub fn swapped(self) -> Self {
+        match self {
+            Side::Even => Side::Odd,
+            Side::Odd => Side::Even,
+        }
+    }
+}
+
+/// Vectors of `N` words: two banks of `n_state`, then slots.
+#[derive(Clone, Debug)]
+pub struct Memory<const N: usize> {
+    lines: Vec<Line>,
+    n_state: usize,
+}
+
+impl<const N: usize> Memory<N> {
+    /// All off.
+    pub fn new(n_state: usize, n_slots: usize) -> Self {
+        let n_words = (2 * n_state + n_slots) * N;
+        // 16 words are two lines: a whole number of vectors for every width.
+        let n_lines = n_words.div_ceil(16) * 2;
+        Self {
+            lines: vec![Line::default(); n_lines],
+            n_state,
+        }
+    }
+
+    /// Everything: the first bank, the second, the slots.
+    pub fn all(&mut self) -> &mut [Vector<N>] {
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+
+    /// The state that the lanes stand on.
+    pub fn now(&mut self, side: Side) -> &mut [Vector<N>] {
+        let n_state = self.n_state;
+        let start = match side {
+            Side::Even => 0,
+            Side::Odd => n_state,
+        };
+        &mut self.all()[start..start + n_state]
+    }
+
+    /// The state that comes next.
+    pub fn next(&mut self, side: Side) -> &mut [Vector<N>] {
+        self.now(side.swapped())
+    }
+
+    /// What passes between programs.
+    pub fn slots(&mut self) -> &mut [Vector<N>] {
+        let n_state = self.n_state;
+        &mut self.all()[2 * n_state..]
+    }
+
+    /// How many vectors a bank of states has.
+    pub fn n_state(&self) -> usize {
+        self.n_state
+    }
+}

@@ -1,0 +1,4 @@
+//! Lanes.
+pub mod interpret;
+pub mod memory;
+pub mod program;
