@@ -1,4 +1,8 @@
 //! Lanes.
+mod code;
+pub mod compile;
+pub mod gang;
 pub mod interpret;
 pub mod memory;
 pub mod program;
+mod rank;
