@@ -28,10 +28,17 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state` vectors.
-    pub(super) fn new(piece: &[Part], features: Features, _n_words: usize, n_state: usize) -> Self {
+    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state` vectors. Slots from `first_free` on
+    /// keep nothing from one program to the next.
+    pub(super) fn new(
+        piece: &[Part],
+        features: Features,
+        _n_words: usize,
+        n_state: usize,
+        first_free: u32,
+    ) -> Self {
         let sections = piece.iter().map(|part| Section {
-            form: Form::Interpreted(Interpreted::new(&part.program, n_state)),
+            form: Form::Interpreted(Interpreted::new(&part.program, n_state, first_free)),
             repeat: part.repeat,
         });
         Self {

@@ -53,16 +53,21 @@ struct Phase {
 impl Layout {
     /// Makes programs ready for vectors of `n_words` words: 4, 8 or 16.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
-        let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
+        let ready = |piece: &[_], n_state, first_free| {
+            Code::new(piece, features, n_words, n_state, first_free)
+        };
         let n_bases = programs.n_bases;
         let mut n_slots = 0;
         let mut phase = |phase: &PhasePrograms| {
             let made = Phase {
-                look: ready(&phase.look, n_bases),
+                look: ready(&phase.look, n_bases, phase.n_slots),
                 over: phase.over.map(|slot| slot as usize),
                 choices: phase.choices.clone(),
-                step: ready(&phase.step, n_bases),
-                end: phase.end.as_deref().map(|end| ready(end, n_bases)),
+                step: ready(&phase.step, n_bases, phase.n_slots),
+                end: phase
+                    .end
+                    .as_deref()
+                    .map(|end| ready(end, n_bases, phase.n_slots)),
                 ended: phase.ended as usize,
                 successor: phase.successor,
             };
@@ -75,7 +80,7 @@ impl Layout {
         };
         let phases = programs.phases.iter().map(&mut phase).collect();
         let goals = &programs.goals;
-        let goal_code = ready(&goals.piece, goals.bases.len());
+        let goal_code = ready(&goals.piece, goals.bases.len(), 0);
         Self {
             features,
             n_words,
@@ -534,3 +539,7 @@ fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
     }
     taken
 }
+
+#[cfg(test)]
+#[path = "gang_tests.rs"]
+mod tests;

@@ -35,17 +35,21 @@ impl Choice {
             let high = circuit.majority(a, b, c);
             groups.push(trimmed(vec![low, high]));
         }
+        let mut sizes: Vec<usize> = legal.chunks(GROUP).map(<[Literal]>::len).collect();
         let mut levels = vec![groups];
         while let Some(below) = levels.last()
             && below.len() > 1
         {
-            let mut sums = Vec::with_capacity(below.len().div_ceil(2));
-            let pairs: Vec<Vec<Number>> = below.chunks(2).map(<[Number]>::to_vec).collect();
-            for pair in pairs {
-                sums.push(match &pair[..] {
+            sizes = sizes.chunks(2).map(|pair| pair.iter().sum()).collect();
+            let mut sums = Vec::with_capacity(sizes.len());
+            for (pair, size) in below.chunks(2).zip(&sizes) {
+                let mut sum = match pair {
                     [left, right] => add(circuit, left, right),
                     _ => pair.concat(),
-                });
+                };
+                // The last carry is never on where no sum can be that large.
+                sum.truncate((usize::BITS - size.leading_zeros()) as usize);
+                sums.push(sum);
             }
             levels.push(sums);
         }
