@@ -1,4 +1,5 @@
 //! Lanes.
 pub mod interpret;
 pub mod memory;
+pub mod native;
 pub mod program;
