@@ -1,0 +1,262 @@
+//! Lines as bytes of machine code.
+//!
+//! The function made takes the addresses of the two banks of states and of the slots, as the System V convention hands
+//! them over. An address near a base register takes three bytes less, so base registers are set up front to where most
+//! reads and writes are: an EVEX instruction with one byte of displacement reaches 256 vectors.
+//!
+//! Invariants: the code reads and writes only the places that its lines name; it calls and jumps nowhere, leaves the
+//! stack as it was, and the registers that the convention says a function keeps. Never knows: values.
+
+use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
+
+use super::super::program::Place;
+use super::allocate::{Line, Pair, Register, Source};
+
+/// How many vectors an address with one byte of displacement reaches.
+const WINDOW: usize = 256;
+/// Where in its window a base register points.
+const MIDDLE: usize = WINDOW / 2;
+/// How many reads and writes make a base register of their own worth setting: setting it takes seven bytes.
+const LEAST_USES: u32 = 8;
+/// What holds the banks' addresses on entry: now, next, slots.
+const BANKS: [Name; 3] = [Name::RDI, Name::RSI, Name::RDX];
+/// More base registers that a function need not keep.
+const SPARE: [Name; 6] = [
+    Name::RAX,
+    Name::RCX,
+    Name::R8,
+    Name::R9,
+    Name::R10,
+    Name::R11,
+];
+/// The highest index of a place, so that every displacement fits 32 bits.
+pub(super) const MAX_INDEX: u32 = 1 << 24;
+
+/// Which bank a place is in, and where.
+fn bank(place: Place) -> (usize, usize) {
+    match place {
+        Place::Now(index) => (0, index as usize),
+        Place::Next(index) => (1, index as usize),
+        Place::Slot(index) => (2, index as usize),
+    }
+}
+
+/// The place that a line reads or writes.
+pub(super) fn place_of(line: &Line) -> Option<Place> {
+    match *line {
+        Line::Load(_, place)
+        | Line::Store(place, _)
+        | Line::Pair(_, _, _, Source::Place(place))
+        | Line::Table {
+            c: Source::Place(place),
+            ..
+        } => Some(place),
+        _ => None,
+    }
+}
+
+/// A base register that points to the middle of a window.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    name: Name,
+    bank: usize,
+    start: usize,
+}
+
+/// Which base register to use for each place.
+#[derive(Debug)]
+struct Windows {
+    windows: Vec<Window>,
+    /// For each bank, the window of each of its blocks of vectors... by index.
+    of_index: [Vec<u8>; 3],
+}
+
+impl Windows {
+    fn new(lines: &[Line]) -> Self {
+        let mut counts: [Vec<u32>; 3] = Default::default();
+        for (bank, index) in lines.iter().filter_map(place_of).map(bank) {
+            let counts = &mut counts[bank];
+            if counts.len() <= index {
+                counts.resize(index + 1, 0);
+            }
+            counts[index] += 1;
+        }
+        let mut this = Self {
+            windows: Vec::new(),
+            of_index: [0, 1, 2].map(|bank| vec![bank as u8; counts[bank].len()]),
+        };
+        for (bank, &name) in BANKS.iter().enumerate() {
+            let (start, _) = densest(&counts[bank]);
+            this.open(name, bank, start, &mut counts);
+        }
+        for name in SPARE {
+            let found = [0, 1, 2].map(|bank| densest(&counts[bank]));
+            let bank = (0..3).max_by_key(|&bank| found[bank].1).unwrap_or(0);
+            let (start, uses) = found[bank];
+            if uses < LEAST_USES {
+                break;
+            }
+            this.open(name, bank, start, &mut counts);
+        }
+        this
+    }
+
+    fn open(&mut self, name: Name, bank: usize, start: usize, counts: &mut [Vec<u32>; 3]) {
+        let number = self.windows.len() as u8;
+        self.windows.push(Window { name, bank, start });
+        for index in start..counts[bank].len().min(start + WINDOW) {
+            if counts[bank][index] > 0 {
+                self.of_index[bank][index] = number;
+                counts[bank][index] = 0;
+            }
+        }
+    }
+}
+
+/// Where the window with most uses starts, and how many it has.
+fn densest(counts: &[u32]) -> (usize, u32) {
+    let mut uses: u32 = counts.iter().take(WINDOW).sum();
+    let mut best = (0, uses);
+    for start in 1..counts.len().saturating_sub(WINDOW - 1) {
+        uses = uses - counts[start - 1] + counts[start + WINDOW - 1];
+        if uses > best.1 {
+            best = (start, uses);
+        }
+    }
+    best
+}
+
+/// The codes of the instructions, for one width of vectors.
+struct Codes {
+    first: Name,
+    bytes: usize,
+    load: Code,
+    store: Code,
+    pairs: [Code; 4],
+    table: Code,
+}
+
+const CODES_512: Codes = Codes {
+    first: Name::ZMM0,
+    bytes: 64,
+    load: Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512,
+    store: Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm,
+    pairs: [
+        Code::EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64,
+        Code::EVEX_Vpandnq_zmm_k1z_zmm_zmmm512b64,
+        Code::EVEX_Vporq_zmm_k1z_zmm_zmmm512b64,
+        Code::EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64,
+    ],
+    table: Code::EVEX_Vpternlogq_zmm_k1z_zmm_zmmm512b64_imm8,
+};
+
+const CODES_256: Codes = Codes {
+    first: Name::YMM0,
+    bytes: 32,
+    load: Code::EVEX_Vmovdqa64_ymm_k1z_ymmm256,
+    store: Code::EVEX_Vmovdqa64_ymmm256_k1z_ymm,
+    pairs: [
+        Code::EVEX_Vpandq_ymm_k1z_ymm_ymmm256b64,
+        Code::EVEX_Vpandnq_ymm_k1z_ymm_ymmm256b64,
+        Code::EVEX_Vporq_ymm_k1z_ymm_ymmm256b64,
+        Code::EVEX_Vpxorq_ymm_k1z_ymm_ymmm256b64,
+    ],
+    table: Code::EVEX_Vpternlogq_ymm_k1z_ymm_ymmm256b64_imm8,
+};
+
+/// The bytes of a function that runs the lines on vectors of `n_words` words: 8, else 4.
+///
+/// # Errors
+/// When an instruction has no encoding, as one with a displacement above 32 bits; see [`MAX_INDEX`].
+pub(super) fn encode(lines: &[Line], n_words: usize) -> Result<Vec<u8>, IcedError> {
+    let codes = if n_words == 8 { CODES_512 } else { CODES_256 };
+    let mut writer = Writer {
+        encoder: Encoder::try_with_capacity(64, lines.len() * 9 + 64)?,
+        codes,
+        windows: Windows::new(lines),
+        length: 0,
+    };
+    writer.enter()?;
+    for line in lines {
+        writer.line(line)?;
+    }
+    writer.push(&Instruction::with(Code::VEX_Vzeroupper))?;
+    writer.push(&Instruction::with(Code::Retnq))?;
+    Ok(writer.encoder.take_buffer())
+}
+
+struct Writer {
+    encoder: Encoder,
+    codes: Codes,
+    windows: Windows,
+    length: u64,
+}
+
+impl Writer {
+    fn push(&mut self, instruction: &Instruction) -> Result<(), IcedError> {
+        let length = self.encoder.encode(instruction, self.length)?;
+        self.length += length as u64;
+        Ok(())
+    }
+
+    /// Points the base registers to their windows: those of more windows first, from the banks' own addresses.
+    fn enter(&mut self) -> Result<(), IcedError> {
+        for number in (0..self.windows.windows.len()).rev() {
+            let Window { name, bank, start } = self.windows.windows[number];
+            let distance = ((start + MIDDLE) * self.codes.bytes) as i64;
+            let from = MemoryOperand::with_base_displ(BANKS[bank], distance);
+            self.push(&Instruction::with2(Code::Lea_r64_m, name, from)?)?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, register: Register) -> Name {
+        self.codes.first + u32::from(register)
+    }
+
+    fn memory(&self, place: Place) -> MemoryOperand {
+        let (bank, index) = bank(place);
+        let window = self.windows.windows[usize::from(self.windows.of_index[bank][index])];
+        let vectors = index as i64 - (window.start + MIDDLE) as i64;
+        MemoryOperand::with_base_displ(window.name, vectors * self.codes.bytes as i64)
+    }
+
+    fn line(&mut self, line: &Line) -> Result<(), IcedError> {
+        let instruction = match *line {
+            Line::Zeros(to) => {
+                let to = self.name(to);
+                Instruction::with3(self.codes.pairs[Pair::Xor as usize], to, to, to)?
+            }
+            Line::Ones(to) => {
+                let to = self.name(to);
+                Instruction::with4(self.codes.table, to, to, to, 0xff)?
+            }
+            Line::Load(to, from) => {
+                Instruction::with2(self.codes.load, self.name(to), self.memory(from))?
+            }
+            Line::Store(to, from) => {
+                Instruction::with2(self.codes.store, self.memory(to), self.name(from))?
+            }
+            Line::Copy(to, from) => {
+                Instruction::with2(self.codes.load, self.name(to), self.name(from))?
+            }
+            Line::Pair(pair, to, a, b) => {
+                let code = self.codes.pairs[pair as usize];
+                let (to, a) = (self.name(to), self.name(a));
+                match b {
+                    Source::Register(b) => Instruction::with3(code, to, a, self.name(b))?,
+                    Source::Place(b) => Instruction::with3(code, to, a, self.memory(b))?,
+                }
+            }
+            Line::Table { table, to, b, c } => {
+                let code = self.codes.table;
+                let (to, b, table) = (self.name(to), self.name(b), u32::from(table));
+                match c {
+                    Source::Register(c) => Instruction::with4(code, to, b, self.name(c), table)?,
+                    Source::Place(c) => Instruction::with4(code, to, b, self.memory(c), table)?,
+                }
+            }
+        };
+        self.push(&instruction)
+    }
+}

@@ -1,0 +1,214 @@
+//! Machine code against the interpreter, bit for bit.
+
+use super::super::interpret::{Features, Interpreted};
+use super::super::memory::{Memory, Side};
+use super::super::program::{Input, Operation, Place, Program, Value, depends_on};
+use super::Native;
+use crate::machine::random::Random;
+
+/// What a random program is like.
+struct Shape {
+    n_state: u32,
+    n_slots: u32,
+    n_operations: usize,
+    /// How far back most inputs are taken from.
+    reach: usize,
+    /// One value in so many is stored.
+    one_stored_in: u32,
+}
+
+/// A random program that keeps the invariants: takes from "now" and the lower half of the slots, stores to "next" and the
+/// upper half.
+fn random_program(random: &mut Random, shape: &Shape) -> Program {
+    let mut program = Program::default();
+    program.inputs.extend([Input::Zeros, Input::Ones]);
+    let now = (0..shape.n_state).map(Place::Now);
+    let slots = (0..shape.n_slots).map(Place::Slot);
+    program.inputs.extend(now.chain(slots).map(Input::Place));
+    for _ in 0..shape.n_operations {
+        let n_values = program.n_values();
+        let table = random.below(256) as u8;
+        let mut inputs: Vec<Value> = Vec::new();
+        let n_inputs = 1 + (0..2).filter(|_| random.below(4) > 0).count();
+        while inputs.len() < n_inputs {
+            let reach = if random.below(8) == 0 {
+                n_values
+            } else {
+                shape.reach.min(n_values)
+            };
+            let value = Value((n_values - 1 - random.below(reach as u32) as usize) as u32);
+            if !inputs.contains(&value) {
+                inputs.push(value);
+            }
+        }
+        if let Some(operation) = operation(table, &inputs) {
+            program.operations.push(operation);
+        }
+    }
+    let next = (0..shape.n_state).map(Place::Next);
+    let slots = (shape.n_slots..2 * shape.n_slots).map(Place::Slot);
+    let mut free: Vec<Place> = next.chain(slots).collect();
+    for value in 0..program.n_values() {
+        while random.below(shape.one_stored_in) == 0 && !free.is_empty() {
+            let place = free.swap_remove(random.below(free.len() as u32) as usize);
+            program.stores.push((Value(value as u32), place));
+        }
+    }
+    assert_eq!(program.check(), Ok(()));
+    program
+}
+
+/// The operation of a table that is first made to ignore inputs that are missing; none if it ignores one that is there.
+fn operation(table: u8, inputs: &[Value]) -> Option<Operation> {
+    let mut table = table;
+    if inputs.len() < 3 {
+        table = table & 0x55 | (table & 0x55) << 1;
+    }
+    if inputs.len() < 2 {
+        table = table & 0x33 | (table & 0x33) << 2;
+    }
+    let depends = (0..inputs.len()).all(|position| depends_on(table, position));
+    depends.then(|| Operation::new(table, inputs))
+}
+
+/// Runs both back-ends on equal random memories and compares what they leave in the states and the program's slots.
+fn compare<const N: usize>(program: &Program, n_state: usize, random: &mut Random) -> bool {
+    let Some(native) = Native::new(program, N) else {
+        return false;
+    };
+    let interpreted = Interpreted::new(program, n_state);
+    let n_slots = native.n_slots().max(interpreted.n_slots());
+    let named = 2 * n_state + program.n_slots() as usize;
+    for side in [Side::Even, Side::Odd] {
+        let mut memory = Memory::<N>::new(n_state, n_slots);
+        for word in memory.all().as_flattened_mut() {
+            *word = random.bits();
+        }
+        let mut expected = memory.clone();
+        native.run(&mut memory, side);
+        interpreted.run(Features::Portable, &mut expected, side);
+        let (memory, expected) = (&memory.all()[..named], &expected.all()[..named]);
+        assert_eq!(memory, expected, "{side:?}, {N} words: {program:?}");
+    }
+    true
+}
+
+fn compare_shape(seed: u64, n_programs: usize, shape: &Shape) {
+    let mut random = Random::new(seed);
+    for _ in 0..n_programs {
+        let program = random_program(&mut random, shape);
+        let n_state = shape.n_state as usize;
+        let ran = compare::<8>(&program, n_state, &mut random)
+            && compare::<4>(&program, n_state, &mut random);
+        if !ran {
+            println!("skipped: no machine code on this processor");
+            return;
+        }
+    }
+}
+
+#[test]
+fn small_programs_give_the_interpreters_bits() {
+    let shape = Shape {
+        n_state: 3,
+        n_slots: 2,
+        n_operations: 12,
+        reach: 10,
+        one_stored_in: 3,
+    };
+    compare_shape(1, 2_000, &shape);
+}
+
+#[test]
+fn more_live_values_than_registers_give_the_interpreters_bits() {
+    let shape = Shape {
+        n_state: 60,
+        n_slots: 40,
+        n_operations: 600,
+        reach: 150,
+        one_stored_in: 6,
+    };
+    compare_shape(2, 100, &shape);
+}
+
+#[test]
+fn long_programs_give_the_interpreters_bits() {
+    let shape = Shape {
+        n_state: 900,
+        n_slots: 1200,
+        n_operations: 20_000,
+        reach: 1_000,
+        one_stored_in: 10,
+    };
+    compare_shape(3, 2, &shape);
+}
+
+/// Each function of three values, and each of two and one, with inputs that live on and inputs that do not.
+#[test]
+fn every_table_gives_the_interpreters_bits() {
+    let mut random = Random::new(4);
+    for table in 0..=255 {
+        for n_inputs in 1..=3u32 {
+            let inputs: Vec<Value> = (0..n_inputs).map(Value).collect();
+            let Some(first) = operation(table, &inputs) else {
+                continue;
+            };
+            // The second takes its inputs from memory and registers in another order.
+            let result = Value(3);
+            let mut others: Vec<Value> = vec![result, Value(2), Value(0)];
+            others.truncate(n_inputs as usize);
+            let Some(second) = operation(table, &others) else {
+                continue;
+            };
+            let program = Program {
+                inputs: (0..3)
+                    .map(|index| Input::Place(Place::Now(index)))
+                    .collect(),
+                operations: vec![first, second],
+                stores: vec![(result, Place::Next(0)), (Value(4), Place::Next(1))],
+            };
+            assert_eq!(program.check(), Ok(()));
+            compare::<8>(&program, 3, &mut random);
+            compare::<4>(&program, 3, &mut random);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_does_nothing_can_be_run() {
+    let mut random = Random::new(5);
+    compare::<8>(&Program::default(), 0, &mut random);
+    compare::<4>(&Program::default(), 2, &mut random);
+}
+
+#[test]
+fn only_two_widths_have_machine_code() {
+    for n_words in [0, 1, 2, 3, 5, 16] {
+        assert!(Native::new(&Program::default(), n_words).is_none());
+    }
+}
+
+#[test]
+fn a_memory_that_does_not_suit_is_refused() {
+    let program = Program {
+        inputs: vec![Input::Place(Place::Now(1))],
+        operations: vec![],
+        stores: vec![(Value(0), Place::Slot(2))],
+    };
+    let Some(native) = Native::new(&program, 8) else {
+        println!("skipped: no machine code on this processor");
+        return;
+    };
+    native.run(&mut Memory::<8>::new(2, 3), Side::Even);
+    let is_refused =
+        |run: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
+    assert!(is_refused(
+        &|| native.run(&mut Memory::<8>::new(1, 5), Side::Even)
+    ));
+    assert!(is_refused(
+        &|| native.run(&mut Memory::<8>::new(2, 2), Side::Even)
+    ));
+    assert!(is_refused(
+        &|| native.run(&mut Memory::<4>::new(2, 3), Side::Even)
+    ));
+}
