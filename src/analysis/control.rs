@@ -63,6 +63,14 @@ pub struct Found {
     pub candidates: Vec<Vec<BaseId>>,
     /// The positions, game after game.
     pub played: Vec<Position>,
+    n_games: usize,
+}
+
+impl Found {
+    /// Joint moves of a game on average, the last one as far as it was played.
+    pub fn mean_length(&self) -> f64 {
+        self.played.len() as f64 / self.n_games.max(1) as f64
+    }
 }
 
 /// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random games that was not the
@@ -98,6 +106,7 @@ pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBud
     Found {
         candidates,
         played: seen.played,
+        n_games: seen.n_games,
     }
 }
 
@@ -113,6 +122,7 @@ struct Seen {
     /// Per base, how often it was not what it had been a move before.
     n_changes: Vec<usize>,
     played: Vec<Position>,
+    n_games: usize,
 }
 
 impl Seen {
@@ -124,6 +134,7 @@ impl Seen {
             n_true: vec![0; n_bases],
             n_changes: vec![0; n_bases],
             played: Vec::with_capacity(budget.states),
+            n_games: 0,
         };
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut random = Random::new(budget.seed);
@@ -149,6 +160,7 @@ impl Seen {
                 before.clone_from(&initial);
                 continue;
             }
+            seen.n_games += usize::from(depth == 0);
             seen.note(&state, &before, words.bits());
             seen.played.push(Position {
                 state: state.clone(),
@@ -379,6 +391,7 @@ mod tests {
             n_true: vec![0; bases.len()],
             n_changes: vec![0; bases.len()],
             played: Vec::new(),
+            n_games: 0,
         };
         let mut words = Random::new(1);
         let mut before = vec![0];

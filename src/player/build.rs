@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::lanes::LanesSource;
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
 use crate::analysis::control::{self, PlayBudget};
@@ -30,6 +31,9 @@ const LARGE: usize = 300_000;
 /// Positions from play that phases are weighed by.
 const MAX_POSITIONS: usize = 48;
 
+/// Joint moves of a playout where none was seen.
+const LENGTH_UNSEEN: f64 = 40.0;
+
 /// A compiled game, and what each stage from rules to machine made and took.
 #[derive(Debug)]
 pub struct Compiled {
@@ -55,6 +59,8 @@ pub struct Compiled {
     pub network_time: Duration,
     /// From networks to machine.
     pub compile_time: Duration,
+    /// What lanes can be made from.
+    pub lanes: LanesSource,
 }
 
 /// Compiles rules: grounds them, builds the network, makes it smaller, finds its phases, lays all of it out.
@@ -107,6 +113,12 @@ pub fn compile_with(
         ground_time: grounded - started,
         network_time: grounded.elapsed().saturating_sub(chosen.compile_time),
         compile_time: chosen.compile_time,
+        lanes: LanesSource {
+            network: Arc::new(network),
+            candidates: chosen.candidates,
+            mean_length: chosen.mean_length,
+            set: set.clone(),
+        },
     })
 }
 
@@ -116,6 +128,10 @@ struct Candidate {
     networks: Vec<Network>,
     /// What laying out took, candidates among it that were not taken.
     compile_time: Duration,
+    /// Sets of controls that were weighed.
+    candidates: Vec<Vec<BaseId>>,
+    /// The joint moves of a random game, as far as play was seen.
+    mean_length: f64,
 }
 
 /// The choice of a game's phases: a few are unfolded, and the one that takes least work in play is taken.
@@ -168,6 +184,9 @@ impl Choice<'_> {
         if !is_large || options.is_empty() {
             options.push(&[]);
         }
+        let candidates = options.iter().map(|controls| controls.to_vec());
+        let candidates = candidates.filter(|controls| !controls.is_empty()).collect();
+        let mean_length = found.mean_length();
         let mut best: Option<(u64, Vec<Network>)> = None;
         for controls in options {
             let Some((unfolded, networks)) = self.unfold(controls) else {
@@ -191,6 +210,8 @@ impl Choice<'_> {
                 machine,
                 networks,
                 compile_time,
+                candidates,
+                mean_length,
             },
             None => self.counted(),
         }
@@ -212,9 +233,11 @@ impl Choice<'_> {
         let layouts = networks.iter().map(Layout::compile).collect();
         let whole = Layout::compile(self.network);
         Candidate {
+            candidates: vec![controls.clone()],
             machine: CounterMachine::with_phases(whole, controls, layouts),
             networks,
             compile_time: networked.elapsed(),
+            mean_length: LENGTH_UNSEEN,
         }
     }
 }

@@ -20,6 +20,7 @@ mod clock;
 mod conductor;
 mod engine;
 mod handle;
+mod lanes;
 mod last_resort;
 mod link;
 mod record;
@@ -36,6 +37,7 @@ use crate::machine::Machine;
 
 pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
+pub use lanes::LanesSource;
 pub use last_resort::ProverMachine;
 pub use searching::search_config;
 

@@ -119,45 +119,36 @@ pub fn n_operations(piece: &[Part]) -> usize {
     piece.iter().map(|part| part.program.operations.len()).sum()
 }
 
-/// Compiles a game, in the phases given if lanes can go through them in lockstep and that is less work. `mean_length` is how many steps a playout
-/// takes on average, roughly. Nothing when the programs would be too large.
+/// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a playout takes on average, roughly.
+/// Nothing when the programs would be too large, or the phases do not go in lockstep.
 pub fn compile(network: &Network, phases: Option<&Phases>, mean_length: f64) -> Option<Programs> {
     if network.gates.len() + network.n_edges() + network.moves.len() > 4 * MAX_OPERATIONS {
         return None;
     }
-    let whole = vec![phase(network, 0, mean_length)];
-    let mut best = (Vec::new(), whole);
-    if let Some(split) = phases
-        && let Some(successors) = successors(split)
-    {
-        let phases: Vec<PhasePrograms> = split
-            .networks
-            .iter()
-            .zip(successors)
-            .map(|(network, successor)| phase(network, successor, mean_length))
-            .collect();
-        let work = |phases: &[PhasePrograms]| {
-            phases
-                .iter()
-                .map(PhasePrograms::n_operations)
-                .sum::<usize>()
-                / phases.len()
-        };
-        if work(&phases) < work(&best.1) {
-            best = (split.controls.clone(), phases);
+    let (controls, phases) = match phases {
+        None => (Vec::new(), vec![phase(network, 0, mean_length)]),
+        Some(split) => {
+            let networks = split.networks.iter().zip(successors(split)?);
+            let phases =
+                networks.map(|(network, successor)| phase(network, successor, mean_length));
+            (split.controls.clone(), phases.collect())
         }
-    }
-    let (controls, phases) = best;
-    let n_operations: usize = phases.iter().map(PhasePrograms::n_operations).sum();
-    (n_operations <= MAX_OPERATIONS).then(|| Programs {
+    };
+    let programs = Programs {
         controls,
         phases,
         goals: goals(network),
         n_bases: network.facts.len(),
-    })
+    };
+    (programs.n_operations() <= MAX_OPERATIONS).then_some(programs)
 }
 
-/// The phase after each, if that is always the same one and some order leads through them.
+/// Whether each phase, whatever is played, leads to the same next one.
+pub fn is_in_lockstep(phases: &Phases) -> bool {
+    successors(phases).is_some()
+}
+
+/// The phase after each, if that is always the same one.
 fn successors(phases: &Phases) -> Option<Vec<usize>> {
     phases
         .networks
@@ -171,6 +162,14 @@ fn successors(phases: &Phases) -> Option<Vec<usize>> {
             is_sure.then_some(successor)
         })
         .collect()
+}
+
+impl Programs {
+    /// Operations of a step, on average over the phases.
+    pub fn n_operations(&self) -> usize {
+        let sum: usize = self.phases.iter().map(PhasePrograms::n_operations).sum();
+        sum / self.phases.len().max(1)
+    }
 }
 
 impl PhasePrograms {

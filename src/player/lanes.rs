@@ -1,0 +1,44 @@
+//! From a compiled game to lanes: which phases they go through.
+//!
+//! The candidates are those that the counter engine weighed; of those whose phases always follow each other in the same order, the ones
+//! with the fewest operations a step are taken, or the whole game where that has fewer.
+
+use std::sync::Arc;
+
+use crate::ground;
+use crate::ids::BaseId;
+use crate::machine::lanes::compile::{self, Programs};
+use crate::propnet::{self, Network, passes};
+
+/// What lanes are made from.
+#[derive(Clone, Debug)]
+pub struct LanesSource {
+    /// The whole game.
+    pub network: Arc<Network>,
+    /// Sets of controls that may split it.
+    pub(super) candidates: Vec<Vec<BaseId>>,
+    /// The joint moves of a playout, roughly.
+    pub(super) mean_length: f64,
+    pub(super) set: passes::PassSet,
+}
+
+impl LanesSource {
+    /// The game as programs for lanes; nothing where those would be too large or the budget ends first.
+    pub fn programs(&self, limits: ground::Budget) -> Option<Programs> {
+        let mut best = compile::compile(&self.network, None, self.mean_length);
+        for controls in &self.candidates {
+            let phases = propnet::phases_of(&self.network, controls, &self.set, limits);
+            let Some(phases) = phases.filter(compile::is_in_lockstep) else {
+                continue;
+            };
+            let split = compile::compile(&self.network, Some(&phases), self.mean_length);
+            let work = |programs: &Option<Programs>| {
+                programs.as_ref().map_or(usize::MAX, Programs::n_operations)
+            };
+            if work(&split) < work(&best) {
+                best = split;
+            }
+        }
+        best
+    }
+}
