@@ -22,10 +22,12 @@ macro_rules! define_id {
         pub struct $name(pub u32);
 
         impl $crate::ids::Id for $name {
+            #[inline(always)]
             fn from_index(index: usize) -> Self {
                 debug_assert!(index <= u32::MAX as usize);
                 Self(index as u32)
             }
+            #[inline(always)]
             fn index(self) -> usize {
                 self.0 as usize
             }

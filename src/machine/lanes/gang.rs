@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::code::Code;
 use super::compile::{ChoicePlaces, PhasePrograms, Programs};
 use super::interpret::Features;
-use super::memory::{Memory, Side, Vector};
+use super::memory::{Memory, Side, Vector, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
 use crate::ids::{BaseId, Id, RoleId};
 use crate::machine::random::Random;
@@ -128,8 +128,9 @@ impl Layout {
 struct Wanted {
     ticket: Ticket,
     samples: u32,
+    state: Vec<u64>,
     /// The bases that are true.
-    state: Vec<u32>,
+    bases: Vec<u32>,
     /// Whether it is known that the game is not over in this state.
     is_going_on: bool,
 }
@@ -286,18 +287,18 @@ impl<const N: usize> Gang<N> {
     /// Takes lanes out of play and keeps the states that they stand on for their goals to be worked out.
     #[inline(always)]
     fn set_aside(&mut self, layout: &Layout, mask: &Vector<N>, is_cut_off: bool) {
-        if is_any(&both(mask, &self.pending)) {
+        let mask = *mask;
+        if is_any(&both(&mask, &self.pending)) {
             self.work_out_goals(layout);
         }
         let now = self.memory.now(self.side);
         let finals = self.finals.now(Side::Even);
         for (kept, &base) in finals.iter_mut().zip(&layout.goal_bases) {
-            let state = &now[base.index()];
-            for word in 0..N {
-                kept[word] = kept[word] & !mask[word] | state[word] & mask[word];
-            }
+            *kept = combine(*kept, now[base.index()], mask, |kept, state, mask| {
+                kept & !mask | state & mask
+            });
         }
-        for lane in lanes(mask) {
+        for lane in lanes(&mask) {
             let ticket = self.tickets[lane];
             self.pending_tickets[lane] = ticket;
             let tally = &mut self.accounts[ticket as usize].tally;
@@ -378,22 +379,32 @@ impl<const N: usize> Gang<N> {
         let mut left = free;
         let mut unsure = [0u64; N];
         let now = self.memory.now(self.side);
-        // The lanes of free ones that will be filled start from nothing.
-        for vector in now.iter_mut() {
-            for word in 0..N {
-                vector[word] &= !free[word];
-            }
-        }
         let queue = &mut self.queues[self.phase];
+        let mut is_clear = false;
         while let Some(wanted) = queue.front_mut() {
             let taken = first_lanes(&mut left, wanted.samples);
             let n_taken: u32 = taken.iter().map(|word| word.count_ones()).sum();
             if n_taken == 0 {
                 break;
             }
-            for word in (0..N).filter(|&word| taken[word] != 0) {
-                for &base in &wanted.state {
-                    now[base as usize][word] |= taken[word];
+            if !std::mem::replace(&mut is_clear, true) {
+                // Lanes that are free start from nothing, but those of the first request at once from its state.
+                let mut words = wanted.state.iter();
+                for of_word in now.chunks_mut(64) {
+                    let mut bits = words.next().copied().unwrap_or(0);
+                    for vector in of_word {
+                        let bit = (bits & 1).wrapping_neg();
+                        *vector = combine(*vector, free, taken, |vector, free, taken| {
+                            vector & !free | taken & bit
+                        });
+                        bits >>= 1;
+                    }
+                }
+            } else {
+                for word in (0..N).filter(|&word| taken[word] != 0) {
+                    for &base in &wanted.bases {
+                        now[base as usize][word] |= taken[word];
+                    }
                 }
             }
             for lane in lanes(&taken) {
@@ -461,7 +472,8 @@ impl<const N: usize> Playouts for Gang<N> {
         self.queues[phase].push_back(Wanted {
             ticket,
             samples,
-            state: bases.map(|base| base as u32).collect(),
+            bases: bases.map(|base| base as u32).collect(),
+            state: state.to_vec(),
             is_going_on: false,
         });
         self.n_queued += u64::from(samples);
@@ -491,11 +503,7 @@ impl<const N: usize> Playouts for Gang<N> {
 
 #[inline(always)]
 fn both<const N: usize>(left: &Vector<N>, right: &Vector<N>) -> Vector<N> {
-    let mut both = *left;
-    for (both, right) in both.iter_mut().zip(right) {
-        *both &= right;
-    }
-    both
+    combine(*left, *right, *right, |left, right, _| left & right)
 }
 
 /// The numbers of the bits that are on.

@@ -13,6 +13,22 @@ struct Line([u64; 8]);
 /// A vector with a bit per lane.
 pub type Vector<const N: usize> = [u64; N];
 
+/// A function of the words of three vectors. Whole vectors go in and out, so that a compiler sees at once that nothing
+/// overlaps, and uses vector registers.
+#[inline(always)]
+pub(super) fn combine<const N: usize>(
+    a: Vector<N>,
+    b: Vector<N>,
+    c: Vector<N>,
+    function: impl Fn(u64, u64, u64) -> u64,
+) -> Vector<N> {
+    let mut result = [0; N];
+    for word in 0..N {
+        result[word] = function(a[word], b[word], c[word]);
+    }
+    result
+}
+
 /// Which of the two banks of states is "now".
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Side {

@@ -6,7 +6,7 @@
 //!
 //! Never knows: what is counted.
 
-use super::memory::Vector;
+use super::memory::{Vector, combine};
 use crate::machine::random::Random;
 
 /// Counts have at most this many digits.
@@ -32,15 +32,13 @@ impl<const N: usize> RandomBits<N> {
     /// 64·N random bits.
     #[inline(always)]
     fn draw(&mut self) -> Vector<N> {
-        let mut bits = [0; N];
-        for (word, bits) in bits.iter_mut().enumerate() {
-            let (low, high) = (self.low[word], self.high[word]);
-            *bits = low.wrapping_add(high);
-            let mixed = low ^ high;
-            self.low[word] = low.rotate_left(24) ^ mixed ^ (mixed << 16);
-            self.high[word] = mixed.rotate_left(37);
-        }
-        bits
+        let (low, high) = (self.low, self.high);
+        let mixed = combine(low, high, high, |low, high, _| low ^ high);
+        self.low = combine(low, mixed, mixed, |low, mixed, _| {
+            low.rotate_left(24) ^ mixed ^ (mixed << 16)
+        });
+        self.high = combine(mixed, mixed, mixed, |mixed, _, _| mixed.rotate_left(37));
+        combine(low, high, high, |low, high, _| low.wrapping_add(high))
     }
 }
 
@@ -71,48 +69,47 @@ pub(super) fn draw_ranks<const N: usize>(
     // The digits of count - 1, then of all numbers up to it, show which bits to draw.
     let mut borrow = [u64::MAX; N];
     let mut pending = [0u64; N];
-    for (mask, count) in masks.iter_mut().zip(count) {
-        for word in 0..N {
-            mask[word] = count[word] ^ borrow[word];
-            borrow[word] &= !count[word];
-            pending[word] |= count[word];
-        }
+    for (mask, &count) in masks.iter_mut().zip(count) {
+        *mask = combine(count, borrow, borrow, |count, borrow, _| count ^ borrow);
+        borrow = combine(count, borrow, borrow, |count, borrow, _| !count & borrow);
+        pending = combine(count, pending, pending, |count, pending, _| count | pending);
     }
     let mut above = [0u64; N];
     for mask in masks.iter_mut().rev() {
-        for word in 0..N {
-            above[word] |= mask[word];
-            mask[word] = above[word];
-        }
+        above = combine(above, *mask, *mask, |above, mask, _| above | mask);
+        *mask = above;
     }
-    for word in 0..N {
-        pending[word] &= wanted[word];
-    }
+    pending = combine(pending, *wanted, *wanted, |pending, wanted, _| {
+        pending & wanted
+    });
     rank.fill([0; N]);
     let mut drawn = [[0u64; N]; MAX_DIGITS];
     let drawn = &mut drawn[..n_digits];
+    let mut stream = random.clone();
     while is_any(&pending) {
+        // The borrow of drawn - count.
         let mut is_less = [0u64; N];
-        for ((drawn, mask), count) in drawn.iter_mut().zip(&*masks).zip(count) {
-            let bits = random.draw();
-            for word in 0..N {
-                drawn[word] = bits[word] & mask[word];
-                // The borrow of drawn - count.
-                is_less[word] =
-                    !drawn[word] & count[word] | (!drawn[word] | count[word]) & is_less[word];
-            }
+        for ((drawn, &mask), &count) in drawn.iter_mut().zip(&*masks).zip(count) {
+            let bits = stream.draw();
+            let bits = combine(bits, mask, mask, |bits, mask, _| bits & mask);
+            is_less = combine(bits, count, is_less, |bits, count, is_less| {
+                !bits & count | (!bits | count) & is_less
+            });
+            *drawn = bits;
         }
-        let mut accepted = [0u64; N];
-        for word in 0..N {
-            accepted[word] = pending[word] & is_less[word];
-            pending[word] &= !is_less[word];
-        }
-        for (rank, drawn) in rank.iter_mut().zip(&*drawn) {
-            for word in 0..N {
-                rank[word] |= drawn[word] & accepted[word];
-            }
+        let accepted = combine(pending, is_less, is_less, |pending, is_less, _| {
+            pending & is_less
+        });
+        pending = combine(pending, is_less, is_less, |pending, is_less, _| {
+            pending & !is_less
+        });
+        for (rank, &drawn) in rank.iter_mut().zip(&*drawn) {
+            *rank = combine(*rank, drawn, accepted, |rank, drawn, accepted| {
+                rank | drawn & accepted
+            });
         }
     }
+    *random = stream;
 }
 
 #[cfg(test)]
