@@ -89,3 +89,49 @@ pub trait Reasoner: Send {
     /// writes the final goals (undefined counts as 0). The reasoner stands on the last state afterwards.
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd;
 }
+
+/// A number for playouts that were asked for together.
+pub type Ticket = u32;
+
+/// What came of some playouts from one state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Sum of the final goals, one per role.
+    pub totals: Vec<u64>,
+    /// How many there were.
+    pub playouts: u32,
+    /// Joint moves made.
+    pub steps: u64,
+    /// Playouts that ended at the step limit.
+    pub cut_off: u32,
+}
+
+impl Tally {
+    /// Starts counting anew.
+    pub fn clear(&mut self, n_roles: usize) {
+        self.totals.clear();
+        self.totals.resize(n_roles, 0);
+        self.playouts = 0;
+        self.steps = 0;
+        self.cut_off = 0;
+    }
+}
+
+/// Many playouts at once: what is wanted goes in, and comes out when all of it is played.
+pub trait Playouts: Send {
+    /// How many can be under way abreast.
+    fn width(&self) -> usize;
+
+    /// Playouts wanted and not ended. While there are fewer than the width, some lanes idle.
+    fn n_wanted(&self) -> u64;
+
+    /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of these playouts' kind: then
+    /// a [`Reasoner`] has to play them.
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket>;
+
+    /// Takes all playouts under way a step further.
+    fn advance(&mut self);
+
+    /// A ticket all of whose playouts have ended, and what came of them, put in place of what `tally` was.
+    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket>;
+}

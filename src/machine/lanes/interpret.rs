@@ -67,14 +67,15 @@ pub struct Interpreted {
     n_slots: u32,
 }
 
-/// The table of the function that is its first input.
-const COPY: u8 = 0xf0;
+/// The table of the function that is its last input.
+const COPY: u8 = 0xaa;
 
 impl Interpreted {
-    /// Lays a program out for memories whose states have `n_state` vectors.
-    pub fn new(program: &Program, n_state: usize) -> Self {
+    /// Lays a program out for memories whose states have `n_state` vectors. Slots from `first_free` on are its own, as
+    /// far as the program does not name them.
+    pub fn new(program: &Program, n_state: usize, first_free: u32) -> Self {
         let mut scheduled = Scheduled::new(program);
-        scheduled.place(program);
+        scheduled.place(program, first_free);
         let address = |side: Side, place: Place| -> u32 {
             let n_state = n_state as u32;
             match (place, side) {
@@ -173,11 +174,13 @@ impl Scheduled {
                 .max()
                 .unwrap_or(0);
             levels[n_inputs + index] = level;
+            let (table, order) = least(operation.table);
+            let inputs = filled(operation);
             lines.push(Line {
-                table: operation.table,
+                table,
                 level,
                 value: Some(Value((n_inputs + index) as u32)),
-                inputs: filled(operation),
+                inputs: order.map(|position| inputs[position]),
                 from: [nowhere; 3],
                 to: nowhere,
             });
@@ -204,9 +207,9 @@ impl Scheduled {
     }
 
     /// Gives every value a place: its own where it is stored, else a slot that is free while it is needed.
-    fn place(&mut self, program: &Program) {
+    fn place(&mut self, program: &Program, first_free: u32) {
         let n_inputs = program.inputs.len();
-        let first_free = program.n_slots();
+        let first_free = program.n_slots().max(first_free);
         let (zeros, ones) = (Place::Slot(first_free), Place::Slot(first_free + 1));
         let mut n_slots = first_free + 2;
         let mut places: Vec<Option<Place>> = vec![None; program.n_values()];
@@ -245,9 +248,11 @@ impl Scheduled {
             });
             places[value.0 as usize] = Some(to);
             line.to = to;
-            let mut inputs = line.inputs.to_vec();
-            inputs.dedup();
-            for input in inputs {
+            for (position, input) in line.inputs.into_iter().enumerate() {
+                // An input that stands in for a missing one is no other.
+                if line.inputs[..position].contains(&input) {
+                    continue;
+                }
                 let number = input.0 as usize;
                 if last_use[number] == index
                     && !is_stored[number]
@@ -321,23 +326,51 @@ fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]
     }
 }
 
-/// Dispatches on a table: 16 times 16 arms.
+/// Runs a run whose table is one of these.
 macro_rules! dispatch {
-    ($table:expr, $steps:expr, $all:expr; $($high:literal)*) => {
-        match $table >> 4 {
-            $($high => dispatch!(@low $high, $table, $steps, $all; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),)*
-            _ => {}
-        }
-    };
-    (@low $high:literal, $table:expr, $steps:expr, $all:expr; $($low:literal)*) => {
-        match $table & 15 {
-            $($low => run_of::<{ $high * 16 + $low }, N>($steps, $all),)*
-            _ => {}
+    ($table:expr, $steps:expr, $all:expr; $($known:literal)*) => {
+        match $table {
+            $($known => run_of::<$known, N>($steps, $all),)*
+            _ => debug_assert!(false, "the table is not the least of its kind"),
         }
     };
 }
 
+/// The table is the least that any order of the inputs gives: there are 80 of those.
 #[inline(always)]
 fn run_table<const N: usize>(table: u8, steps: &[Step], all: &mut [Vector<N>]) {
-    dispatch!(table, steps, all; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    dispatch!(
+        table, steps, all;
+        0 1 2 3 6 7 8 9 10 11 14 15 22 23 24 25 26 27 30 31
+        40 41 42 43 44 45 46 47 60 61 62 63 104 105 106 107 110 111 126 127
+        128 129 130 131 134 135 136 137 138 139 142 143 150 151 152 153 154 155 158 159
+        168 169 170 171 172 173 174 175 188 189 190 191 232 233 234 235 238 239 254 255
+    );
+}
+
+/// The least table that any order of a table's inputs gives, and that order.
+fn least(table: u8) -> (u8, [usize; 3]) {
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
+    let permuted = |order: [usize; 3]| {
+        let row_of = |row: u8| {
+            (0..3)
+                .map(|new| (row >> (2 - new) & 1) << (2 - order[new]))
+                .sum::<u8>()
+        };
+        (0..8)
+            .map(|row| (table >> row_of(row) & 1) << row)
+            .sum::<u8>()
+    };
+    orders
+        .map(|order| (permuted(order), order))
+        .into_iter()
+        .min()
+        .unwrap_or((table, orders[0]))
 }

@@ -1,0 +1,606 @@
+//! Circuits in the making: literals over values, simplified and shared as they are built.
+//!
+//! A literal is a value or its inverse. Since any function of three values is one operation, inversions cost nothing: they go
+//! into the tables of the users. What is built twice is built once.
+//!
+//! Invariants: no operation has a constant input, or the same value twice, or an input it does not depend on; every operation's
+//! result is off when all its inputs are (else its inverse is built), so a function and its inverse share a value.
+//!
+//! Never knows: networks, moves.
+
+use rustc_hash::FxHashMap;
+
+use super::super::program::{Input, Operation, Place, Program, Value, depends_on};
+
+/// A value or its inverse, or a constant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Literal(u32);
+
+impl Literal {
+    /// Off in every lane.
+    pub(super) const FALSE: Literal = Literal(0);
+    /// On in every lane.
+    pub(super) const TRUE: Literal = Literal(1);
+
+    fn of(node: usize) -> Self {
+        Literal((node as u32) << 1)
+    }
+
+    fn node(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    fn is_inverted(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    pub(super) fn is_constant(self) -> bool {
+        self.0 <= 1
+    }
+
+    /// The literal, inverted if so wished.
+    pub(super) fn inverted_if(self, condition: bool) -> Self {
+        Literal(self.0 ^ u32::from(condition))
+    }
+}
+
+impl std::ops::Not for Literal {
+    type Output = Literal;
+    fn not(self) -> Literal {
+        Literal(self.0 ^ 1)
+    }
+}
+
+/// A function of up to three nodes that has no value yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Function {
+    n_inputs: u8,
+    inputs: [u32; 3],
+    /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on those that are missing.
+    table: u8,
+}
+
+/// The tables of the three inputs themselves.
+const PROJECTIONS: [u8; 3] = [0xf0, 0xcc, 0xaa];
+
+impl Function {
+    /// The function that is a literal.
+    pub(super) fn literal(literal: Literal) -> Self {
+        let inversion = if literal.is_inverted() { 0xff } else { 0 };
+        if literal.is_constant() {
+            return Self {
+                n_inputs: 0,
+                inputs: [0; 3],
+                table: inversion,
+            };
+        }
+        Self {
+            n_inputs: 1,
+            inputs: [literal.node() as u32, 0, 0],
+            table: PROJECTIONS[0] ^ inversion,
+        }
+    }
+
+    fn inputs(&self) -> &[u32] {
+        &self.inputs[..usize::from(self.n_inputs)]
+    }
+
+    /// How many nodes it is a function of.
+    pub(super) fn n_inputs(&self) -> usize {
+        usize::from(self.n_inputs)
+    }
+
+    /// The function, inverted if so wished.
+    pub(super) fn inverted_if(mut self, condition: bool) -> Self {
+        if condition {
+            self.table = !self.table;
+        }
+        self
+    }
+
+    /// Whether the two share a node.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.inputs()
+            .iter()
+            .any(|node| other.inputs().contains(node))
+    }
+
+    /// Both at once, when that hangs on no more than three nodes.
+    pub(super) fn and(&self, other: &Self) -> Option<Self> {
+        let mut inputs = self.inputs;
+        let mut n_inputs = self.n_inputs();
+        for &node in other.inputs() {
+            if !inputs[..n_inputs].contains(&node) {
+                if n_inputs == 3 {
+                    return None;
+                }
+                inputs[n_inputs] = node;
+                n_inputs += 1;
+            }
+        }
+        let table = self.over(&inputs[..n_inputs]) & other.over(&inputs[..n_inputs]);
+        Some(Self::reduced(table, &inputs[..n_inputs]))
+    }
+
+    /// The table over other inputs, which contain its own.
+    fn over(&self, inputs: &[u32]) -> u8 {
+        let mut table = 0;
+        for row in 0..8u8 {
+            let mut own_row = 0;
+            for (position, node) in self.inputs().iter().enumerate() {
+                let at = inputs.iter().position(|other| other == node).unwrap_or(0);
+                own_row |= (row >> (2 - at) & 1) << (2 - position);
+            }
+            table |= (self.table >> own_row & 1) << row;
+        }
+        table
+    }
+
+    /// The function of a table over distinct nodes, without those that it does not hang on; its nodes in rising order.
+    fn reduced(table: u8, inputs: &[u32]) -> Self {
+        let mut kept = [0u32; 3];
+        let mut n_kept = 0;
+        for (position, &node) in inputs.iter().enumerate() {
+            if depends_on(table, position) {
+                kept[n_kept] = node;
+                n_kept += 1;
+            }
+        }
+        kept[..n_kept].sort_unstable();
+        let mut reduced = 0;
+        for row in 0..8u8 {
+            let mut old_row = 0;
+            for (position, node) in inputs.iter().enumerate() {
+                if let Some(at) = kept[..n_kept].iter().position(|other| other == node) {
+                    old_row |= (row >> (2 - at) & 1) << (2 - position);
+                }
+            }
+            reduced |= (table >> old_row & 1) << row;
+        }
+        Self {
+            n_inputs: n_kept as u8,
+            inputs: kept,
+            table: reduced,
+        }
+    }
+}
+
+/// What a node of a circuit is.
+#[derive(Clone, Copy, Debug)]
+enum Node {
+    Constant,
+    Place(Place),
+    Computed(Function),
+}
+
+/// A circuit: nodes, each after those it needs.
+#[derive(Clone, Debug)]
+pub(super) struct Circuit {
+    nodes: Vec<Node>,
+    places: FxHashMap<Place, Literal>,
+    computed: FxHashMap<(u8, [u32; 3]), Literal>,
+}
+
+impl Circuit {
+    pub(super) fn new() -> Self {
+        Self {
+            nodes: vec![Node::Constant],
+            places: FxHashMap::default(),
+            computed: FxHashMap::default(),
+        }
+    }
+
+    /// What a place holds.
+    pub(super) fn place(&mut self, place: Place) -> Literal {
+        let nodes = &mut self.nodes;
+        *self.places.entry(place).or_insert_with(|| {
+            nodes.push(Node::Place(place));
+            Literal::of(nodes.len() - 1)
+        })
+    }
+
+    /// Gives a function a value, if none has it yet.
+    pub(super) fn value(&mut self, function: Function) -> Literal {
+        if function.n_inputs == 0 {
+            return Literal::FALSE.inverted_if(function.table & 1 == 1);
+        }
+        let is_inverted = function.table & 1 == 1;
+        let function = function.inverted_if(is_inverted);
+        if function.n_inputs == 1 {
+            return Literal::of(function.inputs[0] as usize).inverted_if(is_inverted);
+        }
+        let key = (function.table, function.inputs);
+        let nodes = &mut self.nodes;
+        let literal = *self.computed.entry(key).or_insert_with(|| {
+            nodes.push(Node::Computed(function));
+            Literal::of(nodes.len() - 1)
+        });
+        literal.inverted_if(is_inverted)
+    }
+
+    /// The function of a table of three literals, constants and repetitions allowed.
+    fn function(table: u8, literals: [Literal; 3]) -> Function {
+        let mut distinct: [u32; 3] = [0; 3];
+        let mut n_distinct = 0;
+        for literal in literals {
+            let node = literal.node() as u32;
+            if !literal.is_constant() && !distinct[..n_distinct].contains(&node) {
+                distinct[n_distinct] = node;
+                n_distinct += 1;
+            }
+        }
+        let mut over_distinct = 0u8;
+        for row in 0..8u8 {
+            let mut inner = 0;
+            for (position, literal) in literals.iter().enumerate() {
+                let node = literal.node() as u32;
+                let at = distinct[..n_distinct]
+                    .iter()
+                    .position(|&other| other == node);
+                let plain = match at {
+                    Some(at) if !literal.is_constant() => row >> (2 - at) & 1,
+                    _ => 0,
+                };
+                inner |= (plain ^ u8::from(literal.is_inverted())) << (2 - position);
+            }
+            over_distinct |= (table >> inner & 1) << row;
+        }
+        Function::reduced(over_distinct, &distinct[..n_distinct])
+    }
+
+    /// Any function of three literals.
+    pub(super) fn apply(&mut self, table: u8, a: Literal, b: Literal, c: Literal) -> Literal {
+        let function = Self::function(table, [a, b, c]);
+        self.value(function)
+    }
+
+    pub(super) fn and(&mut self, a: Literal, b: Literal) -> Literal {
+        self.apply(0xc0, a, b, Literal::FALSE)
+    }
+
+    pub(super) fn and3(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
+        self.apply(0x80, a, b, c)
+    }
+
+    pub(super) fn or(&mut self, a: Literal, b: Literal) -> Literal {
+        self.apply(0xfc, a, b, Literal::FALSE)
+    }
+
+    pub(super) fn xor3(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
+        self.apply(0x96, a, b, c)
+    }
+
+    /// On when two or three are.
+    pub(super) fn majority(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
+        self.apply(0xe8, a, b, c)
+    }
+
+    /// `b` where `a` is on, else `c`.
+    pub(super) fn choose(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
+        self.apply(0xca, a, b, c)
+    }
+
+    /// All at once. The operands become values in as few operations as three-input functions allow.
+    pub(super) fn all(&mut self, operands: &[Literal]) -> Literal {
+        let functions = operands.iter().map(|&literal| Function::literal(literal));
+        let function = self.conjunction(functions.collect());
+        self.value(function)
+    }
+
+    /// Any of them.
+    pub(super) fn any(&mut self, operands: &[Literal]) -> Literal {
+        let inverted: Vec<Literal> = operands.iter().map(|&literal| !literal).collect();
+        !self.all(&inverted)
+    }
+
+    /// The conjunction of functions, the last step of it left open for whoever needs it.
+    ///
+    /// Every operation makes one value of three, so what counts is to waste no input: functions over the same nodes are
+    /// merged; each function of two nodes goes together with one node more; and single nodes go by threes.
+    pub(super) fn conjunction(&mut self, functions: Vec<Function>) -> Function {
+        let mut functions: Vec<Function> = functions
+            .into_iter()
+            .filter(|function| !(function.n_inputs == 0 && function.table & 1 == 1))
+            .collect();
+        if let Some(&off) = functions.iter().find(|function| function.n_inputs == 0) {
+            return off;
+        }
+        if functions.len() <= MAX_MERGED {
+            merge_overlapping(&mut functions);
+        }
+        let mut single = Vec::new();
+        let mut double = Vec::new();
+        let mut triple = Vec::new();
+        for function in functions {
+            match function.n_inputs {
+                1 => single.push(function),
+                2 => double.push(function),
+                3 => triple.push(function),
+                _ => return function,
+            }
+        }
+        let is_alone = single.is_empty() && double.is_empty() && triple.len() == 1;
+        if is_alone {
+            return triple[0];
+        }
+        for function in triple {
+            let literal = self.value(function);
+            single.push(Function::literal(literal));
+        }
+        let on = Function::literal(Literal::TRUE);
+        let close = |circuit: &mut Self, parts: &[Function]| {
+            let mut whole = on;
+            for part in parts {
+                match whole.and(part) {
+                    Some(both) => whole = both,
+                    // Only constants among values that were just made lead here.
+                    None => {
+                        let literal = circuit.value(whole);
+                        whole = Function::literal(literal).and(part).unwrap_or(*part);
+                    }
+                }
+            }
+            whole
+        };
+        while let Some(pair) = double.pop() {
+            match single.pop() {
+                Some(other) => {
+                    let whole = close(self, &[other, pair]);
+                    if single.is_empty() && double.is_empty() {
+                        return whole;
+                    }
+                    let literal = self.value(whole);
+                    single.push(Function::literal(literal));
+                }
+                None if double.is_empty() => return pair,
+                None => {
+                    let literal = self.value(pair);
+                    single.push(Function::literal(literal));
+                }
+            }
+        }
+        while single.len() > 3 {
+            let parts = single.split_off(single.len() - 3);
+            let whole = close(self, &parts);
+            let literal = self.value(whole);
+            single.push(Function::literal(literal));
+        }
+        close(self, &single)
+    }
+
+    /// A program for each stage, to be run in order: each stores its stage's outputs, and in slots of its own what later stages can
+    /// use of it.
+    ///
+    /// What passes over is chosen by the circuit alone: each value that an operation or output of a later stage needs.
+    /// `first_slot` is where slots begin that no place of the circuit names.
+    pub(super) fn stages(
+        &self,
+        stages: &[Vec<(Literal, Place)>],
+        first_slot: u32,
+    ) -> (Vec<Program>, u32) {
+        // In which stage a node is computed: the first that needs it.
+        const NEVER: usize = usize::MAX;
+        let mut made_in = vec![NEVER; self.nodes.len()];
+        for (stage, outputs) in stages.iter().enumerate() {
+            let needed = self.cone(outputs, |node| made_in[node] != NEVER);
+            for (made_in, needed) in made_in.iter_mut().zip(needed) {
+                if needed && *made_in == NEVER {
+                    *made_in = stage;
+                }
+            }
+        }
+        let mut next_slot = first_slot;
+        let mut passed: FxHashMap<u32, Place> = FxHashMap::default();
+        let mut outputs: Vec<Vec<(Literal, Place)>> = stages.to_vec();
+        let mut pass = |node: usize, stage: usize| {
+            let is_computed = matches!(self.nodes[node], Node::Computed(_));
+            if is_computed && made_in[node] < stage {
+                passed.entry(node as u32).or_insert_with(|| {
+                    // A value that its stage stores in a slot anyway is taken from there.
+                    let literal = Literal::of(node);
+                    let stored = stages[made_in[node]].iter().find_map(|&(output, place)| {
+                        let is_slot = matches!(place, Place::Slot(_));
+                        (output == literal && is_slot).then_some(place)
+                    });
+                    stored.unwrap_or_else(|| {
+                        let place = Place::Slot(next_slot);
+                        next_slot += 1;
+                        outputs[made_in[node]].push((literal, place));
+                        place
+                    })
+                });
+            }
+        };
+        for (node, &stage) in made_in.iter().enumerate().filter(|&(_, &in_)| in_ != NEVER) {
+            if let Node::Computed(function) = self.nodes[node] {
+                for &input in function.inputs() {
+                    pass(input as usize, stage);
+                }
+            }
+        }
+        for (stage, outputs) in stages.iter().enumerate() {
+            for (literal, _) in outputs {
+                pass(literal.node(), stage);
+            }
+        }
+        let programs = outputs.iter().enumerate().map(|(stage, outputs)| {
+            self.emit(outputs, |node| {
+                let is_earlier = made_in[node] < stage;
+                passed.get(&(node as u32)).copied().filter(|_| is_earlier)
+            })
+        });
+        (programs.collect(), next_slot)
+    }
+
+    /// Per node, whether the outputs need it; what is there already needs nothing more.
+    fn cone(&self, outputs: &[(Literal, Place)], is_there: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        for (literal, _) in outputs {
+            needed[literal.node()] = true;
+        }
+        for node in (0..self.nodes.len()).rev() {
+            if needed[node]
+                && !is_there(node)
+                && let Node::Computed(function) = self.nodes[node]
+            {
+                for &input in function.inputs() {
+                    needed[input as usize] = true;
+                }
+            }
+        }
+        needed
+    }
+
+    /// The program of some outputs, depth first so that a value is used soon after it is made. Nodes for which `taken` knows a
+    /// place are taken from there instead of computed.
+    fn emit(
+        &self,
+        outputs: &[(Literal, Place)],
+        taken: impl Fn(usize) -> Option<Place>,
+    ) -> Program {
+        let mut emitter = Emitter {
+            circuit: self,
+            taken: &taken,
+            inputs: Vec::new(),
+            operations: Vec::new(),
+            stores: Vec::new(),
+            made: FxHashMap::default(),
+        };
+        for &(literal, place) in outputs {
+            let made = emitter.make(literal);
+            emitter.stores.push((made, place));
+        }
+        emitter.finish()
+    }
+}
+
+/// Conjunctions of more functions are not searched for functions over the same nodes.
+const MAX_MERGED: usize = 24;
+
+/// Merges functions over the same nodes, as long as their conjunction hangs on three nodes at most.
+fn merge_overlapping(functions: &mut Vec<Function>) {
+    let mut index = 0;
+    while index < functions.len() {
+        let found = (index + 1..functions.len()).find_map(|other| {
+            let overlaps = functions[index].overlaps(&functions[other]);
+            let both = overlaps.then(|| functions[index].and(&functions[other]))?;
+            Some((other, both?))
+        });
+        match found {
+            Some((other, both)) => {
+                functions[index] = both;
+                functions.swap_remove(other);
+            }
+            None => index += 1,
+        }
+    }
+}
+
+/// A value in the making: an input or an operation by its own number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Made {
+    Input(u32),
+    Operation(u32),
+}
+
+/// Turns nodes into a program.
+struct Emitter<'a> {
+    circuit: &'a Circuit,
+    taken: &'a dyn Fn(usize) -> Option<Place>,
+    inputs: Vec<Input>,
+    operations: Vec<(u8, Vec<Made>)>,
+    stores: Vec<(Made, Place)>,
+    made: FxHashMap<u32, Made>,
+}
+
+impl Emitter<'_> {
+    fn input(&mut self, input: Input) -> Made {
+        self.inputs.push(input);
+        Made::Input(self.inputs.len() as u32 - 1)
+    }
+
+    fn make(&mut self, literal: Literal) -> Made {
+        // Literals have numbers of their own here, so that an inverse is made once too.
+        if let Some(&made) = self.made.get(&literal.0) {
+            return made;
+        }
+        let made = match literal {
+            Literal::FALSE => self.input(Input::Zeros),
+            Literal::TRUE => self.input(Input::Ones),
+            _ => {
+                let plain = self.node(literal.node());
+                if literal.is_inverted() {
+                    self.operations.push((0x0f, vec![plain]));
+                    Made::Operation(self.operations.len() as u32 - 1)
+                } else {
+                    plain
+                }
+            }
+        };
+        self.made.insert(literal.0, made);
+        made
+    }
+
+    /// Makes a node and what it needs, without recursion: circuits may be deep.
+    fn node(&mut self, node: usize) -> Made {
+        let mut stack = vec![node];
+        while let Some(&node) = stack.last() {
+            let key = Literal::of(node).0;
+            if self.made.contains_key(&key) {
+                stack.pop();
+                continue;
+            }
+            let made = match ((self.taken)(node), self.circuit.nodes[node]) {
+                (Some(place), _) | (None, Node::Place(place)) => self.input(Input::Place(place)),
+                (None, Node::Constant) => self.input(Input::Zeros),
+                (None, Node::Computed(function)) => {
+                    let missing = function
+                        .inputs()
+                        .iter()
+                        .find(|&&input| !self.made.contains_key(&Literal::of(input as usize).0));
+                    if let Some(&input) = missing {
+                        stack.push(input as usize);
+                        continue;
+                    }
+                    let inputs = function
+                        .inputs()
+                        .iter()
+                        .map(|&input| self.made[&Literal::of(input as usize).0])
+                        .collect();
+                    self.operations.push((function.table, inputs));
+                    Made::Operation(self.operations.len() as u32 - 1)
+                }
+            };
+            self.made.insert(key, made);
+            stack.pop();
+        }
+        self.made[&Literal::of(node).0]
+    }
+
+    fn finish(self) -> Program {
+        let n_inputs = self.inputs.len() as u32;
+        let value = |made: Made| match made {
+            Made::Input(index) => Value(index),
+            Made::Operation(index) => Value(n_inputs + index),
+        };
+        let operations = self
+            .operations
+            .iter()
+            .map(|(table, inputs)| {
+                let inputs: Vec<Value> = inputs.iter().map(|&made| value(made)).collect();
+                Operation::new(*table, &inputs)
+            })
+            .collect();
+        let mut stores: Vec<(Value, Place)> = self
+            .stores
+            .iter()
+            .map(|&(made, place)| (value(made), place))
+            .collect();
+        stores.sort_by_key(|&(value, _)| value);
+        Program {
+            inputs: self.inputs,
+            operations,
+            stores,
+        }
+    }
+}

@@ -1,0 +1,545 @@
+//! A gang: as many playouts abreast as a vector has bits.
+//!
+//! All lanes make a step together. A lane whose playout has ended leaves its final state behind, for its goals to be worked out
+//! together with those of others, and takes up the next playout that is wanted at once; so whatever is started is finished
+//! and counted, and no lane waits for a longer neighbour.
+//!
+//! Invariants: a lane is in play, or free; one final state a lane is kept, and worked out before the lane's next. The
+//! state of all lanes in play belongs to the phase that the gang is in. The same seed, width and requests give the same
+//! playouts on every processor.
+//!
+//! Never knows: trees, threads.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::code::Code;
+use super::compile::{ChoicePlaces, PhasePrograms, Programs};
+use super::interpret::Features;
+use super::memory::{Memory, Side, Vector};
+use super::rank::{RandomBits, draw_ranks, is_any};
+use crate::ids::{BaseId, Id, RoleId};
+use crate::machine::random::Random;
+use crate::machine::{Playouts, Tally, Ticket};
+
+/// A game made ready for gangs of one width on one processor.
+#[derive(Debug)]
+pub struct Layout {
+    features: Features,
+    n_words: usize,
+    n_roles: usize,
+    n_bases: usize,
+    n_slots: usize,
+    controls: Vec<BaseId>,
+    phases: Vec<Phase>,
+    goal_bases: Vec<BaseId>,
+    goal_code: Code,
+    first_goal: usize,
+    goal_values: Vec<(RoleId, u8)>,
+    goal_slots: usize,
+}
+
+#[derive(Debug)]
+struct Phase {
+    look: Code,
+    over: Option<usize>,
+    choices: Vec<ChoicePlaces>,
+    step: Code,
+    end: Option<Code>,
+    ended: usize,
+    successor: usize,
+}
+
+impl Layout {
+    /// Makes programs ready for vectors of `n_words` words: 4, 8 or 16.
+    pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
+        let ready = |piece: &[_], n_state, first_free| {
+            Code::new(piece, features, n_words, n_state, first_free)
+        };
+        let n_bases = programs.n_bases;
+        let mut n_slots = 0;
+        let mut phase = |phase: &PhasePrograms| {
+            let made = Phase {
+                look: ready(&phase.look, n_bases, phase.n_slots),
+                over: phase.over.map(|slot| slot as usize),
+                choices: phase.choices.clone(),
+                step: ready(&phase.step, n_bases, phase.n_slots),
+                end: phase
+                    .end
+                    .as_deref()
+                    .map(|end| ready(end, n_bases, phase.n_slots)),
+                ended: phase.ended as usize,
+                successor: phase.successor,
+            };
+            let codes = [Some(&made.look), Some(&made.step), made.end.as_ref()];
+            for code in codes.into_iter().flatten() {
+                n_slots = n_slots.max(code.n_slots());
+            }
+            n_slots = n_slots.max(phase.n_slots as usize);
+            made
+        };
+        let phases = programs.phases.iter().map(&mut phase).collect();
+        let goals = &programs.goals;
+        let goal_code = ready(&goals.piece, goals.bases.len(), 0);
+        Self {
+            features,
+            n_words,
+            n_roles,
+            n_bases,
+            n_slots,
+            controls: programs.controls.clone(),
+            phases,
+            goal_bases: goals.bases.clone(),
+            goal_slots: goal_code
+                .n_slots()
+                .max(goals.first as usize + goals.values.len()),
+            goal_code,
+            first_goal: goals.first as usize,
+            goal_values: goals.values.clone(),
+        }
+    }
+
+    /// Playouts abreast.
+    pub fn width(&self) -> usize {
+        64 * self.n_words
+    }
+
+    /// A new gang.
+    pub fn gang(self: &Arc<Self>, random: &mut Random, max_steps: u32) -> Box<dyn Playouts> {
+        let layout = Arc::clone(self);
+        match self.n_words {
+            4 => Box::new(Gang::<4>::new(layout, random, max_steps)),
+            16 => Box::new(Gang::<16>::new(layout, random, max_steps)),
+            _ => Box::new(Gang::<8>::new(layout, random, max_steps)),
+        }
+    }
+
+    /// The phase that a state is in, if it is in any.
+    fn phase_of(&self, state: &[u64]) -> Option<usize> {
+        if self.controls.is_empty() {
+            return Some(0);
+        }
+        let is_true = |base: &BaseId| {
+            state.get(base.index() / 64).copied().unwrap_or(0) >> (base.index() % 64) & 1 == 1
+        };
+        let mut on = (0..self.controls.len()).filter(|&index| is_true(&self.controls[index]));
+        let phase = on.next()?;
+        on.next().is_none().then_some(phase)
+    }
+}
+
+/// Playouts that are wanted from one state.
+#[derive(Debug)]
+struct Wanted {
+    ticket: Ticket,
+    samples: u32,
+    /// The bases that are true.
+    state: Vec<u32>,
+    /// Whether it is known that the game is not over in this state.
+    is_going_on: bool,
+}
+
+/// What is known of a ticket.
+#[derive(Debug, Default)]
+struct Account {
+    tally: Tally,
+    samples: u32,
+}
+
+/// As many playouts abreast as a vector has bits.
+#[derive(Debug)]
+struct Gang<const N: usize> {
+    layout: Arc<Layout>,
+    random: RandomBits<N>,
+    max_steps: u64,
+    memory: Memory<N>,
+    side: Side,
+    phase: usize,
+    /// Steps made so far.
+    clock: u64,
+    /// Lanes in play.
+    live: Vector<N>,
+    tickets: Vec<Ticket>,
+    /// Per lane in play, the clock at its start.
+    started: Vec<u64>,
+    /// No lane in play reaches the step limit before this.
+    next_limit: u64,
+    finals: Memory<N>,
+    /// Lanes whose final state waits to be worked out.
+    pending: Vector<N>,
+    pending_tickets: Vec<Ticket>,
+    /// Per phase, what is to be played.
+    queues: Vec<VecDeque<Wanted>>,
+    n_queued: u64,
+    accounts: Vec<Account>,
+    free: Vec<Ticket>,
+    n_open: usize,
+    done: VecDeque<Ticket>,
+}
+
+impl<const N: usize> Gang<N> {
+    fn new(layout: Arc<Layout>, random: &mut Random, max_steps: u32) -> Self {
+        let n_lanes = 64 * N;
+        Self {
+            random: RandomBits::new(random),
+            max_steps: u64::from(max_steps.max(1)),
+            memory: Memory::new(layout.n_bases, layout.n_slots),
+            side: Side::Even,
+            phase: 0,
+            clock: 0,
+            live: [0; N],
+            tickets: vec![0; n_lanes],
+            started: vec![0; n_lanes],
+            next_limit: u64::MAX,
+            finals: Memory::new(layout.goal_bases.len(), layout.goal_slots),
+            pending: [0; N],
+            pending_tickets: vec![0; n_lanes],
+            queues: layout.phases.iter().map(|_| VecDeque::new()).collect(),
+            n_queued: 0,
+            accounts: Vec::new(),
+            free: Vec::new(),
+            n_open: 0,
+            done: VecDeque::new(),
+            layout,
+        }
+    }
+
+    /// One step of all lanes.
+    #[inline(always)]
+    fn step(&mut self) {
+        let layout = Arc::clone(&self.layout);
+        if !is_any(&self.live) && !self.begin(&layout) {
+            self.work_out_goals(&layout);
+            return;
+        }
+        let phase = &layout.phases[self.phase];
+        phase.look.run(&mut self.memory, self.side);
+        if let Some(slot) = phase.over {
+            let over = both(&self.memory.slots()[slot], &self.live);
+            if is_any(&over) {
+                self.set_aside(&layout, &over, false);
+            }
+        }
+        if self.clock >= self.next_limit {
+            let late = self.at_their_limit();
+            if is_any(&late) {
+                self.set_aside(&layout, &late, true);
+            }
+        }
+        for choice in &phase.choices {
+            let slots = self.memory.slots();
+            let (before, rank) = slots.split_at_mut(choice.rank.start as usize);
+            let count = &before[choice.count.start as usize..choice.count.end as usize];
+            draw_ranks(
+                &mut self.random,
+                count,
+                &self.live,
+                &mut rank[..count.len()],
+            );
+        }
+        phase.step.run(&mut self.memory, self.side);
+        self.clock += 1;
+        self.side = self.side.swapped();
+        self.phase = phase.successor;
+        let phase = &layout.phases[self.phase];
+        if let Some(end) = &phase.end
+            && is_any(&self.live)
+        {
+            end.run(&mut self.memory, self.side);
+            let ended = both(&self.memory.slots()[phase.ended], &self.live);
+            if is_any(&ended) {
+                self.set_aside(&layout, &ended, false);
+            }
+        }
+        self.refill(&layout);
+        if self.n_queued == 0 {
+            self.work_out_goals(&layout);
+        }
+    }
+
+    /// With no lane in play, goes to a phase in which something is to be played; false when there is none.
+    fn begin(&mut self, layout: &Arc<Layout>) -> bool {
+        while self.n_queued > 0 {
+            let Some(phase) = (0..self.queues.len()).find(|&phase| !self.queues[phase].is_empty())
+            else {
+                break;
+            };
+            self.phase = phase;
+            self.refill(layout);
+            if is_any(&self.live) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The lanes that have made all the steps they may.
+    fn at_their_limit(&mut self) -> Vector<N> {
+        let mut late = [0u64; N];
+        self.next_limit = u64::MAX;
+        for lane in lanes(&self.live) {
+            let limit = self.started[lane] + self.max_steps;
+            if limit <= self.clock {
+                late[lane / 64] |= 1 << (lane % 64);
+            } else {
+                self.next_limit = self.next_limit.min(limit);
+            }
+        }
+        late
+    }
+
+    /// Takes lanes out of play and keeps the states that they stand on for their goals to be worked out.
+    #[inline(always)]
+    fn set_aside(&mut self, layout: &Layout, mask: &Vector<N>, is_cut_off: bool) {
+        if is_any(&both(mask, &self.pending)) {
+            self.work_out_goals(layout);
+        }
+        let now = self.memory.now(self.side);
+        let finals = self.finals.now(Side::Even);
+        for (kept, &base) in finals.iter_mut().zip(&layout.goal_bases) {
+            let state = &now[base.index()];
+            for word in 0..N {
+                kept[word] = kept[word] & !mask[word] | state[word] & mask[word];
+            }
+        }
+        for lane in lanes(mask) {
+            let ticket = self.tickets[lane];
+            self.pending_tickets[lane] = ticket;
+            let tally = &mut self.accounts[ticket as usize].tally;
+            tally.steps += self.clock - self.started[lane];
+            tally.cut_off += u32::from(is_cut_off);
+        }
+        for word in 0..N {
+            self.pending[word] |= mask[word];
+            self.live[word] &= !mask[word];
+        }
+    }
+
+    /// Works out the goals of all states that were set aside, and books them.
+    fn work_out_goals(&mut self, layout: &Layout) {
+        if !is_any(&self.pending) {
+            return;
+        }
+        layout.goal_code.run(&mut self.finals, Side::Even);
+        let pending = std::mem::replace(&mut self.pending, [0; N]);
+        let slots = &self.finals.slots()[layout.first_goal..];
+        for (&(role, value), slot) in layout.goal_values.iter().zip(slots) {
+            let reached = both(slot, &pending);
+            // All lanes play for the one ticket there is.
+            if self.n_open == 1 {
+                let n_reached: u32 = reached.iter().map(|word| word.count_ones()).sum();
+                if let Some(lane) = lanes(&pending).next() {
+                    let ticket = self.pending_tickets[lane] as usize;
+                    self.accounts[ticket].tally.totals[role.index()] +=
+                        u64::from(n_reached) * u64::from(value);
+                }
+                continue;
+            }
+            for lane in lanes(&reached) {
+                let ticket = self.pending_tickets[lane] as usize;
+                self.accounts[ticket].tally.totals[role.index()] += u64::from(value);
+            }
+        }
+        for lane in lanes(&pending) {
+            let ticket = self.pending_tickets[lane];
+            let account = &mut self.accounts[ticket as usize];
+            account.tally.playouts += 1;
+            if account.tally.playouts == account.samples {
+                self.done.push_back(ticket);
+                self.n_open -= 1;
+            }
+        }
+    }
+
+    /// Puts lanes that are free to work, as far as there is work in this phase.
+    #[inline(always)]
+    fn refill(&mut self, layout: &Arc<Layout>) {
+        while !self.queues[self.phase].is_empty() {
+            let mut free = [0u64; N];
+            for word in 0..N {
+                free[word] = !self.live[word];
+            }
+            if !is_any(&free) {
+                return;
+            }
+            let unsure = self.fill(free);
+            let phase = &layout.phases[self.phase];
+            let Some(end) = &phase.end else { return };
+            if !is_any(&unsure) {
+                return;
+            }
+            end.run(&mut self.memory, self.side);
+            let ended = both(&self.memory.slots()[phase.ended], &unsure);
+            if !is_any(&ended) {
+                return;
+            }
+            self.set_aside(layout, &ended, false);
+        }
+    }
+
+    /// Fills free lanes from the queue of the phase, and returns those lanes that start where the game may be over.
+    #[inline(always)]
+    fn fill(&mut self, free: Vector<N>) -> Vector<N> {
+        let mut left = free;
+        let mut unsure = [0u64; N];
+        let now = self.memory.now(self.side);
+        // The lanes of free ones that will be filled start from nothing.
+        for vector in now.iter_mut() {
+            for word in 0..N {
+                vector[word] &= !free[word];
+            }
+        }
+        let queue = &mut self.queues[self.phase];
+        while let Some(wanted) = queue.front_mut() {
+            let taken = first_lanes(&mut left, wanted.samples);
+            let n_taken: u32 = taken.iter().map(|word| word.count_ones()).sum();
+            if n_taken == 0 {
+                break;
+            }
+            for word in (0..N).filter(|&word| taken[word] != 0) {
+                for &base in &wanted.state {
+                    now[base as usize][word] |= taken[word];
+                }
+            }
+            for lane in lanes(&taken) {
+                self.tickets[lane] = wanted.ticket;
+                self.started[lane] = self.clock;
+            }
+            for word in 0..N {
+                self.live[word] |= taken[word];
+                if !wanted.is_going_on {
+                    unsure[word] |= taken[word];
+                }
+            }
+            wanted.is_going_on = true;
+            wanted.samples -= n_taken;
+            self.n_queued -= u64::from(n_taken);
+            if wanted.samples == 0 {
+                queue.pop_front();
+            }
+        }
+        self.next_limit = self.next_limit.min(self.clock + self.max_steps);
+        unsure
+    }
+}
+
+/// Compiles one step for what the processor has.
+macro_rules! step_with {
+    ($name:ident, $features:literal) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        fn $name<const N: usize>(gang: &mut Gang<N>) {
+            gang.step();
+        }
+    };
+}
+step_with!(
+    step_avx512,
+    "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt"
+);
+step_with!(step_avx2, "avx2,popcnt");
+
+impl<const N: usize> Playouts for Gang<N> {
+    fn width(&self) -> usize {
+        64 * N
+    }
+
+    fn n_wanted(&self) -> u64 {
+        let live: u32 = self.live.iter().map(|word| word.count_ones()).sum();
+        self.n_queued + u64::from(live)
+    }
+
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket> {
+        let phase = self.layout.phase_of(state)?;
+        if samples == 0 {
+            return None;
+        }
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.accounts.push(Account::default());
+            self.accounts.len() as Ticket - 1
+        });
+        let account = &mut self.accounts[ticket as usize];
+        account.tally.clear(self.layout.n_roles);
+        account.samples = samples;
+        let n_bases = self.layout.n_bases;
+        let bases = lanes(state).filter(|&base| base < n_bases);
+        self.queues[phase].push_back(Wanted {
+            ticket,
+            samples,
+            state: bases.map(|base| base as u32).collect(),
+            is_going_on: false,
+        });
+        self.n_queued += u64::from(samples);
+        self.n_open += 1;
+        Some(ticket)
+    }
+
+    fn advance(&mut self) {
+        match self.layout.features {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: these features were seen on this processor, or the layout would not name them.
+            Features::Avx512 => unsafe { step_avx512(self) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Features::Avx2 => unsafe { step_avx2(self) },
+            _ => self.step(),
+        }
+    }
+
+    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket> {
+        let ticket = self.done.pop_front()?;
+        std::mem::swap(tally, &mut self.accounts[ticket as usize].tally);
+        self.free.push(ticket);
+        Some(ticket)
+    }
+}
+
+#[inline(always)]
+fn both<const N: usize>(left: &Vector<N>, right: &Vector<N>) -> Vector<N> {
+    let mut both = *left;
+    for (both, right) in both.iter_mut().zip(right) {
+        *both &= right;
+    }
+    both
+}
+
+/// The numbers of the bits that are on.
+#[inline(always)]
+fn lanes(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(index, &word)| {
+        let mut word = word;
+        std::iter::from_fn(move || {
+            let bit = word.trailing_zeros() as usize;
+            (word != 0).then(|| {
+                word &= word - 1;
+                64 * index + bit
+            })
+        })
+    })
+}
+
+/// Takes up to `n` lanes out of `left`, the first first.
+fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
+    let mut taken = [0u64; N];
+    let mut n = n;
+    for word in 0..N {
+        let available = left[word].count_ones();
+        if available <= n {
+            taken[word] = left[word];
+            n -= available;
+        } else {
+            let mut rest = left[word];
+            for _ in 0..n {
+                rest &= rest - 1;
+            }
+            taken[word] = left[word] ^ rest;
+            n = 0;
+        }
+        left[word] ^= taken[word];
+    }
+    taken
+}
+
+#[cfg(test)]
+#[path = "gang_tests.rs"]
+mod tests;

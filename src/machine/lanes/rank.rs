@@ -1,0 +1,169 @@
+//! Ranks: a random number below a count in each lane, bit-sliced.
+//!
+//! Bits are drawn for as many digits as the lane's count has, and lanes whose number came out too large draw again, so
+//! every rank is exactly as likely as any other. Bits come from xoroshiro128+ (Blackman and Vigna, 2018), a generator of its own
+//! for each 64 lanes: a fixed algorithm, so that a seed and a width mean the same playouts for ever.
+//!
+//! Never knows: what is counted.
+
+use super::memory::Vector;
+use crate::machine::random::Random;
+
+/// Counts have at most this many digits.
+pub(super) const MAX_DIGITS: usize = 32;
+
+/// A stream of random vectors.
+#[derive(Clone, Debug)]
+pub(super) struct RandomBits<const N: usize> {
+    low: Vector<N>,
+    high: Vector<N>,
+}
+
+impl<const N: usize> RandomBits<N> {
+    /// Streams that are seeded by another.
+    pub(super) fn new(random: &mut Random) -> Self {
+        Self {
+            low: [(); N].map(|()| random.bits()),
+            // A generator must not start from nothing but zeros.
+            high: [(); N].map(|()| random.bits() | 1),
+        }
+    }
+
+    /// 64·N random bits.
+    #[inline(always)]
+    fn draw(&mut self) -> Vector<N> {
+        let mut bits = [0; N];
+        for (word, bits) in bits.iter_mut().enumerate() {
+            let (low, high) = (self.low[word], self.high[word]);
+            *bits = low.wrapping_add(high);
+            let mixed = low ^ high;
+            self.low[word] = low.rotate_left(24) ^ mixed ^ (mixed << 16);
+            self.high[word] = mixed.rotate_left(37);
+        }
+        bits
+    }
+}
+
+/// Whether some bit is on.
+#[inline(always)]
+pub(super) fn is_any<const N: usize>(vector: &Vector<N>) -> bool {
+    vector.iter().fold(0, |all, &word| all | word) != 0
+}
+
+/// Draws a rank below its count for each wanted lane whose count is not 0. Other lanes get rank 0. Both numbers have their
+/// lowest digit first; the digits of the rank are as many as those of the count, 32 at most.
+#[inline(always)]
+pub(super) fn draw_ranks<const N: usize>(
+    random: &mut RandomBits<N>,
+    count: &[Vector<N>],
+    wanted: &Vector<N>,
+    rank: &mut [Vector<N>],
+) {
+    debug_assert!(count.len() == rank.len() && count.len() <= MAX_DIGITS);
+    let mut n_digits = count.len();
+    while n_digits > 0 && !is_any(&count[n_digits - 1]) {
+        n_digits -= 1;
+        rank[n_digits] = [0; N];
+    }
+    let (count, rank) = (&count[..n_digits], &mut rank[..n_digits]);
+    let mut masks = [[0u64; N]; MAX_DIGITS];
+    let masks = &mut masks[..n_digits];
+    // The digits of count - 1, then of all numbers up to it, show which bits to draw.
+    let mut borrow = [u64::MAX; N];
+    let mut pending = [0u64; N];
+    for (mask, count) in masks.iter_mut().zip(count) {
+        for word in 0..N {
+            mask[word] = count[word] ^ borrow[word];
+            borrow[word] &= !count[word];
+            pending[word] |= count[word];
+        }
+    }
+    let mut above = [0u64; N];
+    for mask in masks.iter_mut().rev() {
+        for word in 0..N {
+            above[word] |= mask[word];
+            mask[word] = above[word];
+        }
+    }
+    for word in 0..N {
+        pending[word] &= wanted[word];
+    }
+    rank.fill([0; N]);
+    let mut drawn = [[0u64; N]; MAX_DIGITS];
+    let drawn = &mut drawn[..n_digits];
+    while is_any(&pending) {
+        let mut is_less = [0u64; N];
+        for ((drawn, mask), count) in drawn.iter_mut().zip(&*masks).zip(count) {
+            let bits = random.draw();
+            for word in 0..N {
+                drawn[word] = bits[word] & mask[word];
+                // The borrow of drawn - count.
+                is_less[word] =
+                    !drawn[word] & count[word] | (!drawn[word] | count[word]) & is_less[word];
+            }
+        }
+        let mut accepted = [0u64; N];
+        for word in 0..N {
+            accepted[word] = pending[word] & is_less[word];
+            pending[word] &= !is_less[word];
+        }
+        for (rank, drawn) in rank.iter_mut().zip(&*drawn) {
+            for word in 0..N {
+                rank[word] |= drawn[word] & accepted[word];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Chi-squared of the ranks drawn for one count in all lanes, and its degrees of freedom.
+    fn chi_squared(count: u64, draws: usize) -> (f64, f64) {
+        let n_digits = 64 - count.leading_zeros() as usize;
+        let digits: Vec<Vector<4>> = (0..n_digits)
+            .map(|digit| [(count >> digit & 1).wrapping_neg(); 4])
+            .collect();
+        let mut random = RandomBits::new(&mut Random::new(count));
+        let mut rank = vec![[0; 4]; n_digits];
+        let mut seen = vec![0u32; count as usize];
+        for _ in 0..draws {
+            draw_ranks(&mut random, &digits, &[u64::MAX; 4], &mut rank);
+            for lane in 0..256 {
+                let number = rank
+                    .iter()
+                    .enumerate()
+                    .map(|(digit, vector)| (vector[lane / 64] >> (lane % 64) & 1) << digit);
+                seen[number.sum::<u64>() as usize] += 1;
+            }
+        }
+        let expected = (draws * 256) as f64 / count as f64;
+        let sum = seen
+            .iter()
+            .map(|&seen| (f64::from(seen) - expected).powi(2) / expected);
+        (sum.sum(), count as f64 - 1.0)
+    }
+
+    #[test]
+    fn ranks_are_uniform() {
+        for count in [1, 2, 3, 5, 63, 64, 65, 300] {
+            let (sum, freedom) = chi_squared(count, 4_000);
+            // Five standard deviations of the chi-squared distribution.
+            assert!(
+                (sum - freedom).abs() <= 5.0 * (2.0 * freedom).sqrt(),
+                "{count}: {sum} at {freedom} degrees of freedom"
+            );
+        }
+    }
+
+    #[test]
+    fn lanes_that_want_none_or_have_none_get_rank_0() {
+        let count = [[0b0110, 0, 0, 0], [0b1100, 0, 0, 0]];
+        let mut rank = [[u64::MAX; 4]; 2];
+        let mut random = RandomBits::new(&mut Random::new(1));
+        draw_ranks(&mut random, &count, &[0b0011, 0, 0, 0], &mut rank);
+        // Lane 0 has count 0, lane 1 count 1, and the others want none.
+        assert_eq!(rank, [[0; 4]; 2]);
+    }
+}
