@@ -64,6 +64,18 @@ pub trait Machine: Send + Sync {
 
     /// A new thread's hands on the game, standing on the initial state.
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
+
+    /// Many playouts at once, drawing from a stream that `random` seeds, each cut off after `max_steps` joint moves; nothing
+    /// where one after the other is as fast.
+    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+        let _ = (random, max_steps);
+        None
+    }
+
+    /// Many positions at once; nothing where one after the other is as fast.
+    fn expander(self: Arc<Self>) -> Option<Box<dyn Expander>> {
+        None
+    }
 }
 
 /// One thread's view of a game, standing on one state.
@@ -134,4 +146,38 @@ pub trait Playouts: Send {
 
     /// A ticket all of whose playouts have ended, and what came of them, put in place of what `tally` was.
     fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket>;
+}
+
+/// What to look at: a state, or what a joint move makes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The state.
+    pub state: &'a [u64],
+    /// One move per role in role order, legal there; nothing to look at the state itself.
+    pub joint_move: Option<&'a [MoveId]>,
+}
+
+/// What positions are like, one after the other.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Positions {
+    /// The states, each as many words as every state of the machine has.
+    pub states: Vec<u64>,
+    /// Whether the game is over there.
+    pub terminal: Vec<bool>,
+    /// For each position each role's goal, as [`Reasoner::goals`] has them.
+    pub goals: Vec<Option<u8>>,
+    /// For each position and role the end of its legal moves in `legal`.
+    pub legal_ends: Vec<u32>,
+    /// The legal moves, in rising order.
+    pub legal: Vec<MoveId>,
+}
+
+/// Looks at many positions at once.
+pub trait Expander: Send {
+    /// How many positions cost as much as one.
+    fn width(&self) -> usize;
+
+    /// Looks at as many positions as steps are given, and puts what they are like in place of what `positions` was. The order is that of
+    /// the steps.
+    fn expand(&mut self, steps: &[Step<'_>], positions: &mut Positions);
 }

@@ -5,11 +5,13 @@
 use super::compile::{Part, Repeat};
 use super::interpret::{Features, Interpreted};
 use super::memory::{Memory, Side};
+use super::native::Native;
 use super::rank::is_any;
 
 /// How a program is run.
 #[derive(Clone, Debug)]
 enum Form {
+    Native(Native),
     Interpreted(Interpreted),
 }
 
@@ -28,17 +30,19 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state` vectors. Slots from `first_free` on
-    /// keep nothing from one program to the next.
-    pub(super) fn new(
-        piece: &[Part],
-        features: Features,
-        _n_words: usize,
-        n_state: usize,
-        first_free: u32,
-    ) -> Self {
+    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state` vectors: as machine code where the
+    /// features allow it.
+    pub(super) fn new(piece: &[Part], features: Features, n_words: usize, n_state: usize) -> Self {
+        let form = |part: &Part| {
+            let native = match features {
+                Features::Avx512 => Native::new(&part.program, n_words),
+                _ => None,
+            };
+            let interpreted = || Interpreted::new(&part.program, n_state);
+            native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
+        };
         let sections = piece.iter().map(|part| Section {
-            form: Form::Interpreted(Interpreted::new(&part.program, n_state, first_free)),
+            form: form(part),
             repeat: part.repeat,
         });
         Self {
@@ -50,6 +54,7 @@ impl Code {
     /// How many slots a memory for it needs.
     pub(super) fn n_slots(&self) -> usize {
         let slots = self.sections.iter().map(|section| match &section.form {
+            Form::Native(native) => native.n_slots(),
             Form::Interpreted(interpreted) => interpreted.n_slots(),
         });
         slots.max().unwrap_or(0)
@@ -71,6 +76,7 @@ impl Section {
     #[inline(always)]
     fn run<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
         match &self.form {
+            Form::Native(native) => native.run(memory, side),
             Form::Interpreted(interpreted) => interpreted.run(features, memory, side),
         }
     }

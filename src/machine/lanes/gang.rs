@@ -53,21 +53,16 @@ struct Phase {
 impl Layout {
     /// Makes programs ready for vectors of `n_words` words: 4, 8 or 16.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
-        let ready = |piece: &[_], n_state, first_free| {
-            Code::new(piece, features, n_words, n_state, first_free)
-        };
+        let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
         let n_bases = programs.n_bases;
         let mut n_slots = 0;
         let mut phase = |phase: &PhasePrograms| {
             let made = Phase {
-                look: ready(&phase.look, n_bases, phase.n_slots),
+                look: ready(&phase.look, n_bases),
                 over: phase.over.map(|slot| slot as usize),
                 choices: phase.choices.clone(),
-                step: ready(&phase.step, n_bases, phase.n_slots),
-                end: phase
-                    .end
-                    .as_deref()
-                    .map(|end| ready(end, n_bases, phase.n_slots)),
+                step: ready(&phase.step, n_bases),
+                end: phase.end.as_deref().map(|end| ready(end, n_bases)),
                 ended: phase.ended as usize,
                 successor: phase.successor,
             };
@@ -80,7 +75,7 @@ impl Layout {
         };
         let phases = programs.phases.iter().map(&mut phase).collect();
         let goals = &programs.goals;
-        let goal_code = ready(&goals.piece, goals.bases.len(), 0);
+        let goal_code = ready(&goals.piece, goals.bases.len());
         Self {
             features,
             n_words,

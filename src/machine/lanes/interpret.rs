@@ -71,11 +71,10 @@ pub struct Interpreted {
 const COPY: u8 = 0xaa;
 
 impl Interpreted {
-    /// Lays a program out for memories whose states have `n_state` vectors. Slots from `first_free` on are its own, as
-    /// far as the program does not name them.
-    pub fn new(program: &Program, n_state: usize, first_free: u32) -> Self {
+    /// Lays a program out for memories whose states have `n_state` vectors.
+    pub fn new(program: &Program, n_state: usize) -> Self {
         let mut scheduled = Scheduled::new(program);
-        scheduled.place(program, first_free);
+        scheduled.place(program);
         let address = |side: Side, place: Place| -> u32 {
             let n_state = n_state as u32;
             match (place, side) {
@@ -207,9 +206,9 @@ impl Scheduled {
     }
 
     /// Gives every value a place: its own where it is stored, else a slot that is free while it is needed.
-    fn place(&mut self, program: &Program, first_free: u32) {
+    fn place(&mut self, program: &Program) {
         let n_inputs = program.inputs.len();
-        let first_free = program.n_slots().max(first_free);
+        let first_free = program.n_slots();
         let (zeros, ones) = (Place::Slot(first_free), Place::Slot(first_free + 1));
         let mut n_slots = first_free + 2;
         let mut places: Vec<Option<Place>> = vec![None; program.n_values()];

@@ -79,6 +79,8 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Values that are kept, and where, in the order of the values.
     pub stores: Vec<(Value, Place)>,
+    /// Slots below this may hold what other programs need.
+    pub n_reserved: u32,
 }
 
 impl Program {
@@ -87,7 +89,7 @@ impl Program {
         self.inputs.len() + self.operations.len()
     }
 
-    /// The first slot above all that are named: from there on slots are free for a back-end's own use.
+    /// The first slot above all that are named or reserved: from there on slots are free for a back-end's own use.
     pub fn n_slots(&self) -> u32 {
         let taken = self.inputs.iter().filter_map(|input| match input {
             Input::Place(place) => Some(*place),
@@ -98,7 +100,7 @@ impl Program {
             Place::Slot(slot) => Some(slot + 1),
             _ => None,
         });
-        slots.max().unwrap_or(0)
+        slots.max().unwrap_or(0).max(self.n_reserved)
     }
 
     /// Checks the invariants.

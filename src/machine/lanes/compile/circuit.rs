@@ -429,7 +429,11 @@ impl Circuit {
                 passed.get(&(node as u32)).copied().filter(|_| is_earlier)
             })
         });
-        (programs.collect(), next_slot)
+        let reserved = |program| Program {
+            n_reserved: next_slot,
+            ..program
+        };
+        (programs.map(reserved).collect(), next_slot)
     }
 
     /// Per node, whether the outputs need it; what is there already needs nothing more.
@@ -601,6 +605,7 @@ impl Emitter<'_> {
             inputs: self.inputs,
             operations,
             stores,
+            n_reserved: 0,
         }
     }
 }
