@@ -7,6 +7,9 @@
 //! Invariants: a step comes after those that compute what it needs; operations that nothing needs are left out. Never
 //! knows: which register holds what, only that there are some.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use super::super::program::{Program, Value};
 
 /// One step of the code.
@@ -109,21 +112,24 @@ fn depth_first(program: &Program) -> Vec<u32> {
 }
 
 /// How many uses of a value are looked at for one to put forward.
-const USES_LOOKED_AT: usize = 8;
+const USES_LOOKED_AT: usize = 3;
 /// What it is worth to use a value for the last time: one that would have to be stored when it loses its register.
 const ENDS_COMPUTED: i32 = 6;
 /// The same for a value that is in memory.
-const ENDS_OTHER: i32 = 2;
+const ENDS_OTHER: i32 = 4;
 /// What it costs to read a value from memory that is needed again.
-const READS_EARLY: i32 = 1;
-/// What it costs to begin a value, and one that is stored anyway.
+const READS_EARLY: i32 = 2;
+/// What it costs to begin a value.
 const BEGINS: i32 = 2;
+/// What it costs to begin a value that is stored anyway.
 const BEGINS_STORED: i32 = 1;
+/// What it is worth that an operation leads straight on to another.
+const LEADS_ON: i32 = 1;
 /// What an operation has to be worth to be put forward.
 const LEAST_WORTH: i32 = -1;
 
 /// Puts forward what can be run on values at hand. The weights above are what a search found best for the sum of reads
-/// and spills over the networks of some forty games.
+/// and spills over the programs and networks of some forty games.
 fn gathered(program: &Program, order: &[u32], n_registers: usize) -> Vec<u32> {
     let mut gatherer = Gatherer::new(program, order, n_registers);
     let mut gathered = Vec::with_capacity(order.len());
@@ -146,6 +152,8 @@ struct Gatherer<'a> {
     /// How many of an operation's inputs are still to be computed.
     n_missing: Vec<u8>,
     is_stored: Vec<bool>,
+    /// Another operation of the same inputs, as a full adder's sum and carry are.
+    twins: Vec<Option<u32>>,
     /// The operations still to be run that use a value, for the most part in the order given:
     /// `users[starts[value]..ends[value]]`.
     users: Vec<u32>,
@@ -191,9 +199,28 @@ impl<'a> Gatherer<'a> {
         for &(value, _) in &program.stores {
             is_stored[value.0 as usize] = true;
         }
+        let mut twins = vec![None; n_operations];
+        let mut of_inputs: HashMap<[Value; 3], u32> = HashMap::new();
+        for &number in order {
+            if let &[a, b, c] = program.operations[number as usize].inputs() {
+                let mut inputs = [a, b, c];
+                inputs.sort_unstable();
+                match of_inputs.entry(inputs) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(number);
+                    }
+                    Entry::Occupied(entry) => {
+                        let first = entry.remove();
+                        twins[first as usize] = Some(number);
+                        twins[number as usize] = Some(first);
+                    }
+                }
+            }
+        }
         Self {
             program,
             is_done: vec![false; n_operations],
+            twins,
             n_missing,
             is_stored,
             users,
@@ -212,31 +239,55 @@ impl<'a> Gatherer<'a> {
         &self.users[self.starts[value as usize] as usize..self.ends[value as usize] as usize]
     }
 
-    /// The operation that is worth most of those that can be run on values at hand, if it is worth enough.
+    /// The operation that is worth most of those that can be run on values at hand, or that lead straight on to one that
+    /// then can; if it is worth enough.
     fn best(&self) -> Option<u32> {
         let mut best = None;
         let mut most = LEAST_WORTH - 1;
         for &(value, _) in &self.at_hand {
             for &number in self.users(value).iter().take(USES_LOOKED_AT) {
-                if self.n_missing[number as usize] == 0 {
-                    let worth = self.worth(number);
-                    if worth > most {
-                        most = worth;
-                        best = Some(number);
-                    }
+                let found = match self.n_missing[number as usize] {
+                    0 => Some((number, self.worth(number, None))),
+                    1 => self.way_to(number),
+                    _ => None,
+                };
+                if let Some((number, worth)) = found
+                    && worth > most
+                {
+                    most = worth;
+                    best = Some(number);
                 }
             }
         }
         best
     }
 
-    fn worth(&self, number: u32) -> i32 {
+    /// The operation that computes the one input that another lacks, if it can be run, and what both are worth together.
+    fn way_to(&self, number: u32) -> Option<(u32, i32)> {
+        let missing = computed_inputs(self.program, number)
+            .find(|&input| !self.is_done[input as usize])
+            .filter(|&input| self.n_missing[input as usize] == 0)?;
+        let between = self.program.inputs.len() as u32 + missing;
+        let mut worth = self.worth(missing, None) + self.worth(number, Some(between)) + LEADS_ON;
+        if self.users(between).len() == 1 {
+            worth += self.cost_of_beginning(between);
+        }
+        Some((missing, worth))
+    }
+
+    /// What an operation, with its twin if that is still to be run, is worth apart from one of its inputs.
+    fn worth(&self, number: u32, apart: Option<u32>) -> i32 {
+        let twin = self.twins[number as usize].filter(|&twin| !self.is_done[twin as usize]);
+        let uses = 1 + usize::from(twin.is_some());
         let n_inputs = self.program.inputs.len() as u32;
         let mut worth = 0;
         for input in self.program.operations[number as usize].inputs() {
             let value = input.0;
+            if apart == Some(value) {
+                continue;
+            }
             let is_at_hand = self.is_at_hand[value as usize];
-            if self.users(value).len() == 1 {
+            if self.users(value).len() == uses {
                 let is_computed = value >= n_inputs && !self.is_stored[value as usize];
                 worth += if is_at_hand && is_computed {
                     ENDS_COMPUTED
@@ -247,15 +298,21 @@ impl<'a> Gatherer<'a> {
                 worth -= READS_EARLY;
             }
         }
-        let result = n_inputs + number;
-        if !self.users(result).is_empty() {
-            worth -= if self.is_stored[result as usize] {
-                BEGINS_STORED
-            } else {
-                BEGINS
-            };
+        for number in [Some(number), twin].into_iter().flatten() {
+            let result = n_inputs + number;
+            if !self.users(result).is_empty() {
+                worth -= self.cost_of_beginning(result);
+            }
         }
         worth
+    }
+
+    fn cost_of_beginning(&self, value: u32) -> i32 {
+        if self.is_stored[value as usize] {
+            BEGINS_STORED
+        } else {
+            BEGINS
+        }
     }
 
     fn run(&mut self, number: u32) {
