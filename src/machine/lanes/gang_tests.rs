@@ -4,7 +4,7 @@ use super::*;
 use crate::ids::MoveId;
 use crate::machine::compile::Layout as WholeLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::compile;
+use crate::machine::lanes::compile::{compile, is_in_lockstep};
 use crate::machine::{Machine, Reasoner};
 use crate::propnet::{self, Network, passes};
 use crate::{gdl, ground};
@@ -113,11 +113,20 @@ impl Checker {
             }
             self.checked += 1;
         }
-        let live = self.gang.live;
+        // The ranks that the gang is going to draw.
+        let mut live = self.gang.live;
+        if let Some(over) = phase.over {
+            let over = memory.slots()[over];
+            live = combine(live, over, over, |live, over, _| live & !over);
+        }
+        let mut random = self.gang.random.clone();
+        for choice in &phase.choices {
+            let (before, rank) = memory.slots().split_at_mut(choice.rank.start as usize);
+            let count = &before[choice.count.start as usize..choice.count.end as usize];
+            draw_ranks(&mut random, count, &live, &mut rank[..count.len()]);
+        }
         self.gang.step();
-        // What was drawn lies in the slots of ranks, and the next state in the other bank until lanes are filled again.
-        let moved = self.gang.memory.clone();
-        let mut moved = moved;
+        let mut moved = self.gang.memory.clone();
         let started = self.gang.started.clone();
         for lane in lanes(&live) {
             if started[lane] == self.gang.clock || self.gang.live[lane / 64] >> (lane % 64) & 1 == 0
@@ -132,7 +141,8 @@ impl Checker {
                 let legal = self.reasoner.legal_moves(role).to_vec();
                 match phase.choices.iter().find(|choice| choice.role == role) {
                     Some(choice) => {
-                        let rank = Self::number(&memory_rank(&mut moved, choice), lane);
+                        let slots = choice.rank.start as usize..choice.rank.end as usize;
+                        let rank = Self::number(&memory.slots()[slots], lane);
                         let mut of_choice = choice.moves.iter().filter(|mv| legal.contains(mv));
                         joint_move.push(*of_choice.nth(rank).unwrap());
                     }
@@ -152,22 +162,320 @@ impl Checker {
     }
 }
 
-fn memory_rank(memory: &mut Memory<4>, choice: &ChoicePlaces) -> Vec<Vector<4>> {
-    memory.slots()[choice.rank.start as usize..choice.rank.end as usize].to_vec()
+/// All of the project's games, by name.
+fn games() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/gdl-games");
+    let mut games: Vec<(String, String)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "gdl"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    games.sort();
+    games
+}
+
+fn game(name: &str) -> Network {
+    let games = games();
+    let (_, rules) = games.iter().find(|(other, _)| other == name).unwrap();
+    network(rules)
 }
 
 #[test]
-fn dbg() {
-    let file = std::env::var("G").unwrap();
-    let network = network(&std::fs::read_to_string(file).unwrap());
-    let budget = ground::Budget {
-        until: None,
-        max_bytes: 4 << 30,
-    };
-    let phases = propnet::phases(&network, budget);
-    let mut checker = Checker::new(&network, phases.as_ref());
-    for _ in 0..60 {
-        checker.step();
+#[cfg_attr(miri, ignore = "too many gates for it")]
+fn every_lane_of_every_step_is_as_the_counters_have_it() {
+    let budget = ground::Budget::generous();
+    for (name, rules) in games() {
+        let network = network(&rules);
+        let phases = propnet::phases(&network, budget).filter(is_in_lockstep);
+        let is_large = network.gates.len() > 20_000;
+        for phases in [None, phases.as_ref()] {
+            let mut checker = Checker::new(&network, phases);
+            for _ in 0..if is_large { 3 } else { 70 } {
+                checker.step();
+            }
+            assert!(checker.checked > 500, "{name}: {}", checker.checked);
+        }
     }
-    println!("{}", checker.checked);
+}
+
+/// Plays so many playouts from the start, in requests of the given sizes one after the other.
+fn play(layout: &Arc<Layout>, initial: &[u64], seed: u64, requests: &[u32]) -> Vec<Tally> {
+    let mut gang = layout.gang(&mut Random::new(seed), 1_000);
+    let tickets: Vec<Ticket> = requests
+        .iter()
+        .map(|&samples| gang.submit(initial, samples).unwrap())
+        .collect();
+    let mut tallies = vec![Tally::default(); requests.len()];
+    let mut n_done = 0;
+    for _ in 0..1_000_000 {
+        let mut tally = Tally::default();
+        while let Some(ticket) = gang.take_done(&mut tally) {
+            let place = tickets.iter().position(|&other| other == ticket).unwrap();
+            tallies[place] = tally.clone();
+            n_done += 1;
+        }
+        if n_done == requests.len() {
+            assert_eq!(gang.n_wanted(), 0);
+            return tallies;
+        }
+        gang.advance();
+    }
+    panic!("{n_done} of {} requests were answered", requests.len());
+}
+
+fn initial_state(network: &Network) -> Vec<u64> {
+    let mut state = vec![0u64; network.facts.len().div_ceil(64)];
+    for base in &network.initial {
+        state[base.index() / 64] |= 1 << (base.index() % 64);
+    }
+    state
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many gates for it")]
+fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
+    for name in ["ticTacToe", "connectFourSimultaneous", "pentago"] {
+        let network = game(name);
+        let phases = propnet::phases(&network, ground::Budget::generous());
+        let phases = phases.filter(is_in_lockstep);
+        let programs = compile(&network, phases.as_ref(), 20.0).unwrap();
+        let initial = initial_state(&network);
+        let mut of_width = Vec::new();
+        for n_words in [4, 8, 16] {
+            let tallies = |features: Features, seed: u64| {
+                let layout = Layout::new(&programs, network.roles.len(), features, n_words);
+                play(&Arc::new(layout), &initial, seed, &[700, 1, 0x300])
+            };
+            let portable = tallies(Features::Portable, 5);
+            let sums: Vec<u32> = portable.iter().map(|tally| tally.playouts).collect();
+            assert_eq!(sums, [700, 1, 0x300]);
+            for features in [Features::Portable, Features::Avx2, Features::Avx512] {
+                if features <= Features::detect() {
+                    assert_eq!(
+                        tallies(features, 5),
+                        portable,
+                        "{name} {features:?} {n_words}"
+                    );
+                }
+            }
+            assert_ne!(tallies(Features::Portable, 6), portable);
+            of_width.push(portable);
+        }
+        assert_ne!(of_width[0], of_width[1]);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many playouts for it")]
+fn goals_and_lengths_agree_with_the_counters() {
+    for name in [
+        "ticTacToe",
+        "connectFour",
+        "breakthrough",
+        "eightPuzzle",
+        "biddingTicTacToe",
+    ] {
+        let network = game(name);
+        let phases = propnet::phases(&network, ground::Budget::generous());
+        let phases = phases.filter(is_in_lockstep);
+        let programs = compile(&network, phases.as_ref(), 20.0).unwrap();
+        let layout = Layout::new(&programs, network.roles.len(), Features::detect(), 8);
+        let initial = initial_state(&network);
+        // Many requests show the spread of their means.
+        let n_requests = 64;
+        let tallies = play(&Arc::new(layout), &initial, 1, &vec![500; n_requests]);
+        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
+        let mut reasoner = (machine as Arc<dyn Machine>).reasoner();
+        let mut random = Random::new(2);
+        let mut goals = vec![0; network.roles.len()];
+        let n_counted = 6_000;
+        let mut counted: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..n_counted {
+            reasoner.set_state(&initial);
+            let end = reasoner.playout(&mut random, 1_000, &mut goals);
+            let crate::machine::PlayoutEnd::Finished { steps } = end else {
+                panic!("{name} has no end");
+            };
+            let of_goals = goals.iter().map(|&goal| f64::from(goal));
+            counted.push(of_goals.chain([f64::from(steps)]).collect());
+        }
+        for column in 0..=network.roles.len() {
+            let of_lanes: Vec<f64> = tallies
+                .iter()
+                .map(|tally| match tally.totals.get(column) {
+                    Some(&total) => total as f64 / f64::from(tally.playouts),
+                    None => tally.steps as f64 / f64::from(tally.playouts),
+                })
+                .collect();
+            let of_counters: Vec<f64> = counted.iter().map(|row| row[column]).collect();
+            let (left, left_error) = mean_and_error(&of_lanes);
+            let (right, right_error) = mean_and_error(&of_counters);
+            let error = (left_error.powi(2) + right_error.powi(2)).sqrt();
+            assert!(
+                (left - right).abs() <= 4.0 * error + 1e-9,
+                "{name}, column {column}: {left} and {right}, standard error {error}"
+            );
+        }
+    }
+}
+
+/// The mean of independent numbers, and its standard error.
+fn mean_and_error(numbers: &[f64]) -> (f64, f64) {
+    let count = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let squares = numbers.iter().map(|number| (number - mean).powi(2));
+    (mean, (squares.sum::<f64>() / (count - 1.0) / count).sqrt())
+}
+
+/// Rules in which the one role picks one of some things at the start, of which so many are forbidden.
+fn pick_one_of(n_moves: usize, n_forbidden: usize) -> String {
+    let mut rules = String::from(
+        "(role chooser) (init (open)) (<= (base (open))) (<= (base (picked ?x)) (thing ?x))
+        (<= (input chooser (pick ?x)) (thing ?x))
+        (<= (legal chooser (pick ?x)) (true (open)) (thing ?x) (not (forbidden ?x)))
+        (<= (next (picked ?x)) (does chooser (pick ?x)))
+        (<= terminal (not (true (open)))) (goal chooser 100)",
+    );
+    for index in 0..n_moves + n_forbidden {
+        rules += &format!(" (thing t{index})");
+        // Forbidden things stand between the others, so that groups of moves are seldom whole.
+        if n_forbidden > 0 && index % ((n_moves + n_forbidden) / n_forbidden) == 0 {
+            rules += &format!(" (forbidden t{index})");
+        }
+    }
+    rules
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many draws for it")]
+fn every_legal_move_is_as_likely_as_any_other() {
+    for n_moves in [1, 2, 3, 63, 64, 65, 300] {
+        let network = network(&pick_one_of(n_moves, 0));
+        let programs = compile(&network, None, 1.0).unwrap();
+        let layout = Layout::new(&programs, 1, Features::detect(), 8);
+        let mut gang = Gang::<8>::new(Arc::new(layout), &mut Random::new(n_moves as u64), 10);
+        let initial = initial_state(&network);
+        let mut seen = vec![0u64; network.facts.len()];
+        let n_rounds = 400;
+        for _ in 0..n_rounds {
+            // The state after the step is where every lane ended, and stays in its bank until lanes are filled again.
+            gang.submit(&initial, 512).unwrap();
+            gang.advance();
+            let side = gang.side;
+            for (seen, vector) in seen.iter_mut().zip(gang.memory.now(side)) {
+                *seen += vector
+                    .iter()
+                    .map(|word| u64::from(word.count_ones()))
+                    .sum::<u64>();
+            }
+            assert!(!is_any(&gang.live));
+            let mut tally = Tally::default();
+            assert!(gang.take_done(&mut tally).is_some());
+            assert_eq!((tally.playouts, tally.steps), (512, 512));
+        }
+        let picked: Vec<u64> = network
+            .facts
+            .enumerate()
+            .filter(|(_, text)| text.contains("picked"))
+            .map(|(base, _)| seen[base.index()])
+            .collect();
+        assert_eq!(picked.len(), n_moves);
+        assert_eq!(picked.iter().sum::<u64>(), 512 * n_rounds);
+        let expected = (512 * n_rounds) as f64 / n_moves as f64;
+        let sum: f64 = picked
+            .iter()
+            .map(|&picked| (picked as f64 - expected).powi(2) / expected)
+            .sum();
+        let freedom = n_moves as f64 - 1.0;
+        assert!(
+            (sum - freedom).abs() <= 4.0 * (2.0 * freedom).sqrt(),
+            "{n_moves} moves: chi-squared {sum} at {freedom} degrees of freedom"
+        );
+    }
+}
+
+#[test]
+fn playouts_are_cut_off_at_the_limit_and_counted() {
+    // A game without an end.
+    let network = network(
+        "(role r) (init (p)) (legal r a) (legal r b) (next (p)) (<= (goal r 30) (true (p))) (<= terminal (true (q)))
+        (<= (next (q)) (true (q))) (<= (base (p))) (<= (base (q))) (input r a) (input r b)",
+    );
+    let programs = compile(&network, None, 40.0).unwrap();
+    let layout = Layout::new(&programs, 1, Features::Portable, 4);
+    let mut gang = Arc::new(layout).gang(&mut Random::new(1), 7);
+    let initial = initial_state(&network);
+    gang.submit(&initial, 300).unwrap();
+    let mut tally = Tally::default();
+    for _ in 0..40 {
+        gang.advance();
+        if gang.take_done(&mut tally).is_some() {
+            break;
+        }
+    }
+    let expected = Tally {
+        totals: vec![300 * 30],
+        playouts: 300,
+        steps: 300 * 7,
+        cut_off: 300,
+    };
+    assert_eq!(tally, expected);
+}
+
+#[test]
+fn states_in_which_nothing_can_be_played_end_at_once() {
+    for name in ["ticTacToe", "knightsTour"] {
+        let network = game(name);
+        let phases = propnet::phases(&network, ground::Budget::generous());
+        let phases = phases.filter(is_in_lockstep);
+        let programs = compile(&network, phases.as_ref(), 10.0).unwrap();
+        let layout = Arc::new(Layout::new(
+            &programs,
+            network.roles.len(),
+            Features::Portable,
+            4,
+        ));
+        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
+        let mut reasoner = (machine.clone() as Arc<dyn Machine>).reasoner();
+        let mut random = Random::new(3);
+        let mut goals = vec![0; network.roles.len()];
+        // The reasoner stands on the last state of its playout.
+        for _ in 0..20 {
+            let mut state = machine.initial_state();
+            loop {
+                reasoner.set_state(&state);
+                let legal: Vec<Vec<MoveId>> = (0..network.roles.len())
+                    .map(|role| reasoner.legal_moves(RoleId::from_index(role)).to_vec())
+                    .collect();
+                if reasoner.is_terminal() || legal.iter().any(Vec::is_empty) {
+                    break;
+                }
+                let joint_move: Vec<MoveId> = legal
+                    .iter()
+                    .map(|legal| legal[random.below(legal.len() as u32) as usize])
+                    .collect();
+                let mut next = Vec::new();
+                reasoner.next_state(&joint_move, &mut next);
+                state = next;
+            }
+            let end = reasoner.playout(&mut random, 10, &mut goals);
+            assert_eq!(end, crate::machine::PlayoutEnd::Finished { steps: 0 });
+            let mut gang = layout.gang(&mut Random::new(1), 10);
+            let Some(ticket) = gang.submit(&state, 5) else {
+                panic!("{name}: the state is in no phase");
+            };
+            let mut tally = Tally::default();
+            for _ in 0..10 {
+                gang.advance();
+            }
+            assert_eq!(gang.take_done(&mut tally), Some(ticket));
+            assert_eq!((tally.playouts, tally.steps), (5, 0));
+            let totals: Vec<u64> = goals.iter().map(|&goal| 5 * u64::from(goal)).collect();
+            assert_eq!(tally.totals, totals);
+        }
+    }
 }
