@@ -1,7 +1,8 @@
 //! The back-end that writes machine code for the processor it runs on.
 //!
 //! A program becomes one function without branches: its operations in an order that keeps values together with their
-//! uses, the values in vector registers as far as they go, one instruction of three-input logic for each operation.
+//! uses, the values in vector registers as far as they go, one instruction of three-input logic for each operation where
+//! the processor has such (AVX-512), else a few of two inputs (AVX2).
 //!
 //! Invariants: the code never changes once it can be run; it touches only places that were counted when it was made, and
 //! a run checks that the memory has them. Never knows: games.
@@ -135,7 +136,7 @@ impl Native {
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = (all, now, next);
+        let _ = (all, now, next, self.n_calls, self.width);
     }
 }
 
