@@ -1,13 +1,15 @@
 //! The back-end that writes machine code for the processor it runs on.
 //!
 //! A program becomes one function without branches: its operations in an order that keeps values together with their
-//! uses, the values in vector registers as far as they go, one instruction of three-input logic for each operation.
+//! uses, the values in vector registers as far as they go, one instruction of three-input logic for each operation where
+//! the processor has such (AVX-512), else a few of two inputs (AVX2).
 //!
 //! Invariants: the code never changes once it can be run; it touches only places that were counted when it was made, and
 //! a run checks that the memory has them. Never knows: games.
 
 mod allocate;
 mod encode;
+mod expand;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -19,38 +21,69 @@ use memmap2::{Mmap, MmapMut};
 use super::interpret::Features;
 use super::memory::{Memory, Side};
 use super::program::{Place, Program};
-use allocate::Line;
+use allocate::{Line, Target};
 
-/// How many vector registers there are.
-const N_REGISTERS: usize = 32;
+/// The processors of AVX-512.
+const AVX512: Target = Target {
+    n_registers: 32,
+    has_tables: true,
+};
+/// Those of AVX2.
+const AVX2: Target = Target {
+    n_registers: 16,
+    has_tables: false,
+};
 
 /// A program as machine code. A clone shares the code.
 #[derive(Clone, Debug)]
 pub struct Native {
     code: Arc<Mmap>,
     n_words: usize,
+    /// How many calls a run takes, each for the part of the vectors that fits a register, and the bytes of such a part.
+    n_calls: usize,
+    width: usize,
     /// The vectors that a bank of states needs.
     n_state: usize,
     n_slots: usize,
 }
 
 impl Native {
-    /// Machine code for vectors of `n_words` words, 4 or 8. None where the processor lacks the instructions, where the
-    /// system lets no memory be executed, for other widths, and for programs too large for the instructions' addresses.
+    /// Machine code for vectors of `n_words` words, 4, 8 or 16, with the best that this processor has. None where it has
+    /// neither AVX-512 nor AVX2, where the system lets no memory be executed, for other widths, and for programs too large
+    /// for the instructions' addresses.
     pub fn new(program: &Program, n_words: usize) -> Option<Self> {
-        if cfg!(miri) || !matches!(n_words, 4 | 8) || Features::detect() != Features::Avx512 {
+        Self::with_features(program, Features::detect(), n_words)
+    }
+
+    /// The same with the features given; None also where the processor lacks them.
+    pub fn with_features(program: &Program, features: Features, n_words: usize) -> Option<Self> {
+        if cfg!(miri) || !matches!(n_words, 4 | 8 | 16) || features > Features::detect() {
             return None;
         }
-        let steps = order::order(program, N_REGISTERS);
-        let allocated = allocate::allocate(program, &steps, N_REGISTERS);
+        let target = match features {
+            Features::Avx512 => AVX512,
+            Features::Avx2 => AVX2,
+            Features::Portable => return None,
+        };
+        let expanded;
+        let program = if target.has_tables {
+            program
+        } else {
+            expanded = expand::expand(program);
+            &expanded
+        };
+        let steps = order::order(program, target.n_registers);
+        let allocated = allocate::allocate(program, &steps, target);
         let (n_state, n_slots) = extent(&allocated.lines)?;
-        let bytes = encode::encode(&allocated.lines, n_words).ok()?;
-        let mut writable = MmapMut::map_anon(bytes.len()).ok()?;
-        writable.copy_from_slice(&bytes);
+        let encoded = encode::encode(&allocated.lines, target.has_tables, n_words).ok()?;
+        let mut writable = MmapMut::map_anon(encoded.bytes.len()).ok()?;
+        writable.copy_from_slice(&encoded.bytes);
         let code = writable.make_exec().ok()?;
         Some(Self {
             code: Arc::new(code),
             n_words,
+            n_calls: 8 * n_words / encoded.width,
+            width: encoded.width,
             n_state,
             n_slots: n_slots.max(allocated.n_slots as usize),
         })
@@ -82,24 +115,28 @@ impl Native {
         };
         let all = memory.all().as_mut_ptr();
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the bytes are a whole function of this convention for this processor: `new` made them, after it had seen
-        // the processor's features, and nothing writes to them since. Of memory the function touches only vectors `N`
-        // words wide below `n_state` of each bank and below `n_slots` of the slots (`extent` looked at every line), and
-        // the assertion above says that the memory, which is borrowed mutably, has those. All its addresses are derived
-        // from one pointer to the whole memory. It leaves the stack alone and writes no registers but the vector
-        // registers and those general ones that the convention lets a function overwrite, and it ends by clearing the
-        // vector registers' upper halves, as code without wide vectors expects.
+        // SAFETY: the bytes are a whole function of this convention for this processor: `with_features` made them, after it
+        // had seen the processor's features, and nothing writes to them since. Of memory a call touches only parts of
+        // vectors below `n_state` of each bank and below `n_slots` of the slots (`extent` looked at every line): the first
+        // `width` bytes of each, further on by `part` bytes, which together are no more than a vector. The assertion above
+        // says that the memory, which is borrowed mutably, has those vectors. All addresses are derived from one pointer to
+        // the whole memory, whose vectors start on multiples of `width`. The function leaves the stack alone and writes no
+        // registers but the vector registers and those general ones that the convention lets a function overwrite, and it
+        // ends by clearing the vector registers' upper halves, as code without wide vectors expects.
         unsafe {
             let function: extern "sysv64" fn(*const u8, *mut u8, *mut u8) =
                 std::mem::transmute(self.code.as_ptr());
-            function(
-                all.add(now).cast_const().cast(),
-                all.add(next).cast(),
-                all.add(2 * n_state).cast(),
-            );
+            for call in 0..self.n_calls {
+                let part = call * self.width;
+                function(
+                    all.add(now).cast_const().cast::<u8>().add(part),
+                    all.add(next).cast::<u8>().add(part),
+                    all.add(2 * n_state).cast::<u8>().add(part),
+                );
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = (all, now, next);
+        let _ = (all, now, next, self.n_calls, self.width);
     }
 }
 

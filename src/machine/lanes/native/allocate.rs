@@ -65,9 +65,18 @@ const WORTH_OF_A_STORE: u32 = 3;
 /// Not in a register.
 const OUTSIDE: u8 = u8::MAX;
 
+/// What code is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    /// At most 32.
+    pub n_registers: usize,
+    /// Whether there are [`Line::Table`]s; else operations are [`Pair`]s.
+    pub has_tables: bool,
+}
+
 /// Gives every value that the steps need a register where it is used.
-pub(super) fn allocate(program: &Program, steps: &[Step], n_registers: usize) -> Allocated {
-    let mut allocator = Allocator::new(program, steps, n_registers);
+pub(super) fn allocate(program: &Program, steps: &[Step], target: Target) -> Allocated {
+    let mut allocator = Allocator::new(program, steps, target);
     for (time, &step) in steps.iter().enumerate() {
         allocator.time = time as u32;
         match step {
@@ -167,10 +176,11 @@ struct Allocator<'a> {
     n_slots: u32,
     /// The step at hand.
     time: u32,
+    has_tables: bool,
 }
 
 impl<'a> Allocator<'a> {
-    fn new(program: &'a Program, steps: &'a [Step], n_registers: usize) -> Self {
+    fn new(program: &'a Program, steps: &'a [Step], target: Target) -> Self {
         let n_values = program.n_values();
         let uses = steps.iter().enumerate().flat_map(|(time, step)| {
             let needs = step.needs(program).iter();
@@ -184,7 +194,7 @@ impl<'a> Allocator<'a> {
                 *home = Some(place);
             }
         }
-        let all = ((1u64 << n_registers) - 1) as u32;
+        let all = ((1u64 << target.n_registers) - 1) as u32;
         Self {
             program,
             lines: Vec::with_capacity(steps.len() * 2),
@@ -201,6 +211,7 @@ impl<'a> Allocator<'a> {
             first_own_slot: program.n_slots(),
             n_slots: program.n_slots(),
             time: 0,
+            has_tables: target.has_tables,
         }
     }
 
@@ -408,7 +419,16 @@ impl<'a> Allocator<'a> {
         let destroys = inputs.len() == 3;
         let left = &left[..n_left];
         let may_fold = n_left > 1 || !destroys || dying.is_some();
-        let in_memory = |&&value: &&u32| may_fold && self.homes[value as usize].is_some();
+        // Of the four functions with an instruction of their own, one takes an input only from a register.
+        let only_register = match pair_of(operation) {
+            Some((Pair::AndNot, is_swapped)) if !self.has_tables => {
+                Some(inputs[usize::from(is_swapped)].0)
+            }
+            _ => None,
+        };
+        let in_memory = |&&value: &&u32| {
+            may_fold && self.homes[value as usize].is_some() && only_register != Some(value)
+        };
         let folded = left.iter().rev().find(in_memory).copied();
         let mut passing = None;
         for &value in left {

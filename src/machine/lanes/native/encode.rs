@@ -2,7 +2,8 @@
 //!
 //! The function made takes the addresses of the two banks of states and of the slots, as the System V convention hands
 //! them over. An address near a base register takes three bytes less, so base registers are set up front to where most
-//! reads and writes are: an EVEX instruction with one byte of displacement reaches 256 vectors.
+//! reads and writes are: with one byte of displacement an instruction reaches 256 bytes, one of AVX-512 that of its
+//! vectors.
 //!
 //! Invariants: the code reads and writes only the places that its lines name; it calls and jumps nowhere, leaves the
 //! stack as it was, and the registers that the convention says a function keeps. Never knows: values.
@@ -12,10 +13,8 @@ use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as
 use super::super::program::Place;
 use super::allocate::{Line, Pair, Register, Source};
 
-/// How many vectors an address with one byte of displacement reaches.
-const WINDOW: usize = 256;
-/// Where in its window a base register points.
-const MIDDLE: usize = WINDOW / 2;
+/// How many units a displacement of one byte reaches.
+const REACH: usize = 256;
 /// How many reads and writes make a base register of their own worth setting: setting it takes seven bytes.
 const LEAST_USES: u32 = 8;
 /// What holds the banks' addresses on entry: now, next, slots.
@@ -55,7 +54,7 @@ pub(super) fn place_of(line: &Line) -> Option<Place> {
     }
 }
 
-/// A base register that points to the middle of a window.
+/// A base register that points to the middle of a window: of the vectors that are near it.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     name: Name,
@@ -67,12 +66,14 @@ struct Window {
 #[derive(Debug)]
 struct Windows {
     windows: Vec<Window>,
+    /// How many vectors there are in a window.
+    length: usize,
     /// For each bank, the window of each of its vectors.
     of_index: [Vec<u8>; 3],
 }
 
 impl Windows {
-    fn new(lines: &[Line]) -> Self {
+    fn new(lines: &[Line], length: usize) -> Self {
         let mut counts: [Vec<u32>; 3] = Default::default();
         for (bank, index) in lines.iter().filter_map(place_of).map(bank) {
             let counts = &mut counts[bank];
@@ -83,14 +84,15 @@ impl Windows {
         }
         let mut this = Self {
             windows: Vec::new(),
+            length,
             of_index: [0, 1, 2].map(|bank| vec![bank as u8; counts[bank].len()]),
         };
         for (bank, &name) in BANKS.iter().enumerate() {
-            let (start, _) = densest(&counts[bank]);
+            let (start, _) = densest(&counts[bank], length);
             this.open(name, bank, start, &mut counts);
         }
         for name in SPARE {
-            let found = [0, 1, 2].map(|bank| densest(&counts[bank]));
+            let found = [0, 1, 2].map(|bank| densest(&counts[bank], length));
             let bank = (0..3).max_by_key(|&bank| found[bank].1).unwrap_or(0);
             let (start, uses) = found[bank];
             if uses < LEAST_USES {
@@ -104,7 +106,7 @@ impl Windows {
     fn open(&mut self, name: Name, bank: usize, start: usize, counts: &mut [Vec<u32>; 3]) {
         let number = self.windows.len() as u8;
         self.windows.push(Window { name, bank, start });
-        for index in start..counts[bank].len().min(start + WINDOW) {
+        for index in start..counts[bank].len().min(start + self.length) {
             if counts[bank][index] > 0 {
                 self.of_index[bank][index] = number;
                 counts[bank][index] = 0;
@@ -114,11 +116,11 @@ impl Windows {
 }
 
 /// Where the window with most uses starts, and how many it has.
-fn densest(counts: &[u32]) -> (usize, u32) {
-    let mut uses: u32 = counts.iter().take(WINDOW).sum();
+fn densest(counts: &[u32], length: usize) -> (usize, u32) {
+    let mut uses: u32 = counts.iter().take(length).sum();
     let mut best = (0, uses);
-    for start in 1..counts.len().saturating_sub(WINDOW - 1) {
-        uses = uses - counts[start - 1] + counts[start + WINDOW - 1];
+    for start in 1..(counts.len() + 1).saturating_sub(length) {
+        uses = uses - counts[start - 1] + counts[start + length - 1];
         if uses > best.1 {
             best = (start, uses);
         }
@@ -126,19 +128,26 @@ fn densest(counts: &[u32]) -> (usize, u32) {
     best
 }
 
-/// The codes of the instructions, for one width of vectors.
+/// The codes of the instructions for one width of registers.
 struct Codes {
     first: Name,
-    bytes: usize,
+    /// Bytes of a register.
+    width: usize,
+    /// Bytes that displacements of one byte count in.
+    unit: usize,
     load: Code,
     store: Code,
     pairs: [Code; 4],
+    /// Not used on lines that have none.
     table: Code,
+    /// Sets all bits of a register, of three operands that are that register.
+    ones: Code,
 }
 
-const CODES_512: Codes = Codes {
+const AVX512: Codes = Codes {
     first: Name::ZMM0,
-    bytes: 64,
+    width: 64,
+    unit: 64,
     load: Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512,
     store: Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm,
     pairs: [
@@ -148,11 +157,13 @@ const CODES_512: Codes = Codes {
         Code::EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64,
     ],
     table: Code::EVEX_Vpternlogq_zmm_k1z_zmm_zmmm512b64_imm8,
+    ones: Code::INVALID,
 };
 
-const CODES_256: Codes = Codes {
+const AVX512_HALF: Codes = Codes {
     first: Name::YMM0,
-    bytes: 32,
+    width: 32,
+    unit: 32,
     load: Code::EVEX_Vmovdqa64_ymm_k1z_ymmm256,
     store: Code::EVEX_Vmovdqa64_ymmm256_k1z_ymm,
     pairs: [
@@ -162,19 +173,55 @@ const CODES_256: Codes = Codes {
         Code::EVEX_Vpxorq_ymm_k1z_ymm_ymmm256b64,
     ],
     table: Code::EVEX_Vpternlogq_ymm_k1z_ymm_ymmm256b64_imm8,
+    ones: Code::INVALID,
 };
 
-/// The bytes of a function that runs the lines on vectors of `n_words` words: 8, else 4.
+const AVX2: Codes = Codes {
+    first: Name::YMM0,
+    width: 32,
+    unit: 1,
+    load: Code::VEX_Vmovdqa_ymm_ymmm256,
+    store: Code::VEX_Vmovdqa_ymmm256_ymm,
+    pairs: [
+        Code::VEX_Vpand_ymm_ymm_ymmm256,
+        Code::VEX_Vpandn_ymm_ymm_ymmm256,
+        Code::VEX_Vpor_ymm_ymm_ymmm256,
+        Code::VEX_Vpxor_ymm_ymm_ymmm256,
+    ],
+    table: Code::INVALID,
+    ones: Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256,
+};
+
+/// A function, and how it is to be called.
+#[derive(Debug)]
+pub(super) struct Encoded {
+    pub bytes: Vec<u8>,
+    /// Bytes of each vector that one call works on. What follows takes more calls with addresses so much further on.
+    pub width: usize,
+}
+
+/// The function that runs lines on vectors of `n_words` words, 4, 8 or 16. Lines with tables are for AVX-512, others for
+/// AVX2.
 ///
 /// # Errors
 /// When an instruction has no encoding, as one with a displacement above 32 bits; see [`MAX_INDEX`].
-pub(super) fn encode(lines: &[Line], n_words: usize) -> Result<Vec<u8>, IcedError> {
-    let codes = if n_words == 8 { CODES_512 } else { CODES_256 };
+pub(super) fn encode(
+    lines: &[Line],
+    has_tables: bool,
+    n_words: usize,
+) -> Result<Encoded, IcedError> {
+    let codes = match (has_tables, n_words) {
+        (false, _) => AVX2,
+        (true, 4) => AVX512_HALF,
+        (true, _) => AVX512,
+    };
+    let stride = 8 * n_words;
     let mut writer = Writer {
         encoder: Encoder::try_with_capacity(64, lines.len() * 9 + 64)?,
-        codes,
-        windows: Windows::new(lines),
+        windows: Windows::new(lines, REACH * codes.unit / stride),
+        stride,
         length: 0,
+        codes,
     };
     writer.enter()?;
     for line in lines {
@@ -182,13 +229,19 @@ pub(super) fn encode(lines: &[Line], n_words: usize) -> Result<Vec<u8>, IcedErro
     }
     writer.push(&Instruction::with(Code::VEX_Vzeroupper))?;
     writer.push(&Instruction::with(Code::Retnq))?;
-    Ok(writer.encoder.take_buffer())
+    Ok(Encoded {
+        bytes: writer.encoder.take_buffer(),
+        width: writer.codes.width,
+    })
 }
 
 struct Writer {
     encoder: Encoder,
     codes: Codes,
     windows: Windows,
+    /// Bytes from one vector to the next.
+    stride: usize,
+    /// Bytes written.
     length: u64,
 }
 
@@ -203,7 +256,7 @@ impl Writer {
     fn enter(&mut self) -> Result<(), IcedError> {
         for number in (0..self.windows.windows.len()).rev() {
             let Window { name, bank, start } = self.windows.windows[number];
-            let distance = ((start + MIDDLE) * self.codes.bytes) as i64;
+            let distance = ((start + self.windows.length / 2) * self.stride) as i64;
             let from = MemoryOperand::with_base_displ(BANKS[bank], distance);
             self.push(&Instruction::with2(Code::Lea_r64_m, name, from)?)?;
         }
@@ -217,8 +270,8 @@ impl Writer {
     fn memory(&self, place: Place) -> MemoryOperand {
         let (bank, index) = bank(place);
         let window = self.windows.windows[usize::from(self.windows.of_index[bank][index])];
-        let vectors = index as i64 - (window.start + MIDDLE) as i64;
-        MemoryOperand::with_base_displ(window.name, vectors * self.codes.bytes as i64)
+        let vectors = index as i64 - (window.start + self.windows.length / 2) as i64;
+        MemoryOperand::with_base_displ(window.name, vectors * self.stride as i64)
     }
 
     fn line(&mut self, line: &Line) -> Result<(), IcedError> {
@@ -229,7 +282,10 @@ impl Writer {
             }
             Line::Ones(to) => {
                 let to = self.name(to);
-                Instruction::with4(self.codes.table, to, to, to, 0xff)?
+                match self.codes.ones {
+                    Code::INVALID => Instruction::with4(self.codes.table, to, to, to, 0xff)?,
+                    code => Instruction::with3(code, to, to, to)?,
+                }
             }
             Line::Load(to, from) => {
                 Instruction::with2(self.codes.load, self.name(to), self.memory(from))?
