@@ -41,7 +41,7 @@ impl Native {
         if cfg!(miri) || !matches!(n_words, 4 | 8) || Features::detect() != Features::Avx512 {
             return None;
         }
-        let steps = order::order(program);
+        let steps = order::order(program, N_REGISTERS);
         let allocated = allocate::allocate(program, &steps, N_REGISTERS);
         let (n_state, n_slots) = extent(&allocated.lines)?;
         let bytes = encode::encode(&allocated.lines, n_words).ok()?;
@@ -107,11 +107,11 @@ impl Native {
 fn extent(lines: &[Line]) -> Option<(usize, usize)> {
     let (mut n_state, mut n_slots) = (0, 0);
     for place in lines.iter().filter_map(encode::place_of) {
-        match place {
-            Place::Now(index) | Place::Next(index) => n_state = n_state.max(index + 1),
-            Place::Slot(index) => n_slots = n_slots.max(index + 1),
-        }
+        let (bank, index) = match place {
+            Place::Now(index) | Place::Next(index) => (&mut n_state, index),
+            Place::Slot(index) => (&mut n_slots, index),
+        };
+        *bank = (*bank).max(index as usize + 1);
     }
-    let suits = n_state.max(n_slots) <= encode::MAX_INDEX;
-    suits.then_some((n_state as usize, n_slots as usize))
+    (n_state.max(n_slots) <= encode::MAX_INDEX).then_some((n_state, n_slots))
 }

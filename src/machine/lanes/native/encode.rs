@@ -29,8 +29,8 @@ const SPARE: [Name; 6] = [
     Name::R10,
     Name::R11,
 ];
-/// The highest index of a place, so that every displacement fits 32 bits.
-pub(super) const MAX_INDEX: u32 = 1 << 24;
+/// How many vectors of a bank can be told apart, so that every displacement fits 32 bits.
+pub(super) const MAX_INDEX: usize = 1 << 24;
 
 /// Which bank a place is in, and where.
 fn bank(place: Place) -> (usize, usize) {
@@ -67,7 +67,7 @@ struct Window {
 #[derive(Debug)]
 struct Windows {
     windows: Vec<Window>,
-    /// For each bank, the window of each of its blocks of vectors... by index.
+    /// For each bank, the window of each of its vectors.
     of_index: [Vec<u8>; 3],
 }
 
@@ -199,7 +199,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Points the base registers to their windows: those of more windows first, from the banks' own addresses.
+    /// Points the base registers to their windows, those last that hold the banks' addresses, which the others start from.
     fn enter(&mut self) -> Result<(), IcedError> {
         for number in (0..self.windows.windows.len()).rev() {
             let Window { name, bank, start } = self.windows.windows[number];

@@ -166,6 +166,7 @@ fn every_table_gives_the_interpreters_bits() {
                     .collect(),
                 operations: vec![first, second],
                 stores: vec![(result, Place::Next(0)), (Value(4), Place::Next(1))],
+                ..Program::default()
             };
             assert_eq!(program.check(), Ok(()));
             compare::<8>(&program, 3, &mut random);
@@ -194,6 +195,7 @@ fn a_memory_that_does_not_suit_is_refused() {
         inputs: vec![Input::Place(Place::Now(1))],
         operations: vec![],
         stores: vec![(Value(0), Place::Slot(2))],
+        ..Program::default()
     };
     let Some(native) = Native::new(&program, 8) else {
         println!("skipped: no machine code on this processor");
