@@ -274,7 +274,7 @@ fn verify_compares_recorded_playouts_with_each_machine() {
         .iter()
         .map(|o| o["machine"].as_str().unwrap())
         .collect();
-    assert_eq!(machines, ["counter", "prover"]);
+    assert_eq!(machines, ["counter", "lanes", "prover"]);
     for object in &agreeing {
         assert_keys(
             object,
@@ -316,19 +316,37 @@ fn verify_compares_recorded_playouts_with_each_machine() {
         message.contains("bad.jsonl:1: not a recorded state"),
         "{message}"
     );
-    let message = fails(
-        &[
-            "verify",
-            "ticTacToe",
-            "--trace",
-            trace,
-            "--machine",
-            "lanes",
-        ],
-        2,
-    );
-    assert!(message.contains("not built yet"), "{message}");
+    // What cannot be compiled is compared on the prover alone, unless a machine was asked for by name.
+    let path = file(folder.path(), "endless.gdl", ENDLESS);
+    let trace = file(folder.path(), "endless.jsonl", ENDLESS_TRACE);
+    let arguments = [
+        "verify",
+        path.to_str().unwrap(),
+        "--trace",
+        trace.to_str().unwrap(),
+    ];
+    let compared = objects(&arguments, 0);
+    for (object, machine) in compared.iter().zip(["counter", "lanes", "prover"]) {
+        assert_eq!(object["machine"], machine);
+        assert_eq!(object["states"], u64::from(machine == "prover") * 2);
+        assert_eq!(object["refused"].is_string(), machine != "prover");
+    }
+    for machine in ["counter", "lanes"] {
+        let message = fails(&[&arguments[..], &["--machine", machine]].concat(), 2);
+        assert!(
+            message.starts_with("error: no compiled machine: "),
+            "{message}"
+        );
+    }
 }
+
+/// A game whose facts grow without end.
+const ENDLESS: &str = "(role r) (init (count zero)) (legal r go)
+    (<= (next (count (after ?n))) (true (count ?n))) (goal r 50) (<= terminal (true (count (after (after zero)))))";
+
+const ENDLESS_TRACE: &str = r#"{"playout":0,"step":0,"state":["(count zero)"],"terminal":false,"legal":{"r":["go"]},"moves":{"r":"go"}}
+{"playout":0,"step":1,"state":["(count (after zero))"],"terminal":false,"legal":{"r":["go"]}}
+"#;
 
 /// A corpus of two of our own games, the second with a trace of another game.
 fn small_corpus() -> tempfile::TempDir {
@@ -426,7 +444,7 @@ fn corpus_gives_a_game_without_an_answer_a_row_with_the_reason() {
 }
 
 #[test]
-fn both_engines_count_the_same_paths() {
+fn every_engine_counts_the_same_paths() {
     for game in ["connectFour", "roshamboTen"] {
         let count = |machine: &str| {
             let arguments = ["perft", game, "--depth", "3", "--machine", machine];
@@ -440,6 +458,7 @@ fn both_engines_count_the_same_paths() {
         };
         let prover = count("prover");
         assert_eq!(count("counter"), prover, "{game}");
+        assert_eq!(count("lanes"), prover, "{game}");
         assert!(prover.0 > 100, "{game}");
     }
 }
@@ -478,6 +497,25 @@ fn bench_and_stats_give_their_figures() {
         (99.9..=100.1).contains(&sum),
         "goals of tic-tac-toe add up to 100: {first}"
     );
+
+    assert!(first["width"].is_null());
+    for (width, named) in [(512, &[][..]), (256, &["--width", "256"])] {
+        let lanes = objects(&[&arguments[..], &["--engine", "lanes"], named].concat(), 0);
+        for (lanes, counter) in lanes.iter().zip(&objects_of_bench) {
+            assert_eq!(lanes["engine"], "lanes");
+            assert_eq!(lanes["width"], width);
+            assert_eq!(lanes["playouts"].as_u64().unwrap() % width, 0);
+            assert!(lanes["playouts_per_second"].as_f64().unwrap() > 100.0);
+            let length = |object: &Value| object["mean_length"].as_f64().unwrap();
+            let ratio = length(lanes) / length(counter);
+            assert!((0.9..1.1).contains(&ratio), "{lanes} {counter}");
+        }
+        let goals = lanes[0]["goals"].as_object().unwrap();
+        let sum: f64 = goals.values().filter_map(Value::as_f64).sum();
+        assert!((99.9..=100.1).contains(&sum), "{lanes:?}");
+    }
+    let message = fails(&["bench", "hanoi", "--width", "100"], 2);
+    assert!(message.contains("expected 256, 512 or 1024"), "{message}");
 
     let stats = objects(&["stats", "connectFour"], 0).remove(0);
     let counted = [

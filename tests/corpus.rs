@@ -1,6 +1,6 @@
 //! Recorded playouts, from reasoners that share no code with ours, against our machines.
 //!
-//! The project's own games are held against both machines. Of the corpus of published games, where it stands, a fast
+//! The project's own games are held against every machine. Of the corpus of published games, where it stands, a fast
 //! slice is held against the counter machine, with `PANZA_CORPUS_ALL=1` every game that has a network.
 
 #[path = "common/corpus.rs"]
@@ -124,7 +124,7 @@ fn published_games_agree_with_their_traces_on_the_counter_machine() {
 }
 
 #[test]
-fn our_own_games_agree_with_their_traces_on_both_machines() {
+fn our_own_games_agree_with_their_traces_on_every_machine() {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
     assert!(EMBEDDED.len() >= 21, "only {} games", EMBEDDED.len());
     for (name, text) in EMBEDDED {

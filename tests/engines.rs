@@ -1,7 +1,8 @@
-//! The counter engine against the prover, state by state, on every game of the project.
+//! The counter engine and the lanes engine against the prover, state by state, on every game of the project.
 //!
 //! Both walk the same random playouts; at each state the facts, terminality, goals and every role's legal moves must be
-//! the same. The network is tried plain, with every pass, with each pass alone and in phases, each counted and unfolded.
+//! the same. The network is tried plain, with every pass, with each pass alone and in phases, each counted and unfolded,
+//! and by lanes.
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ pub struct BenchArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
-    /// What runs the games: counter, prover or auto (counter where it can be built).
+    /// What runs the games: counter, lanes, prover or auto (counter where it can be built).
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     engine: EngineChoice,
     /// Seconds per game; the playouts under way are played to their end.
@@ -32,6 +32,18 @@ pub struct BenchArguments {
     /// Fixes the random numbers; thread number t draws from the stream of seed + t.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Playouts abreast where the engine is lanes: 256, 512 or 1024.
+    #[arg(long, default_value_t = engine_choice::WIDTH, value_parser = parse_width)]
+    width: usize,
+}
+
+fn parse_width(text: &str) -> Result<usize, String> {
+    match text {
+        "256" => Ok(256),
+        "512" => Ok(512),
+        "1024" => Ok(1024),
+        _ => Err("expected 256, 512 or 1024".to_string()),
+    }
 }
 
 #[derive(Serialize)]
@@ -49,6 +61,8 @@ struct Report<'a> {
     steps_per_second: f64,
     mean_length: Option<f64>,
     goals: Option<ByRole<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<usize>,
 }
 
 /// Runs the command.
@@ -57,7 +71,7 @@ struct Report<'a> {
 /// Unusable arguments, or a game that the engine cannot run.
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     output.line(format_args!(
-        "{:<26} {:<8} {:>9} {:>11} {:>14} {:>15} {:>8}  mean goals",
+        "{:<26} {:<10} {:>9} {:>11} {:>14} {:>15} {:>8}  mean goals",
         "game", "engine", "init s", "playouts", "playouts/s", "steps/s", "length"
     ))?;
     for name in &arguments.games {
@@ -70,7 +84,7 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome
 fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let game = Game::load(name)?;
     let init_started = Instant::now();
-    let built = engine_choice::build(&game.rules, arguments.engine)?;
+    let built = engine_choice::build_with(&game.rules, arguments.engine, arguments.width)?;
     let init_seconds = init_started.elapsed().as_secs_f64();
 
     let time = Duration::from_secs_f64(arguments.seconds);
@@ -106,9 +120,12 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         shown.collect::<Vec<_>>().join(", ")
     });
     output.line(format_args!(
-        "{:<26} {:<8} {init_seconds:>9.4} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
+        "{:<26} {:<10} {init_seconds:>9.4} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
         game.sheet.name,
-        built.kind().to_string(),
+        match figures.width {
+            Some(width) => format!("{} {width}", built.kind()),
+            None => built.kind().to_string(),
+        },
         grouped(figures.playouts),
         grouped(figures.playouts_per_second.round() as u64),
         grouped(figures.steps_per_second.round() as u64),
@@ -137,6 +154,7 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         steps_per_second: figures.steps_per_second,
         mean_length: figures.mean_length(),
         goals: goals.map(|goals| ByRole::new(&roles, goals)),
+        width: figures.width,
     })?;
     Ok(())
 }

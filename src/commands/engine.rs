@@ -33,19 +33,22 @@ pub enum EngineError {
 pub enum EngineKind {
     /// The compiled network, one state at a time.
     Counter,
+    /// The network as logic over vectors of bits, hundreds of states at a time.
+    Lanes,
     /// The reference prover, straight from the rules.
     Prover,
 }
 
 impl EngineKind {
     /// Every engine there is.
-    pub const ALL: [EngineKind; 2] = [EngineKind::Counter, EngineKind::Prover];
+    pub const ALL: [EngineKind; 3] = [EngineKind::Counter, EngineKind::Lanes, EngineKind::Prover];
 }
 
 impl fmt::Display for EngineKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             EngineKind::Counter => "counter",
+            EngineKind::Lanes => "lanes",
             EngineKind::Prover => "prover",
         })
     }

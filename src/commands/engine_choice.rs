@@ -6,7 +6,7 @@ use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
 use crate::gdl::Rules;
 use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::player;
+use crate::player::{self, Compiled};
 
 /// What the command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,22 +49,34 @@ pub fn parse(text: &str) -> Result<EngineChoice, String> {
 /// Reads the name of one engine.
 ///
 /// # Errors
-/// An unknown name, or an engine that this program does not have.
+/// An unknown name.
 pub fn parse_kind(text: &str) -> Result<EngineKind, String> {
     match text {
         "counter" => Ok(EngineKind::Counter),
         "prover" => Ok(EngineKind::Prover),
-        "lanes" => Err("the lanes engine is not built yet; use counter, prover".to_string()),
-        _ => Err("expected counter, prover".to_string()),
+        "lanes" => Ok(EngineKind::Lanes),
+        _ => Err("expected counter, lanes, prover".to_string()),
     }
 }
 
-/// Builds an engine.
+/// Lanes of an engine that runs by lanes, unless a command is told otherwise.
+pub const WIDTH: usize = 512;
+
+/// Builds an engine, 512 lanes wide where it runs by lanes.
 ///
 /// # Errors
 /// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every engine.
 pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
+    build_with(rules, choice, WIDTH)
+}
+
+/// Builds an engine, 256, 512 or 1024 lanes wide where it runs by lanes.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(rules: &Rules, choice: EngineChoice, width: usize) -> Result<Built, EngineError> {
     match choice {
+        EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
         EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
         EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
         EngineChoice::Auto => match build_machine(rules) {
@@ -81,6 +93,7 @@ impl Built {
     /// Which engine it is.
     pub fn kind(&self) -> EngineKind {
         match self {
+            Built::Machine(machine) if machine.kind() == "lanes" => EngineKind::Lanes,
             Built::Machine(_) => EngineKind::Counter,
             Built::Prover(_) => EngineKind::Prover,
         }
@@ -111,4 +124,21 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
 pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     let compiled = player::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
     Ok(Arc::new(compiled.machine))
+}
+
+/// The lanes machine of a game, built without hurry.
+///
+/// # Errors
+/// As [`build_machine`], or the game is too large for lanes.
+fn build_lanes(rules: &Rules, width: usize) -> Result<Arc<dyn Machine>, EngineError> {
+    let limits = Budget::generous();
+    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
+    let Compiled { machine, lanes, .. } = compiled;
+    let machine = player::compile_lanes(Arc::new(machine), &lanes, limits, width / 64);
+    match machine {
+        Some(machine) => Ok(Arc::new(machine)),
+        None => Err(EngineError::Build(
+            "the game is too large for lanes".to_string(),
+        )),
+    }
 }

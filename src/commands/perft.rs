@@ -26,7 +26,7 @@ pub struct PerftArguments {
     /// Joint moves per path.
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_DEPTH)))]
     depth: u32,
-    /// What runs the game: counter, prover or auto (counter where it can be built).
+    /// What runs the game: counter, lanes, prover or auto (counter where it can be built).
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     machine: EngineChoice,
 }

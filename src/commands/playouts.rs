@@ -3,14 +3,15 @@
 //! Each thread has its own engine and its own stream of random numbers, and plays until the time is up. Rates are
 //! per second of the thread's own processor time, so that a busy machine does not make an engine look slow.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, EngineError};
 use super::engine_choice::{Built, Hands};
-use crate::machine::PlayoutEnd;
 use crate::machine::random::Random;
+use crate::machine::{PlayoutEnd, Playouts, Tally};
 
 /// A playout that has made this many joint moves is cut off: the game may have no end.
 pub const MAX_STEPS: u32 = 10_000;
@@ -26,8 +27,13 @@ pub struct Figures {
     pub steps: u64,
     /// Joint moves of playouts that came to their end.
     pub finished_steps: u64,
-    /// Sum of each role's goals over the playouts that came to their end.
+    /// Sum of each role's goals over the playouts that came to their end, and where playouts run abreast over those that
+    /// were cut off too: there each counts with the goals of its last state.
     pub goal_sums: Vec<u64>,
+    /// How many playouts are in that sum.
+    pub with_goals: u64,
+    /// How many playouts a thread has under way abreast; nothing where it makes one after the other.
+    pub width: Option<usize>,
     /// Processor time, all threads together.
     pub cpu: Duration,
     /// Playouts per second of processor time, the threads' rates added up.
@@ -44,8 +50,34 @@ impl Figures {
 
     /// Each role's mean goal; nothing when no playout came to its end.
     pub fn mean_goals(&self) -> Option<Vec<f64>> {
-        let mean = |&sum: &u64| sum as f64 / self.playouts as f64;
+        let mean = |&sum: &u64| sum as f64 / self.with_goals as f64;
         (self.playouts > 0).then(|| self.goal_sums.iter().map(mean).collect())
+    }
+
+    /// Adds playouts that were made abreast.
+    fn add_tally(&mut self, tally: &Tally) {
+        let cut_off = u64::from(tally.cut_off);
+        self.with_goals += u64::from(tally.playouts);
+        self.playouts += u64::from(tally.playouts) - cut_off;
+        self.cut_off += cut_off;
+        self.steps += tally.steps;
+        self.finished_steps += tally.steps - cut_off * u64::from(MAX_STEPS);
+        self.goal_sums.resize(tally.totals.len(), 0);
+        for (sum, more) in self.goal_sums.iter_mut().zip(&tally.totals) {
+            *sum += more;
+        }
+    }
+
+    /// The figures with the time that the playouts took, and their rates over it.
+    fn over(mut self, started: Instant, cpu_started: Option<Duration>) -> Self {
+        self.cpu = match (cpu_started, thread_cpu_time()) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => started.elapsed(),
+        };
+        let seconds = self.cpu.as_secs_f64().max(1e-9);
+        self.playouts_per_second = self.playouts as f64 / seconds;
+        self.steps_per_second = self.steps as f64 / seconds;
+        self
     }
 
     fn add(&mut self, other: &Figures) {
@@ -57,6 +89,8 @@ impl Figures {
         for (sum, more) in self.goal_sums.iter_mut().zip(&other.goal_sums) {
             *sum += more;
         }
+        self.with_goals += other.with_goals;
+        self.width = self.width.or(other.width);
         self.cpu += other.cpu;
         self.playouts_per_second += other.playouts_per_second;
         self.steps_per_second += other.steps_per_second;
@@ -90,7 +124,10 @@ pub fn run(
                 let seed = seed.wrapping_add(thread as u64);
                 scope.spawn(move || match built.hands()? {
                     Hands::Prover(mut engine) => play(engine.as_mut(), seed, until, done),
-                    Hands::Machine(mut engine) => play(&mut engine, seed, until, done),
+                    Hands::Machine(mut engine) => match abreast(built, seed, until, done) {
+                        Some(figures) => Ok(figures),
+                        None => play(&mut engine, seed, until, done),
+                    },
                 })
             })
             .collect();
@@ -160,14 +197,59 @@ pub fn play<E: Engine>(
             batch *= 2;
         }
     }
-    figures.cpu = match (cpu_started, thread_cpu_time()) {
-        (Some(before), Some(after)) => after.saturating_sub(before),
-        _ => started.elapsed(),
+    figures.with_goals = figures.playouts;
+    Ok(figures.over(started, cpu_started))
+}
+
+/// Plays abreast on this thread, for a machine that does so; nothing where playouts are made one after the other.
+fn abreast(built: &Built, seed: u64, until: Until, done: &AtomicU64) -> Option<Figures> {
+    let Built::Machine(machine) = built else {
+        return None;
     };
-    let seconds = figures.cpu.as_secs_f64().max(1e-9);
-    figures.playouts_per_second = figures.playouts as f64 / seconds;
-    figures.steps_per_second = figures.steps as f64 / seconds;
-    Ok(figures)
+    let mut playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS)?;
+    play_abreast(playouts.as_mut(), &machine.initial_state(), until, done)
+}
+
+/// Plays with so much asked for at all times that no lane waits for another, until the time is up; then all that was
+/// asked for is played, since those that end early would be the short ones. Nothing where the state cannot be played from abreast.
+fn play_abreast(
+    playouts: &mut dyn Playouts,
+    state: &[u64],
+    until: Until,
+    done: &AtomicU64,
+) -> Option<Figures> {
+    let width = playouts.width() as u64;
+    let mut figures = Figures {
+        width: Some(playouts.width()),
+        ..Figures::default()
+    };
+    let mut tally = Tally::default();
+    let started = Instant::now();
+    let cpu_started = thread_cpu_time();
+    let mut n_submitted = 0;
+    loop {
+        // As many in waiting as are under way.
+        while playouts.n_wanted() < 2 * width {
+            let samples = match until {
+                Until::Elapsed(time) if started.elapsed() >= time => 0,
+                Until::Elapsed(_) => width,
+                Until::Playouts(count) => width.min(count - n_submitted),
+            };
+            if samples == 0 {
+                break;
+            }
+            playouts.submit(state, samples as u32)?;
+            n_submitted += samples;
+        }
+        if figures.with_goals == n_submitted {
+            return Some(figures.over(started, cpu_started));
+        }
+        playouts.advance();
+        while playouts.take_done(&mut tally).is_some() {
+            done.fetch_add(u64::from(tally.playouts), Ordering::Relaxed);
+            figures.add_tally(&tally);
+        }
+    }
 }
 
 /// Processor time that this thread has used so far, where the system tells.
@@ -208,6 +290,49 @@ mod tests {
         assert_eq!(run(2, 5), (40, one.1 + two.1, sums));
         assert_eq!(done.load(Ordering::Relaxed), 100);
         assert_eq!(one.2.iter().sum::<u64>(), 20 * 100);
+    }
+
+    #[test]
+    fn lanes_play_just_as_many_as_they_are_told() {
+        let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
+        let built = build(&game.rules, EngineChoice::Only(EngineKind::Lanes)).unwrap();
+        for count in [0, 1, 511, 512, 5_000] {
+            let done = AtomicU64::new(0);
+            let figures = run(&built, 2, 1, Until::Playouts(count), &done).unwrap();
+            assert_eq!((figures.playouts, figures.cut_off), (2 * count, 0));
+            assert_eq!(figures.with_goals, 2 * count);
+            assert_eq!(done.load(Ordering::Relaxed), 2 * count);
+            assert_eq!(figures.goal_sums.iter().sum::<u64>(), 2 * count * 100);
+            assert_eq!(figures.width, Some(512));
+            let again = run(&built, 2, 1, Until::Playouts(count), &done).unwrap();
+            assert_eq!(figures.steps, again.steps);
+            assert_eq!(figures.goal_sums, again.goal_sums);
+        }
+    }
+
+    #[test]
+    fn playouts_abreast_without_an_end_are_cut_off_and_told_apart() {
+        let (rules, _) = crate::gdl::load(
+            "(role r) (init p) (legal r go) (legal r stop) (<= (next p) (does r go)) (<= terminal (not (true p)))
+             (<= (goal r 30) (true p)) (<= (goal r 90) (not (true p))) (legal r wait)
+             (<= (next p) (does r wait)) (<= (next q) (does r wait)) (<= (next p) (true q)) (<= (next q) (true q))",
+        );
+        let built = build(&rules, EngineChoice::Only(EngineKind::Lanes)).unwrap();
+        let done = AtomicU64::new(0);
+        let figures = run(&built, 1, 1, Until::Playouts(1_000), &done).unwrap();
+        let Figures {
+            playouts, cut_off, ..
+        } = figures;
+        // Half of them stop before they wait, and those that wait never end.
+        assert_eq!(playouts + cut_off, 1_000);
+        assert!((400..600).contains(&cut_off), "{cut_off}");
+        assert_eq!(figures.goal_sums, [90 * playouts + 30 * cut_off]);
+        assert_eq!(
+            figures.steps - figures.finished_steps,
+            cut_off * u64::from(MAX_STEPS)
+        );
+        let length = figures.mean_length().unwrap();
+        assert!((1.3..1.7).contains(&length), "{length}");
     }
 
     #[test]

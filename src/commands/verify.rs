@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Outcome;
-use super::engine::EngineKind;
+use super::engine::{EngineError, EngineKind};
 use super::engine_choice::{self, EngineChoice, Hands};
 use super::game_source::Game;
 use super::output::{Output, spinner};
@@ -20,7 +20,8 @@ pub struct VerifyArguments {
     /// Recorded playouts: JSON lines, packed where the name ends in .gz.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     trace: Vec<PathBuf>,
-    /// What is compared with the trace: counter, prover or all.
+    /// What is compared with the trace: counter, lanes, prover or all (those that the
+    /// game has).
     #[arg(long, default_value = "all", value_parser = parse_machines)]
     machine: Machines,
 }
@@ -47,6 +48,9 @@ struct Report<'a> {
     states: u64,
     disagreements: u64,
     first: Option<&'a Disagreement>,
+    /// Why the game has no such machine, where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
 }
 
 /// Runs the command. Any disagreement makes it [`Outcome::DoesNotHold`].
@@ -61,7 +65,16 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
     };
     let mut outcome = Outcome::Holds;
     for kind in kinds {
-        let replay = verify(&game, kind, &arguments.trace)?;
+        let (replay, refused) = match verify(&game, kind, &arguments.trace) {
+            Ok(replay) => (replay, None),
+            Err(error) => match (arguments.machine, error.downcast::<EngineError>()) {
+                (Machines::All, Ok(EngineError::Build(reason))) => {
+                    (Replay::default(), Some(reason))
+                }
+                (_, Ok(error)) => return Err(error.into()),
+                (_, Err(error)) => return Err(error),
+            },
+        };
         if replay.disagreements > 0 {
             outcome = Outcome::DoesNotHold;
         }
@@ -71,7 +84,15 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
             states: replay.states,
             disagreements: replay.disagreements,
             first: replay.first.as_ref(),
+            refused: refused.clone(),
         })?;
+        if let Some(reason) = refused {
+            output.line(format_args!(
+                "{} ({kind}): not compared, {reason}",
+                game.sheet.name
+            ))?;
+            continue;
+        }
         output.line(format_args!(
             "{} ({kind}): {} states, {} disagreements",
             game.sheet.name, replay.states, replay.disagreements

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use crate::ground;
 use crate::ids::BaseId;
+use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Programs};
+use crate::machine::lanes::interpret::Features;
+use crate::machine::lanes::machine::LanesMachine;
 use crate::propnet::{self, Network, passes};
 
 /// What lanes are made from.
@@ -41,4 +44,22 @@ impl LanesSource {
         }
         best
     }
+}
+
+/// The game of a counter machine as a machine of lanes on this processor, with `n_words` words a vector (4, 8 or 16), if it can be one.
+pub fn compile_lanes(
+    counter: Arc<CounterMachine>,
+    source: &LanesSource,
+    limits: ground::Budget,
+    n_words: usize,
+) -> Option<LanesMachine> {
+    let programs = source.programs(limits);
+    let features = Features::detect();
+    LanesMachine::new(
+        counter,
+        &source.network,
+        programs.as_ref(),
+        features,
+        n_words,
+    )
 }

@@ -1,4 +1,4 @@
-//! Holds the counter engine to the prover, in all the ways in which it runs a network.
+//! Holds the counter engine, in all the ways in which it runs a network, and the lanes engine to the prover.
 //!
 //! All machines of a game stand on the states of the same random playouts, and on some states and moves beside them that
 //! the rules allow nobody to reach; at each the prover is asked once. The machines' own playouts must agree with each other
@@ -13,6 +13,8 @@ use panza::ground::{self, Budget};
 use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
 use panza::machine::compile::Layout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
+use panza::machine::lanes::interpret::Features;
+use panza::machine::lanes::machine::LanesMachine;
 use panza::machine::random::Random;
 use panza::machine::unfolded::UnfoldedLayout;
 use panza::machine::{Machine, PlayoutEnd, Reasoner};
@@ -21,7 +23,14 @@ use panza::propnet::{self, Network, Phases};
 use panza::prover::{Prover, State};
 
 /// Machines of one game, by what was done to its network and how that is run.
-pub type Machines = Vec<(String, CounterMachine)>;
+pub type Machines = Vec<(String, AnyMachine)>;
+
+/// A machine to compare.
+pub enum AnyMachine {
+    /// It checks its counters as it goes.
+    Counter(CounterMachine),
+    Lanes(LanesMachine),
+}
 
 /// The network of a game, no pass applied.
 pub fn network_of(rules: &Rules) -> Network {
@@ -36,10 +45,11 @@ pub fn rules_of(text: &str) -> Rules {
     rules
 }
 
-/// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole and unfolded.
+/// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole and unfolded; and by lanes.
 pub fn machines(network: &Network) -> Machines {
     let mut machines = Vec::new();
     run_whole("plain", network, &mut machines);
+    run_lanes("plain", network, (Features::Portable, 4), &mut machines);
     let mut sets = vec![
         ("no pass", PassSet::none()),
         ("every pass", PassSet::all()),
@@ -51,6 +61,8 @@ pub fn machines(network: &Network) -> Machines {
         run_whole(name, &network, &mut machines);
     }
     let network = passes::optimise(network.clone(), Budget::generous());
+    let widest = (Features::detect(), 8);
+    run_lanes("passes as usual", &network, widest, &mut machines);
     machines.extend(phased_machines(&network));
     machines
 }
@@ -87,16 +99,29 @@ pub fn phases_of(network: &Network, controls: &[BaseId]) -> Phases {
 /// The network counted, and unfolded if it has no recursion.
 fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
     let layout = || Layout::compile(network);
-    machines.push((format!("{name}, counted"), CounterMachine::new(layout())));
+    let counted = CounterMachine::new(layout());
+    machines.push((format!("{name}, counted"), AnyMachine::Counter(counted)));
     let unfolded = propnet::unfold(network, None, Budget::generous()).expect("there is time");
     assert_eq!(unfolded.is_some(), network.blocks.is_empty(), "{name}");
     if let Some(unfolded) = unfolded {
         let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
-        machines.push((
-            format!("{name}, unfolded"),
-            CounterMachine::with_unfolded(layout(), Vec::new(), unfolded),
-        ));
+        let unfolded = CounterMachine::with_unfolded(layout(), Vec::new(), unfolded);
+        machines.push((format!("{name}, unfolded"), AnyMachine::Counter(unfolded)));
     }
+}
+
+/// The network by lanes.
+fn run_lanes(
+    name: &str,
+    network: &Network,
+    (features, n_words): (Features, usize),
+    machines: &mut Machines,
+) {
+    let counter = Arc::new(CounterMachine::new(Layout::compile(network)));
+    let lanes = LanesMachine::new(counter, network, None, features, n_words);
+    let lanes = lanes.expect("the game is small enough for lanes");
+    let name = format!("{name}, {} lanes", 64 * n_words);
+    machines.push((name, AnyMachine::Lanes(lanes)));
 }
 
 /// The phases counted, and unfolded if the game has no recursion.
@@ -104,16 +129,14 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
     let controls = &phases.controls;
     let layouts = phases.networks.iter().map(Layout::compile).collect();
     let counted = CounterMachine::with_phases(Layout::compile(network), controls.clone(), layouts);
-    machines.push((format!("{name}, counted"), counted));
+    machines.push((format!("{name}, counted"), AnyMachine::Counter(counted)));
     let unfolded =
         propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
     if let Some(unfolded) = unfolded {
         let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
         let whole = Layout::compile(network);
-        machines.push((
-            format!("{name}, unfolded"),
-            CounterMachine::with_unfolded(whole, controls.clone(), unfolded),
-        ));
+        let unfolded = CounterMachine::with_unfolded(whole, controls.clone(), unfolded);
+        machines.push((format!("{name}, unfolded"), AnyMachine::Counter(unfolded)));
     }
 }
 
@@ -173,28 +196,56 @@ struct Everything {
     next: Vec<u64>,
 }
 
+/// A reasoner, in its own type where there is more to ask of it.
+enum AnyReasoner {
+    Counter(Box<CounterReasoner>),
+    Other(Box<dyn Reasoner>),
+}
+
+impl AnyReasoner {
+    fn get(&mut self) -> &mut dyn Reasoner {
+        match self {
+            AnyReasoner::Counter(reasoner) => reasoner.as_mut(),
+            AnyReasoner::Other(reasoner) => reasoner.as_mut(),
+        }
+    }
+}
+
 /// One of the machines that are compared.
 struct Runner {
     name: String,
-    machine: Arc<CounterMachine>,
-    reasoner: CounterReasoner,
+    machine: Arc<dyn Machine>,
+    reasoner: AnyReasoner,
     /// The state of the walk, in the machine's words.
     words: Vec<u64>,
 }
 
 impl Runner {
-    fn new((name, machine): (String, CounterMachine)) -> Self {
-        let machine = Arc::new(machine);
+    fn new((name, machine): (String, AnyMachine)) -> Self {
+        let (machine, reasoner): (Arc<dyn Machine>, AnyReasoner) = match machine {
+            AnyMachine::Counter(machine) => {
+                let machine = Arc::new(machine);
+                let reasoner = Arc::clone(&machine).counter_reasoner();
+                (machine, AnyReasoner::Counter(Box::new(reasoner)))
+            }
+            AnyMachine::Lanes(machine) => {
+                let machine = Arc::new(machine);
+                let reasoner = Arc::clone(&machine).reasoner();
+                (machine, AnyReasoner::Other(reasoner))
+            }
+        };
         Self {
             name,
-            reasoner: machine.clone().counter_reasoner(),
+            reasoner,
             words: machine.initial_state(),
             machine,
         }
     }
 
     fn check(&self, place: &str) {
-        if let Err(error) = self.reasoner.check() {
+        if let AnyReasoner::Counter(reasoner) = &self.reasoner
+            && let Err(error) = reasoner.check()
+        {
             panic!("{place}, {}: {error}", self.name);
         }
     }
@@ -210,7 +261,8 @@ impl Runner {
     }
 
     fn legal_texts(&mut self, role: usize) -> BTreeSet<String> {
-        let legal = self.reasoner.legal_moves(RoleId::from_index(role)).to_vec();
+        let legal = self.reasoner.get().legal_moves(RoleId::from_index(role));
+        let legal = legal.to_vec();
         let texts: BTreeSet<String> = legal.iter().map(|&mv| self.machine.move_text(mv)).collect();
         assert_eq!(texts.len(), legal.len(), "{}: a move twice", self.name);
         texts
@@ -219,13 +271,17 @@ impl Runner {
     /// Stands on a state and compares everything there is to say about it.
     fn compare_state(&mut self, place: &str, words: &[u64], answers: &Answers) {
         let place = format!("{place}, {}", self.name);
-        self.reasoner.set_state(words);
+        self.reasoner.get().set_state(words);
         self.check(&place);
         let found: BTreeSet<String> = self.machine.state_facts(words).into_iter().collect();
         assert_eq!(found, answers.facts, "{place}: facts");
-        assert_eq!(self.reasoner.is_terminal(), answers.is_terminal, "{place}");
+        assert_eq!(
+            self.reasoner.get().is_terminal(),
+            answers.is_terminal,
+            "{place}"
+        );
         let mut goals = vec![None; self.machine.n_roles()];
-        self.reasoner.goals(&mut goals);
+        self.reasoner.get().goals(&mut goals);
         for (role, expected) in answers.goals.iter().enumerate() {
             // Of several values the machine takes the highest, the prover none.
             if expected.is_some() {
@@ -242,7 +298,7 @@ impl Runner {
     fn next_state(&mut self, place: &str, moves: &[String]) -> Vec<u64> {
         let joint_move = self.joint_move(moves);
         let mut next = Vec::new();
-        self.reasoner.next_state(&joint_move, &mut next);
+        self.reasoner.get().next_state(&joint_move, &mut next);
         self.check(place);
         next
     }
@@ -264,10 +320,10 @@ impl Runner {
         padded.pop();
         padded.push(0);
         for (odd, same) in [(&wide, self.words.clone()), (&short, padded)] {
-            self.reasoner.set_state(odd);
+            self.reasoner.get().set_state(odd);
             self.check(&place);
             let found = self.everything();
-            self.reasoner.set_state(&same);
+            self.reasoner.get().set_state(&same);
             assert_eq!(found, self.everything(), "{place}: width");
         }
         self.machine.state_facts(&wide);
@@ -278,7 +334,7 @@ impl Runner {
     fn everything(&mut self) -> Everything {
         let n_roles = self.machine.n_roles();
         let mut goals = vec![None; n_roles];
-        self.reasoner.goals(&mut goals);
+        self.reasoner.get().goals(&mut goals);
         let legal: Vec<_> = (0..n_roles).map(|role| self.legal_texts(role)).collect();
         let first: Vec<String> = legal
             .iter()
@@ -289,7 +345,7 @@ impl Runner {
             next = self.next_state("another width", &first);
         }
         Everything {
-            is_terminal: self.reasoner.is_terminal(),
+            is_terminal: self.reasoner.get().is_terminal(),
             goals,
             legal,
             next,
@@ -300,8 +356,11 @@ impl Runner {
     fn playout(&mut self, place: &str, seed: u64, max_steps: u32) -> (PlayoutEnd, Vec<u8>, u64) {
         let mut random = Random::new(seed);
         let mut goals = vec![0; self.machine.n_roles()];
-        self.reasoner.set_state(&self.words);
-        let end = self.reasoner.playout(&mut random, max_steps, &mut goals);
+        self.reasoner.get().set_state(&self.words);
+        let end = self
+            .reasoner
+            .get()
+            .playout(&mut random, max_steps, &mut goals);
         self.check(place);
         if end == PlayoutEnd::CutOff {
             goals.clear();
@@ -361,7 +420,7 @@ pub fn compare(name: &str, rules: &Rules, machines: Machines, max_states: usize,
                 .expect("the next state can be proven");
             for runner in &mut runners {
                 // What was asked beside the walk may have left the reasoner anywhere.
-                runner.reasoner.set_state(&runner.words);
+                runner.reasoner.get().set_state(&runner.words);
                 runner.words = runner.next_state(&place, &shown);
             }
         }
@@ -420,7 +479,7 @@ impl Beside {
         let answers = Answers::of(prover, &next);
         for runner in runners {
             let place = format!("{place}, beside, {moves:?}");
-            runner.reasoner.set_state(&runner.words);
+            runner.reasoner.get().set_state(&runner.words);
             let words = runner.next_state(&place, &moves);
             runner.compare_state(&place, &words, &answers);
         }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::Corpus;
 use super::known;
 use crate::commands::engine::{EngineKind, MachineEngine, ProverEngine};
+use crate::commands::engine_choice;
 use crate::commands::game_source::Rulesheet;
 use crate::commands::playouts::thread_cpu_time;
 use crate::commands::replay::{Replay, replay_file};
@@ -79,7 +80,7 @@ pub enum Finding {
     Verified(Verified),
 }
 
-/// Builds a game and compares the machines asked for with its traces; the counter engine only where there is one.
+/// Builds a game and compares the machines asked for with its traces; the counter engine and lanes only where there are such.
 ///
 /// # Errors
 /// The rulesheet or a trace cannot be read, the rules cannot be played or the prover refuses them, or
@@ -112,10 +113,10 @@ pub fn examine(
         .zip(thread_cpu_time())
         .map(|(before, after)| after.saturating_sub(before));
     on_finding(Finding::Built(built(&compiled, time, cpu_time)))?;
-    let machine: Option<Arc<dyn Machine>> = match compiled {
-        Ok(compiled) => Some(Arc::new(compiled.machine)),
-        Err(_) => None,
-    };
+    let compiled = compiled.ok().map(|compiled| {
+        let Compiled { machine, lanes, .. } = compiled;
+        (Arc::new(machine), lanes)
+    });
 
     for &kind in machines {
         let started = Instant::now();
@@ -123,20 +124,29 @@ pub fn examine(
             excused_parts: known::parts(key),
             ..Replay::default()
         };
-        match (kind, &machine) {
-            (EngineKind::Counter, None) => continue,
-            (EngineKind::Counter, Some(machine)) => {
-                let mut engine = MachineEngine::new(machine);
+        let machine: Option<Arc<dyn Machine>> = match (kind, &compiled) {
+            (EngineKind::Counter, Some((machine, _))) => Some(machine.clone()),
+            (EngineKind::Lanes, Some((machine, source))) => {
+                let n_words = engine_choice::WIDTH / 64;
+                let lanes = player::compile_lanes(machine.clone(), source, limits, n_words);
+                lanes.map(|lanes| Arc::new(lanes) as Arc<dyn Machine>)
+            }
+            _ => None,
+        };
+        match machine {
+            Some(machine) => {
+                let mut engine = MachineEngine::new(&machine);
                 for trace in corpus.traces(key) {
                     replay_file(&mut engine, &trace, &mut replay, || {})?;
                 }
             }
-            (EngineKind::Prover, _) => {
+            None if kind == EngineKind::Prover => {
                 let mut engine = ProverEngine::new(&rules)?;
                 for trace in corpus.traces(key) {
                     replay_file(&mut engine, &trace, &mut replay, || {})?;
                 }
             }
+            None => continue,
         }
         let verified = verified(kind, replay, corpus, started.elapsed());
         on_finding(Finding::Verified(verified))?;

@@ -128,7 +128,8 @@ fn examine_here(
         bytes: arguments.memory_mib as usize * (1 << 20),
     };
     let lines = Output::new(true);
-    examine::examine(corpus, key, budget, &EngineKind::ALL, |finding| {
+    let machines = [EngineKind::Counter, EngineKind::Prover];
+    examine::examine(corpus, key, budget, &machines, |finding| {
         Ok(lines.object(&finding)?)
     })?;
     Ok(Outcome::Holds)

@@ -13,6 +13,7 @@
 mod choice;
 mod circuit;
 mod cover;
+mod expander;
 
 use super::program::{Place, Program};
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
@@ -20,6 +21,7 @@ use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
 use circuit::{Circuit, Literal};
 use cover::{Cover, Loop};
+pub use expander::{ExpanderPrograms, LegalPlaces, compile_expander};
 
 /// A program, and whether it is to be run again.
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ pub fn n_operations(piece: &[Part]) -> usize {
 /// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a playout takes on average, roughly.
 /// Nothing when the programs would be too large, or the phases do not go in lockstep.
 pub fn compile(network: &Network, phases: Option<&Phases>, mean_length: f64) -> Option<Programs> {
-    if network.gates.len() + network.n_edges() + network.moves.len() > 4 * MAX_OPERATIONS {
+    if !is_small_enough(network) {
         return None;
     }
     let (controls, phases) = match phases {
@@ -141,6 +143,11 @@ pub fn compile(network: &Network, phases: Option<&Phases>, mean_length: f64) -> 
         n_bases: network.facts.len(),
     };
     (programs.n_operations() <= MAX_OPERATIONS).then_some(programs)
+}
+
+/// Whether it is worth trying to compile a network.
+fn is_small_enough(network: &Network) -> bool {
+    network.gates.len() + network.n_edges() + network.moves.len() <= 4 * MAX_OPERATIONS
 }
 
 /// Whether each phase, whatever is played, leads to the same next one.
@@ -362,31 +369,11 @@ fn goals(network: &Network) -> GoalPrograms {
     }
     let mut cover = Cover::new(network, literals, &signals, 0);
     let loops = cover.make(&mut circuit, &signals);
-    let mut values = Vec::new();
-    let mut made = Vec::new();
-    for role in network.roles.ids() {
-        let mut of_role: Vec<(u8, Literal)> = network
-            .goals
-            .iter()
-            .filter(|&&(of, _, _)| of == role)
-            .map(|&(_, value, signal)| (value, cover.literal(signal)))
-            .collect();
-        of_role.sort_by_key(|&(value, _)| std::cmp::Reverse(value));
-        // Of several the highest counts.
-        let mut higher = Literal::FALSE;
-        for same in of_role.chunk_by(|left, right| left.0 == right.0) {
-            let value = same[0].0;
-            if value == 0 {
-                break;
-            }
-            let all: Vec<Literal> = same.iter().map(|&(_, literal)| literal).collect();
-            let any = circuit.any(&all);
-            let is_highest = circuit.and(any, !higher);
-            higher = circuit.or(higher, any);
-            values.push((role, value));
-            made.push(is_highest);
-        }
-    }
+    let mut highest = highest_goals(network, &mut circuit, &cover);
+    highest.retain(|&(_, value, _)| value > 0);
+    let values = highest.iter().map(|&(role, value, _)| (role, value));
+    let values = values.collect();
+    let made: Vec<Literal> = highest.iter().map(|&(_, _, literal)| literal).collect();
     let first = cover.n_slots();
     let outputs: Vec<(Literal, Place)> = made
         .iter()
@@ -401,6 +388,32 @@ fn goals(network: &Network) -> GoalPrograms {
         first,
         values,
     }
+}
+
+/// Per role and value, from the highest down, whether it is the highest that holds, after the goals were made.
+fn highest_goals(
+    network: &Network,
+    circuit: &mut Circuit,
+    cover: &Cover<'_>,
+) -> Vec<(RoleId, u8, Literal)> {
+    let mut made = Vec::new();
+    for role in network.roles.ids() {
+        let mut of_role: Vec<(u8, Literal)> = network
+            .goals
+            .iter()
+            .filter(|&&(of, _, _)| of == role)
+            .map(|&(_, value, signal)| (value, cover.literal(signal)))
+            .collect();
+        of_role.sort_by_key(|&(value, _)| std::cmp::Reverse(value));
+        let mut higher = Literal::FALSE;
+        for same in of_role.chunk_by(|left, right| left.0 == right.0) {
+            let all: Vec<Literal> = same.iter().map(|&(_, literal)| literal).collect();
+            let any = circuit.any(&all);
+            made.push((role, same[0].0, circuit.and(any, !higher)));
+            higher = circuit.or(higher, any);
+        }
+    }
+    made
 }
 
 /// The bases that signals hang on.

@@ -1,0 +1,174 @@
+//! The programs of an expander: what a joint move makes of a state, and what there is to say about a state.
+//!
+//! Other than a gang's, these programs choose nothing. Each move that the next state hangs on has a slot, which is on in the lanes
+//! that make the move; and every answer has a slot of its own, constant ones too, so that whoever reads them needs to know
+//! nothing else.
+//!
+//! Invariants: both programs are of the whole game, so they hold for every state and every joint move, reachable and legal or
+//! not. The slots of moves are written by nobody but the caller. Never knows: how lanes are filled and read.
+
+use super::circuit::{Circuit, Literal};
+use super::cover::Cover;
+use super::{MAX_OPERATIONS, Piece, highest_goals, is_small_enough, n_operations, pieces};
+use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::machine::lanes::program::Place;
+use crate::propnet::{Network, Node, Signal};
+
+/// A game as the programs of an expander.
+#[derive(Clone, Debug)]
+pub struct ExpanderPrograms {
+    /// Makes the next state of the state and the moves.
+    pub step: Piece,
+    /// Says what the state is like.
+    pub look: Piece,
+    /// The slot that says whether a move is made; nothing where the next state does not hang on it.
+    pub moves: IdVec<MoveId, Option<u32>>,
+    /// The slot that `look` sets where the game is over.
+    pub terminal: u32,
+    /// The slots that `look` sets where moves are legal.
+    pub legal: Vec<LegalPlaces>,
+    /// The slots that `look` sets where a role's goal has a value; in each lane at most one of a role's is on.
+    pub goals: Vec<(RoleId, u8, u32)>,
+    /// Slots that are named.
+    pub n_slots: u32,
+    /// Vectors of a state.
+    pub n_bases: usize,
+}
+
+/// Where one role's legal moves are told.
+#[derive(Clone, Debug)]
+pub struct LegalPlaces {
+    /// The slot of the first move; the others follow.
+    pub first: u32,
+    /// The moves that can be legal, in rising order.
+    pub moves: Vec<MoveId>,
+}
+
+/// Compiles the whole game's network for an expander. Nothing when the programs would be too large.
+pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
+    if !is_small_enough(network) {
+        return None;
+    }
+    let programs = with_look(network, step(network));
+    let n_operations = n_operations(&programs.step) + n_operations(&programs.look);
+    (n_operations <= MAX_OPERATIONS).then_some(programs)
+}
+
+/// The program of a step.
+struct Step {
+    piece: Piece,
+    moves: IdVec<MoveId, Option<u32>>,
+    n_slots: u32,
+}
+
+fn step(network: &Network) -> Step {
+    let next: Vec<Signal> = network.next.iter().copied().collect();
+    let mut moves: IdVec<MoveId, Option<u32>> = network.moves.iter().map(|_| None).collect();
+    let mut n_slots = 0;
+    for mv in moves_under(network, &next) {
+        moves[mv] = Some(n_slots);
+        n_slots += 1;
+    }
+    let mut circuit = Circuit::new();
+    let mut cover = Cover::new(network, bases(network, &mut circuit), &next, n_slots);
+    for (mv, &slot) in moves.enumerate() {
+        if let Some(slot) = slot {
+            cover.set_move(mv, circuit.place(Place::Slot(slot)));
+        }
+    }
+    let loops = cover.make(&mut circuit, &next);
+    let outputs = network
+        .next
+        .enumerate()
+        .map(|(base, &signal)| (cover.literal(signal), Place::Next(base.0)))
+        .collect();
+    let (pieces, n_slots) = pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
+    Step {
+        piece: pieces.into_iter().next().unwrap_or_default(),
+        moves,
+        n_slots,
+    }
+}
+
+/// The program of a look beside that of a step, in slots of its own.
+fn with_look(network: &Network, step: Step) -> ExpanderPrograms {
+    let mut next_slot = step.n_slots;
+    let mut slots = |count: usize| {
+        let start = next_slot;
+        next_slot += count as u32;
+        start
+    };
+    let terminal = slots(1);
+    let legal: Vec<LegalPlaces> = network
+        .roles
+        .ids()
+        .map(|role| {
+            let can_be_legal =
+                |&mv: &MoveId| network.moves[mv].0 == role && network.legal[mv] != Signal::FALSE;
+            let moves: Vec<MoveId> = network.legal.ids().filter(can_be_legal).collect();
+            LegalPlaces {
+                first: slots(moves.len()),
+                moves,
+            }
+        })
+        .collect();
+    let first_goal = slots(network.goals.len());
+    let mut signals = vec![network.terminal];
+    let possible = legal.iter().flat_map(|role| &role.moves);
+    signals.extend(possible.map(|&mv| network.legal[mv]));
+    signals.extend(network.goals.iter().map(|&(_, _, signal)| signal));
+    let mut circuit = Circuit::new();
+    let bases = bases(network, &mut circuit);
+    let mut cover = Cover::new(network, bases, &signals, next_slot);
+    let loops = cover.make(&mut circuit, &signals);
+    let mut outputs: Vec<(Literal, Place)> = Vec::with_capacity(signals.len());
+    outputs.push((cover.literal(network.terminal), Place::Slot(terminal)));
+    for role in &legal {
+        for (&mv, slot) in role.moves.iter().zip(role.first..) {
+            outputs.push((cover.literal(network.legal[mv]), Place::Slot(slot)));
+        }
+    }
+    let mut goals = Vec::new();
+    let highest = highest_goals(network, &mut circuit, &cover);
+    for ((role, value, literal), slot) in highest.into_iter().zip(first_goal..) {
+        outputs.push((literal, Place::Slot(slot)));
+        goals.push((role, value, slot));
+    }
+    let (pieces, n_slots) = pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
+    ExpanderPrograms {
+        step: step.piece,
+        look: pieces.into_iter().next().unwrap_or_default(),
+        moves: step.moves,
+        terminal,
+        legal,
+        goals,
+        n_slots,
+        n_bases: network.facts.len(),
+    }
+}
+
+/// Each base as the state at hand has it.
+fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
+    let bases = network.facts.ids();
+    bases
+        .map(|base| circuit.place(Place::Now(base.0)))
+        .collect()
+}
+
+/// The moves that signals hang on, in rising order.
+fn moves_under(network: &Network, signals: &[Signal]) -> Vec<MoveId> {
+    let mut is_under = vec![false; network.moves.len()];
+    let mut seen = vec![false; network.gates.len()];
+    let mut stack: Vec<Signal> = signals.to_vec();
+    while let Some(signal) = stack.pop() {
+        match network.node(signal) {
+            Node::Move(mv) => is_under[mv.index()] = true,
+            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
+                stack.extend(network.inputs(gate));
+            }
+            _ => {}
+        }
+    }
+    let moves = network.moves.ids();
+    moves.filter(|mv| is_under[mv.index()]).collect()
+}
