@@ -41,10 +41,11 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::abreast::WIDTHS_WANTED;
 use super::config::SearchConfig;
 use super::rollout::{Job, Rollout};
-use crate::machine::Machine;
 use crate::machine::random::Random;
+use crate::machine::{Machine, Playouts};
 use crate::sync::pinning;
 use crate::sync::ring::{Consumer, Producer, ring};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
@@ -64,12 +65,24 @@ pub(super) struct Pipeline {
     turn: usize,
     capacity: u32,
     in_flight: u32,
+    /// Playouts under way.
+    wanted: u64,
+    /// Lanes of all threads that play abreast.
+    lanes: u64,
     /// Playouts to ask for.
     samples: u32,
-    /// Requests until `samples` is adapted, if it is.
-    adapt_in: Option<u32>,
+    /// When `samples` is adapted, if it is.
+    adapting: Option<Adapting>,
     stop: StopFlag,
     waiter: Waiter,
+}
+
+/// What is seen between two looks at whether to ask for more playouts or for fewer.
+struct Adapting {
+    /// Requests until the next look.
+    left: u32,
+    /// Sum of the playouts under way after each request.
+    wanted: u64,
 }
 
 /// The writer's side of one rollout thread.
@@ -79,6 +92,10 @@ struct RolloutThread {
     waker: Waker,
     /// Requests under way to this thread.
     in_flight: u32,
+    /// The playouts that they ask for.
+    wanted: u64,
+    /// How many playouts it plays abreast; 0 when it plays one after the other.
+    lanes: u64,
     handle: Option<JoinHandle<()>>,
 }
 
@@ -99,8 +116,20 @@ impl Pipeline {
         let stop = StopFlag::new();
         let (waiter, answered) = stop.waiter();
         let wanted = config.rollout_threads;
+        let players: Vec<_> = (0..wanted)
+            .map(|index| {
+                let mut random = Random::new(stream_seed(config.seed, index));
+                let playouts = Arc::clone(machine).playouts(&mut random, config.max_playout_steps);
+                (random, playouts)
+            })
+            .collect();
+        let lanes = |playouts: &Option<Box<dyn Playouts>>| {
+            playouts.as_ref().map_or(0, |playouts| playouts.width())
+        };
+        let widest = players.iter().map(|(_, playouts)| lanes(playouts)).max();
         let capacity = config
             .ring_capacity
+            .max(WIDTHS_WANTED as usize * widest.unwrap_or(0))
             .clamp(1, (MOST_IN_FLIGHT / wanted.max(1)).max(1));
         let cores = if config.pin_threads {
             pinning::plan(&pinning::available_cores(), wanted).rollouts
@@ -108,7 +137,8 @@ impl Pipeline {
             vec![None; wanted]
         };
         let mut threads = Vec::with_capacity(wanted);
-        for (index, core) in cores.into_iter().enumerate() {
+        for (index, (core, (random, playouts))) in cores.into_iter().zip(players).enumerate() {
+            let lanes = lanes(&playouts) as u64;
             let (requests, incoming) = ring(capacity);
             let (outgoing, results) = ring(capacity);
             let (waiter, waker) = stop.waiter();
@@ -119,7 +149,7 @@ impl Pipeline {
                 answered: answered.clone(),
                 stop: stop.clone(),
                 max_steps: config.max_playout_steps,
-                random: Random::new(stream_seed(config.seed, index)),
+                random,
             };
             let machine = Arc::clone(machine);
             let spawned = std::thread::Builder::new()
@@ -130,7 +160,7 @@ impl Pipeline {
                     {
                         tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
                     }
-                    rollout.run(machine);
+                    rollout.run(machine, playouts);
                 });
             match spawned {
                 Ok(handle) => threads.push(RolloutThread {
@@ -138,6 +168,8 @@ impl Pipeline {
                     results,
                     waker,
                     in_flight: 0,
+                    wanted: 0,
+                    lanes,
                     handle: Some(handle),
                 }),
                 Err(error) => {
@@ -146,12 +178,17 @@ impl Pipeline {
             }
         }
         Self {
+            lanes: threads.iter().map(|thread| thread.lanes).sum(),
             threads,
             turn: 0,
             capacity: capacity as u32,
             in_flight: 0,
+            wanted: 0,
             samples: config.samples_per_request.max(1),
-            adapt_in: (config.samples_per_request == 0).then_some(ADAPT_EVERY),
+            adapting: (config.samples_per_request == 0).then_some(Adapting {
+                left: ADAPT_EVERY,
+                wanted: 0,
+            }),
             stop,
             waiter,
         }
@@ -173,6 +210,17 @@ impl Pipeline {
     #[inline]
     pub(super) fn samples(&self) -> u32 {
         self.samples
+    }
+
+    /// Playouts that the writer makes when all threads have their hands full. Where they play abreast, one of its own
+    /// is worth little and keeps it from bringing in theirs.
+    #[inline]
+    pub(super) fn own_samples(&self) -> u32 {
+        if self.lanes > 0 && self.adapting.is_some() {
+            1
+        } else {
+            self.samples
+        }
     }
 
     /// Requests not taken up yet.
@@ -197,14 +245,17 @@ impl Pipeline {
         for offset in 0..self.threads.len() {
             let index = (self.turn + offset) % self.threads.len();
             let thread = &mut self.threads[index];
-            if thread.in_flight >= self.capacity || thread.requests.is_closed() {
+            if !thread.has_room(self.capacity) {
                 continue;
             }
+            let samples = u64::from(job.samples);
             match thread.requests.push(job) {
                 Ok(()) => {
                     thread.waker.wake();
                     thread.in_flight += 1;
+                    thread.wanted += samples;
                     self.in_flight += 1;
+                    self.wanted += samples;
                     self.adapt();
                     return Ok(());
                 }
@@ -227,7 +278,9 @@ impl Pipeline {
             let closed = thread.results.is_closed();
             if let Some(job) = thread.results.pop() {
                 thread.in_flight -= 1;
+                thread.wanted -= u64::from(job.samples);
                 self.in_flight -= 1;
+                self.wanted -= u64::from(job.samples);
                 return Taken::Answer(job);
             }
             if closed {
@@ -257,13 +310,23 @@ impl Pipeline {
     /// Counts a request, and now and then looks whether to ask for more or for less.
     #[inline]
     fn adapt(&mut self) {
-        if let Some(left) = &mut self.adapt_in {
-            *left -= 1;
-            if *left == 0 {
-                *left = ADAPT_EVERY;
-                self.samples = adapted(self.samples, self.queued_requests(), self.slots());
-            }
+        let Some(adapting) = &mut self.adapting else {
+            return;
+        };
+        adapting.left -= 1;
+        adapting.wanted += self.wanted;
+        if adapting.left > 0 {
+            return;
         }
+        let wanted = adapting.wanted / u64::from(ADAPT_EVERY);
+        adapting.left = ADAPT_EVERY;
+        adapting.wanted = 0;
+        let (queued, slots) = if self.lanes > 0 {
+            (wanted.saturating_sub(self.lanes), self.lanes)
+        } else {
+            (u64::from(self.queued_requests()), u64::from(self.slots()))
+        };
+        self.samples = adapted(self.samples, queued, slots);
     }
 
     /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
@@ -271,6 +334,8 @@ impl Pipeline {
         let mut thread = self.threads.remove(self.turn);
         self.turn = 0;
         self.in_flight -= thread.in_flight;
+        self.wanted -= thread.wanted;
+        self.lanes -= thread.lanes;
         if let Some(handle) = thread.handle.take() {
             let panicked = handle.join().is_err();
             tracing::error!(
@@ -281,6 +346,15 @@ impl Pipeline {
             );
         }
         thread.in_flight
+    }
+}
+
+impl RolloutThread {
+    /// Whether it may be sent a request, when `capacity` may be under way to it.
+    #[inline]
+    fn has_room(&self, capacity: u32) -> bool {
+        let is_busy = self.lanes > 0 && self.wanted >= WIDTHS_WANTED * self.lanes;
+        self.in_flight < capacity && !is_busy && !self.requests.is_closed()
     }
 }
 
@@ -299,7 +373,7 @@ impl Drop for Pipeline {
 
 /// Samples per request after a look at the rings: more when less than a quarter of the slots is taken, fewer when more
 /// than three quarters are. It grows faster than it shrinks, since a thread that runs dry is what costs most.
-fn adapted(samples: u32, queued: u32, slots: u32) -> u32 {
+fn adapted(samples: u32, queued: u64, slots: u64) -> u32 {
     let step = if queued < slots / 4 {
         samples + (samples / 2).max(1)
     } else if queued > slots - slots / 4 {
