@@ -385,7 +385,7 @@ impl Search {
                 self.spare.push(job);
                 return;
             }
-            job.samples = self.pipeline.own_samples();
+            job.samples = self.pipeline.turned_away();
             self.hands.stand_on_state(&job.state);
         } else if let Some(node) = source {
             self.hands.stand_on(&self.graph, node);

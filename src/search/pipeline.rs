@@ -7,19 +7,32 @@
 //! ```
 //!
 //! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout thread has a ring
-//! of requests and a ring of results of its own, a reasoner and a random stream. A request is a box that carries the
+//! of requests and a ring of results of its own, a random stream, and a reasoner or lanes. A request is a box that carries the
 //! state to play out from and the path it belongs to; it comes back with the sums of the goals, is backed up along
 //! that path, and is used again, so that nothing is allocated or looked up on the way. Where threads are pinned, a core
 //! stays free for the writer; pinning that thread is up to whoever owns it.
 //!
-//! **Full rings.** The writer has at most `ring_capacity` requests under way to a thread, in its rings or in its
-//! hands, so a result ring is never full and no rollout thread ever waits to get rid of an answer. When all threads
-//! have that many, the writer takes in what is finished, and if that made no room it plays out itself. It never waits
-//! for room, so nothing can lock up.
+//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of its own (`abreast`),
+//! and room for twice as many playouts as it has lanes: half of them under way, and half waiting, so that a lane that
+//! becomes free takes up the next at once, and does so too when all end together, as in games of fixed length, while
+//! the writer takes in their results. More room would only make answers older.
 //!
-//! **Samples per request.** Unless a number is set, it follows the rings: when most requests wait unplayed, the writer
-//! is far ahead and each result can be had sooner by asking for less; when few wait, rollout threads may run dry, and
-//! asking for more gives them work that costs the writer nothing.
+//! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or in its hands:
+//! `ring_capacity`, or as many as fill its lanes twice with one playout each. A result ring is never full, then, and no
+//! rollout thread ever waits to get rid of an answer. When all threads have their hands full, the writer takes in what
+//! is finished, and if that made no room it plays out itself. It never waits for room, so nothing can lock up.
+//!
+//! **Samples per request.** One playout a request makes the best tree, since each is placed by what the others have
+//! shown. But a writer makes about a million requests a second at best, and lanes may play tens of millions of playouts.
+//! So unless a number is set, it follows the supply: when rollout threads may run dry, asking for more gives them work
+//! that costs the writer nothing; when the writer is far ahead, asking for less makes more of the same playouts.
+//! * Of threads that play one after the other, the rings tell: few requests that wait are too few.
+//! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few for many keep as
+//!   many lanes busy. The writer is ahead when it finds all room taken; lanes are short of work when on the average there
+//!   are fewer playouts under way than lanes and a quarter, some of which are results that wait for the writer.
+//!
+//! The number of requests under way, by which a tree becomes wider than it should be, follows from this: what the writer
+//! makes while a playout lasts and, where lanes are slower than the writer, two for each lane.
 //!
 //! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
 //! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
@@ -31,7 +44,7 @@
 //!
 //! **Shutdown**, when the pipeline is dropped:
 //! 1. The stop flag is set, which wakes every rollout thread that is parked.
-//! 2. Each thread finishes the playout it is in, leaves what is still in its ring, and returns. A request pushed
+//! 2. Each thread finishes the playout or, abreast, the step it is in, leaves what is still in its ring, and returns. A request pushed
 //!    before step 1 may or may not be answered; none is pushed after it, since the writer is here.
 //! 3. All threads are joined. One that had panicked has nothing more to say.
 //! 4. The rings go, and the boxes in them.
@@ -54,7 +67,7 @@ use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 const MOST_IN_FLIGHT: usize = 60_000;
 
 /// The most samples per request that adapting leads to.
-const MOST_SAMPLES: u32 = 100;
+const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
 const ADAPT_EVERY: u32 = 256;
 
@@ -83,6 +96,18 @@ struct Adapting {
     left: u32,
     /// Sum of the playouts under way after each request.
     wanted: u64,
+    /// Whether the writer found as many playouts wanted of all threads as may be.
+    turned_away: bool,
+}
+
+impl Default for Adapting {
+    fn default() -> Self {
+        Self {
+            left: ADAPT_EVERY,
+            wanted: 0,
+            turned_away: false,
+        }
+    }
 }
 
 /// The writer's side of one rollout thread.
@@ -185,10 +210,7 @@ impl Pipeline {
             in_flight: 0,
             wanted: 0,
             samples: config.samples_per_request.max(1),
-            adapting: (config.samples_per_request == 0).then_some(Adapting {
-                left: ADAPT_EVERY,
-                wanted: 0,
-            }),
+            adapting: (config.samples_per_request == 0).then(Adapting::default),
             stop,
             waiter,
         }
@@ -212,14 +234,16 @@ impl Pipeline {
         self.samples
     }
 
-    /// Playouts that the writer makes when all threads have their hands full. Where they play abreast, one of its own
-    /// is worth little and keeps it from bringing in theirs.
+    /// Notes that the writer plays out itself because all threads have their hands full, and says how often it is to.
+    /// Where they play abreast, one more is worth little, and keeps it from bringing in theirs.
     #[inline]
-    pub(super) fn own_samples(&self) -> u32 {
-        if self.lanes > 0 && self.adapting.is_some() {
-            1
-        } else {
-            self.samples
+    pub(super) fn turned_away(&mut self) -> u32 {
+        match &mut self.adapting {
+            Some(adapting) if self.lanes > 0 => {
+                adapting.turned_away |= self.wanted >= WIDTHS_WANTED * self.lanes;
+                1
+            }
+            _ => self.samples,
         }
     }
 
@@ -318,15 +342,15 @@ impl Pipeline {
         if adapting.left > 0 {
             return;
         }
-        let wanted = adapting.wanted / u64::from(ADAPT_EVERY);
-        adapting.left = ADAPT_EVERY;
-        adapting.wanted = 0;
-        let (queued, slots) = if self.lanes > 0 {
-            (wanted.saturating_sub(self.lanes), self.lanes)
+        let mean = adapting.wanted / u64::from(ADAPT_EVERY);
+        let turned_away = adapting.turned_away;
+        *adapting = Adapting::default();
+        let supply = if self.lanes > 0 {
+            supply_of_lanes(mean, self.lanes, turned_away)
         } else {
-            (u64::from(self.queued_requests()), u64::from(self.slots()))
+            supply(self.queued_requests(), self.slots())
         };
-        self.samples = adapted(self.samples, queued, slots);
+        self.samples = adapted(self.samples, supply);
     }
 
     /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
@@ -371,15 +395,47 @@ impl Drop for Pipeline {
     }
 }
 
-/// Samples per request after a look at the rings: more when less than a quarter of the slots is taken, fewer when more
-/// than three quarters are. It grows faster than it shrinks, since a thread that runs dry is what costs most.
-fn adapted(samples: u32, queued: u64, slots: u64) -> u32 {
-    let step = if queued < slots / 4 {
-        samples + (samples / 2).max(1)
+/// How well rollout threads are supplied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Supply {
+    /// They may run dry.
+    Short,
+    Enough,
+    /// The writer is far ahead of them.
+    Plenty,
+}
+
+/// The supply of threads that play one after the other: short when less than a quarter of the slots is taken, plenty
+/// when more than three quarters are.
+fn supply(queued: u32, slots: u32) -> Supply {
+    if queued < slots / 4 {
+        Supply::Short
     } else if queued > slots - slots / 4 {
-        samples - (samples / 4).max(1)
+        Supply::Plenty
     } else {
-        samples
+        Supply::Enough
+    }
+}
+
+/// The supply of threads that play abreast: plenty when the writer was turned away, short when fewer playouts were under
+/// way than all lanes and a quarter.
+fn supply_of_lanes(wanted: u64, lanes: u64, turned_away: bool) -> Supply {
+    if turned_away {
+        Supply::Plenty
+    } else if wanted < lanes + lanes / 4 {
+        Supply::Short
+    } else {
+        Supply::Enough
+    }
+}
+
+/// Samples per request after a look at the supply. It grows faster than it shrinks, since a thread that runs dry is what
+/// costs most.
+fn adapted(samples: u32, supply: Supply) -> u32 {
+    let step = match supply {
+        Supply::Short => samples + (samples / 2).max(1),
+        Supply::Enough => samples,
+        Supply::Plenty => samples - (samples / 4).max(1),
     };
     step.clamp(1, MOST_SAMPLES)
 }
@@ -396,16 +452,28 @@ mod tests {
     #[test]
     fn samples_grow_while_rings_are_empty_and_shrink_while_they_are_full() {
         let mut samples = 1;
-        for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 100, 100] {
-            samples = adapted(samples, 3, 16);
+        for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 141] {
+            samples = adapted(samples, supply(3, 16));
             assert_eq!(samples, expected);
         }
-        assert_eq!(adapted(samples, 4, 16), 100);
-        assert_eq!(adapted(samples, 12, 16), 100);
+        assert_eq!(adapted(samples, supply(4, 16)), 141);
+        assert_eq!(adapted(samples, supply(12, 16)), 141);
+        assert_eq!(adapted(MOST_SAMPLES, supply(3, 16)), MOST_SAMPLES);
+        samples = 100;
         for expected in [75, 57, 43, 33, 25, 19, 15, 12, 9, 7, 6, 5, 4, 3, 2, 1, 1] {
-            samples = adapted(samples, 13, 16);
+            samples = adapted(samples, supply(13, 16));
             assert_eq!(samples, expected);
         }
+    }
+
+    #[test]
+    fn lanes_are_short_when_few_playouts_are_under_way_and_nobody_is_turned_away() {
+        assert_eq!(supply_of_lanes(0, 512, false), Supply::Short);
+        assert_eq!(supply_of_lanes(639, 512, false), Supply::Short);
+        assert_eq!(supply_of_lanes(640, 512, false), Supply::Enough);
+        assert_eq!(supply_of_lanes(1_024, 512, false), Supply::Enough);
+        assert_eq!(supply_of_lanes(1_024, 512, true), Supply::Plenty);
+        assert_eq!(supply_of_lanes(0, 512, true), Supply::Plenty);
     }
 
     #[test]
