@@ -19,10 +19,11 @@ pub struct SearchConfig {
     /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half
     /// of it. Each kind of record may always fill one segment of 1024, so very small bounds are exceeded.
     pub max_bytes: usize,
-    /// Playouts averaged into one result. 0 lets the search adapt it, between 1 and 100, so that rollout threads are
-    /// never short of requests; without rollout threads it then means 1.
+    /// Playouts averaged into one result. 0 lets the search adapt it, between 1 and 1000, so that rollout threads are
+    /// never short of work; without rollout threads it then means 1.
     pub samples_per_request: u32,
-    /// The most requests under way to one rollout thread. At least 1.
+    /// The most requests under way to one rollout thread. At least 1. Where the machine plays many abreast it is at
+    /// least what keeps them busy with one playout a request.
     pub ring_capacity: usize,
     /// Threads that play out beside the searching one; 0 makes the searching thread do it itself, which is the
     /// deterministic mode.

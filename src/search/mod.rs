@@ -8,7 +8,7 @@
 //! * [`SearchConfig`] and the other plain types of the interface;
 //! * `pool`, `record`, `graph`: the memory of the tree and its shape; `recycle`: making room in it;
 //! * `expand`: asking the game; `select`: the way down; `backup`: the way up; `proof`: what is certain;
-//! * `rollout`, `pipeline`: playouts and the threads that do them;
+//! * `rollout`, `abreast`, `pipeline`: playouts and the threads that do them;
 //! * `report`: what is told to the outside.
 //!
 //! Two positions are told apart. The *current* state is the one of the match. The *root* is the node searched from.
@@ -21,6 +21,7 @@
 //!
 //! Never knows: GDL, HTTP, match ids, what a game means.
 
+mod abreast;
 mod backup;
 mod config;
 mod expand;
@@ -48,7 +49,7 @@ use self::graph::Graph;
 use self::pipeline::{Pipeline, Taken};
 use self::pool::Place;
 use self::record::{Bounds, EntryId, SEVERAL};
-use self::rollout::Job;
+use self::rollout::{Job, play};
 use self::select::Leaf;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
@@ -384,6 +385,7 @@ impl Search {
                 self.spare.push(job);
                 return;
             }
+            job.samples = self.pipeline.turned_away();
             self.hands.stand_on_state(&job.state);
         } else if let Some(node) = source {
             self.hands.stand_on(&self.graph, node);
@@ -409,7 +411,8 @@ impl Search {
                 }
                 self.hands.reasoner.set_state(&job.state);
             }
-            job.tally.play(
+            play(
+                &mut job.tally,
                 self.hands.reasoner.as_mut(),
                 &mut self.hands.random,
                 self.config.max_playout_steps,

@@ -7,19 +7,32 @@
 //! ```
 //!
 //! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout thread has a ring
-//! of requests and a ring of results of its own, a reasoner and a random stream. A request is a box that carries the
+//! of requests and a ring of results of its own, a random stream, and a reasoner or lanes. A request is a box that carries the
 //! state to play out from and the path it belongs to; it comes back with the sums of the goals, is backed up along
 //! that path, and is used again, so that nothing is allocated or looked up on the way. Where threads are pinned, a core
 //! stays free for the writer; pinning that thread is up to whoever owns it.
 //!
-//! **Full rings.** The writer has at most `ring_capacity` requests under way to a thread, in its rings or in its
-//! hands, so a result ring is never full and no rollout thread ever waits to get rid of an answer. When all threads
-//! have that many, the writer takes in what is finished, and if that made no room it plays out itself. It never waits
-//! for room, so nothing can lock up.
+//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of its own (`abreast`),
+//! and room for twice as many playouts as it has lanes: half of them under way, and half waiting, so that a lane that
+//! becomes free takes up the next at once, and does so too when all end together, as in games of fixed length, while
+//! the writer takes in their results. More room would only make answers older.
 //!
-//! **Samples per request.** Unless a number is set, it follows the rings: when most requests wait unplayed, the writer
-//! is far ahead and each result can be had sooner by asking for less; when few wait, rollout threads may run dry, and
-//! asking for more gives them work that costs the writer nothing.
+//! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or in its hands:
+//! `ring_capacity`, or as many as fill its lanes twice with one playout each. A result ring is never full, then, and no
+//! rollout thread ever waits to get rid of an answer. When all threads have their hands full, the writer takes in what
+//! is finished, and if that made no room it plays out itself. It never waits for room, so nothing can lock up.
+//!
+//! **Samples per request.** One playout a request makes the best tree, since each is placed by what the others have
+//! shown. But a writer makes about a million requests a second at best, and lanes may play tens of millions of playouts.
+//! So unless a number is set, it follows the supply: when rollout threads may run dry, asking for more gives them work
+//! that costs the writer nothing; when the writer is far ahead, asking for less makes more of the same playouts.
+//! * Of threads that play one after the other, the rings tell: few requests that wait are too few.
+//! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few for many keep as
+//!   many lanes busy. The writer is ahead when it finds all room taken; lanes are short of work when on the average there
+//!   are fewer playouts under way than lanes and a quarter, some of which are results that wait for the writer.
+//!
+//! The number of requests under way, by which a tree becomes wider than it should be, follows from this: what the writer
+//! makes while a playout lasts and, where lanes are slower than the writer, two for each lane.
 //!
 //! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
 //! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
@@ -31,7 +44,7 @@
 //!
 //! **Shutdown**, when the pipeline is dropped:
 //! 1. The stop flag is set, which wakes every rollout thread that is parked.
-//! 2. Each thread finishes the playout it is in, leaves what is still in its ring, and returns. A request pushed
+//! 2. Each thread finishes the playout or, abreast, the step it is in, leaves what is still in its ring, and returns. A request pushed
 //!    before step 1 may or may not be answered; none is pushed after it, since the writer is here.
 //! 3. All threads are joined. One that had panicked has nothing more to say.
 //! 4. The rings go, and the boxes in them.
@@ -41,10 +54,11 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::abreast::WIDTHS_WANTED;
 use super::config::SearchConfig;
 use super::rollout::{Job, Rollout};
-use crate::machine::Machine;
 use crate::machine::random::Random;
+use crate::machine::{Machine, Playouts};
 use crate::sync::pinning;
 use crate::sync::ring::{Consumer, Producer, ring};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
@@ -53,7 +67,7 @@ use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 const MOST_IN_FLIGHT: usize = 60_000;
 
 /// The most samples per request that adapting leads to.
-const MOST_SAMPLES: u32 = 100;
+const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
 const ADAPT_EVERY: u32 = 256;
 
@@ -64,12 +78,36 @@ pub(super) struct Pipeline {
     turn: usize,
     capacity: u32,
     in_flight: u32,
+    /// Playouts under way.
+    wanted: u64,
+    /// Lanes of all threads that play abreast.
+    lanes: u64,
     /// Playouts to ask for.
     samples: u32,
-    /// Requests until `samples` is adapted, if it is.
-    adapt_in: Option<u32>,
+    /// When `samples` is adapted, if it is.
+    adapting: Option<Adapting>,
     stop: StopFlag,
     waiter: Waiter,
+}
+
+/// What is seen between two looks at whether to ask for more playouts or for fewer.
+struct Adapting {
+    /// Requests until the next look.
+    left: u32,
+    /// Sum of the playouts under way after each request.
+    wanted: u64,
+    /// Whether the writer found as many playouts wanted of all threads as may be.
+    turned_away: bool,
+}
+
+impl Default for Adapting {
+    fn default() -> Self {
+        Self {
+            left: ADAPT_EVERY,
+            wanted: 0,
+            turned_away: false,
+        }
+    }
 }
 
 /// The writer's side of one rollout thread.
@@ -79,6 +117,10 @@ struct RolloutThread {
     waker: Waker,
     /// Requests under way to this thread.
     in_flight: u32,
+    /// The playouts that they ask for.
+    wanted: u64,
+    /// How many playouts it plays abreast; 0 when it plays one after the other.
+    lanes: u64,
     handle: Option<JoinHandle<()>>,
 }
 
@@ -99,8 +141,20 @@ impl Pipeline {
         let stop = StopFlag::new();
         let (waiter, answered) = stop.waiter();
         let wanted = config.rollout_threads;
+        let players: Vec<_> = (0..wanted)
+            .map(|index| {
+                let mut random = Random::new(stream_seed(config.seed, index));
+                let playouts = Arc::clone(machine).playouts(&mut random, config.max_playout_steps);
+                (random, playouts)
+            })
+            .collect();
+        let lanes = |playouts: &Option<Box<dyn Playouts>>| {
+            playouts.as_ref().map_or(0, |playouts| playouts.width())
+        };
+        let widest = players.iter().map(|(_, playouts)| lanes(playouts)).max();
         let capacity = config
             .ring_capacity
+            .max(WIDTHS_WANTED as usize * widest.unwrap_or(0))
             .clamp(1, (MOST_IN_FLIGHT / wanted.max(1)).max(1));
         let cores = if config.pin_threads {
             pinning::plan(&pinning::available_cores(), wanted).rollouts
@@ -108,7 +162,8 @@ impl Pipeline {
             vec![None; wanted]
         };
         let mut threads = Vec::with_capacity(wanted);
-        for (index, core) in cores.into_iter().enumerate() {
+        for (index, (core, (random, playouts))) in cores.into_iter().zip(players).enumerate() {
+            let lanes = lanes(&playouts) as u64;
             let (requests, incoming) = ring(capacity);
             let (outgoing, results) = ring(capacity);
             let (waiter, waker) = stop.waiter();
@@ -119,7 +174,7 @@ impl Pipeline {
                 answered: answered.clone(),
                 stop: stop.clone(),
                 max_steps: config.max_playout_steps,
-                random: Random::new(stream_seed(config.seed, index)),
+                random,
             };
             let machine = Arc::clone(machine);
             let spawned = std::thread::Builder::new()
@@ -130,7 +185,7 @@ impl Pipeline {
                     {
                         tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
                     }
-                    rollout.run(machine);
+                    rollout.run(machine, playouts);
                 });
             match spawned {
                 Ok(handle) => threads.push(RolloutThread {
@@ -138,6 +193,8 @@ impl Pipeline {
                     results,
                     waker,
                     in_flight: 0,
+                    wanted: 0,
+                    lanes,
                     handle: Some(handle),
                 }),
                 Err(error) => {
@@ -146,12 +203,14 @@ impl Pipeline {
             }
         }
         Self {
+            lanes: threads.iter().map(|thread| thread.lanes).sum(),
             threads,
             turn: 0,
             capacity: capacity as u32,
             in_flight: 0,
+            wanted: 0,
             samples: config.samples_per_request.max(1),
-            adapt_in: (config.samples_per_request == 0).then_some(ADAPT_EVERY),
+            adapting: (config.samples_per_request == 0).then(Adapting::default),
             stop,
             waiter,
         }
@@ -173,6 +232,19 @@ impl Pipeline {
     #[inline]
     pub(super) fn samples(&self) -> u32 {
         self.samples
+    }
+
+    /// Notes that the writer plays out itself because all threads have their hands full, and says how often it is to.
+    /// Where they play abreast, one more is worth little, and keeps it from bringing in theirs.
+    #[inline]
+    pub(super) fn turned_away(&mut self) -> u32 {
+        match &mut self.adapting {
+            Some(adapting) if self.lanes > 0 => {
+                adapting.turned_away |= self.wanted >= WIDTHS_WANTED * self.lanes;
+                1
+            }
+            _ => self.samples,
+        }
     }
 
     /// Requests not taken up yet.
@@ -197,14 +269,17 @@ impl Pipeline {
         for offset in 0..self.threads.len() {
             let index = (self.turn + offset) % self.threads.len();
             let thread = &mut self.threads[index];
-            if thread.in_flight >= self.capacity || thread.requests.is_closed() {
+            if !thread.has_room(self.capacity) {
                 continue;
             }
+            let samples = u64::from(job.samples);
             match thread.requests.push(job) {
                 Ok(()) => {
                     thread.waker.wake();
                     thread.in_flight += 1;
+                    thread.wanted += samples;
                     self.in_flight += 1;
+                    self.wanted += samples;
                     self.adapt();
                     return Ok(());
                 }
@@ -227,7 +302,9 @@ impl Pipeline {
             let closed = thread.results.is_closed();
             if let Some(job) = thread.results.pop() {
                 thread.in_flight -= 1;
+                thread.wanted -= u64::from(job.samples);
                 self.in_flight -= 1;
+                self.wanted -= u64::from(job.samples);
                 return Taken::Answer(job);
             }
             if closed {
@@ -257,13 +334,23 @@ impl Pipeline {
     /// Counts a request, and now and then looks whether to ask for more or for less.
     #[inline]
     fn adapt(&mut self) {
-        if let Some(left) = &mut self.adapt_in {
-            *left -= 1;
-            if *left == 0 {
-                *left = ADAPT_EVERY;
-                self.samples = adapted(self.samples, self.queued_requests(), self.slots());
-            }
+        let Some(adapting) = &mut self.adapting else {
+            return;
+        };
+        adapting.left -= 1;
+        adapting.wanted += self.wanted;
+        if adapting.left > 0 {
+            return;
         }
+        let mean = adapting.wanted / u64::from(ADAPT_EVERY);
+        let turned_away = adapting.turned_away;
+        *adapting = Adapting::default();
+        let supply = if self.lanes > 0 {
+            supply_of_lanes(mean, self.lanes, turned_away)
+        } else {
+            supply(self.queued_requests(), self.slots())
+        };
+        self.samples = adapted(self.samples, supply);
     }
 
     /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
@@ -271,6 +358,8 @@ impl Pipeline {
         let mut thread = self.threads.remove(self.turn);
         self.turn = 0;
         self.in_flight -= thread.in_flight;
+        self.wanted -= thread.wanted;
+        self.lanes -= thread.lanes;
         if let Some(handle) = thread.handle.take() {
             let panicked = handle.join().is_err();
             tracing::error!(
@@ -281,6 +370,15 @@ impl Pipeline {
             );
         }
         thread.in_flight
+    }
+}
+
+impl RolloutThread {
+    /// Whether it may be sent a request, when `capacity` may be under way to it.
+    #[inline]
+    fn has_room(&self, capacity: u32) -> bool {
+        let is_busy = self.lanes > 0 && self.wanted >= WIDTHS_WANTED * self.lanes;
+        self.in_flight < capacity && !is_busy && !self.requests.is_closed()
     }
 }
 
@@ -297,15 +395,47 @@ impl Drop for Pipeline {
     }
 }
 
-/// Samples per request after a look at the rings: more when less than a quarter of the slots is taken, fewer when more
-/// than three quarters are. It grows faster than it shrinks, since a thread that runs dry is what costs most.
-fn adapted(samples: u32, queued: u32, slots: u32) -> u32 {
-    let step = if queued < slots / 4 {
-        samples + (samples / 2).max(1)
+/// How well rollout threads are supplied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Supply {
+    /// They may run dry.
+    Short,
+    Enough,
+    /// The writer is far ahead of them.
+    Plenty,
+}
+
+/// The supply of threads that play one after the other: short when less than a quarter of the slots is taken, plenty
+/// when more than three quarters are.
+fn supply(queued: u32, slots: u32) -> Supply {
+    if queued < slots / 4 {
+        Supply::Short
     } else if queued > slots - slots / 4 {
-        samples - (samples / 4).max(1)
+        Supply::Plenty
     } else {
-        samples
+        Supply::Enough
+    }
+}
+
+/// The supply of threads that play abreast: plenty when the writer was turned away, short when fewer playouts were under
+/// way than all lanes and a quarter.
+fn supply_of_lanes(wanted: u64, lanes: u64, turned_away: bool) -> Supply {
+    if turned_away {
+        Supply::Plenty
+    } else if wanted < lanes + lanes / 4 {
+        Supply::Short
+    } else {
+        Supply::Enough
+    }
+}
+
+/// Samples per request after a look at the supply. It grows faster than it shrinks, since a thread that runs dry is what
+/// costs most.
+fn adapted(samples: u32, supply: Supply) -> u32 {
+    let step = match supply {
+        Supply::Short => samples + (samples / 2).max(1),
+        Supply::Enough => samples,
+        Supply::Plenty => samples - (samples / 4).max(1),
     };
     step.clamp(1, MOST_SAMPLES)
 }
@@ -322,16 +452,28 @@ mod tests {
     #[test]
     fn samples_grow_while_rings_are_empty_and_shrink_while_they_are_full() {
         let mut samples = 1;
-        for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 100, 100] {
-            samples = adapted(samples, 3, 16);
+        for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 141] {
+            samples = adapted(samples, supply(3, 16));
             assert_eq!(samples, expected);
         }
-        assert_eq!(adapted(samples, 4, 16), 100);
-        assert_eq!(adapted(samples, 12, 16), 100);
+        assert_eq!(adapted(samples, supply(4, 16)), 141);
+        assert_eq!(adapted(samples, supply(12, 16)), 141);
+        assert_eq!(adapted(MOST_SAMPLES, supply(3, 16)), MOST_SAMPLES);
+        samples = 100;
         for expected in [75, 57, 43, 33, 25, 19, 15, 12, 9, 7, 6, 5, 4, 3, 2, 1, 1] {
-            samples = adapted(samples, 13, 16);
+            samples = adapted(samples, supply(13, 16));
             assert_eq!(samples, expected);
         }
+    }
+
+    #[test]
+    fn lanes_are_short_when_few_playouts_are_under_way_and_nobody_is_turned_away() {
+        assert_eq!(supply_of_lanes(0, 512, false), Supply::Short);
+        assert_eq!(supply_of_lanes(639, 512, false), Supply::Short);
+        assert_eq!(supply_of_lanes(640, 512, false), Supply::Enough);
+        assert_eq!(supply_of_lanes(1_024, 512, false), Supply::Enough);
+        assert_eq!(supply_of_lanes(1_024, 512, true), Supply::Plenty);
+        assert_eq!(supply_of_lanes(0, 512, true), Supply::Plenty);
     }
 
     #[test]

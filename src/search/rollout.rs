@@ -1,12 +1,15 @@
 //! Playouts: from a state to the sums of the goals reached, and the thread that does nothing else.
 //!
+//! A rollout thread plays one after the other, or, where the machine can, many abreast (see `abreast`).
+//!
 //! Never knows: the tree. A [`Job`] carries the path it belongs to as a parcel that is not opened here.
 
 use std::sync::Arc;
 
+use super::abreast::Abreast;
 use super::backup::Path;
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Reasoner};
+use crate::machine::{Machine, PlayoutEnd, Playouts, Reasoner, Tally};
 use crate::sync::ring::{Consumer, Producer};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 
@@ -23,47 +26,24 @@ pub(super) struct Job {
     pub(super) tally: Tally,
 }
 
-/// What came of some playouts from one state.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    /// Sum of the final goals, one per role.
-    pub(super) totals: Vec<u64>,
-    pub(super) playouts: u32,
-    /// Joint moves made.
-    pub(super) steps: u64,
-    /// Playouts that ended at the step limit.
-    pub(super) cut_off: u32,
-}
-
-impl Tally {
-    /// Starts counting anew.
-    pub(super) fn clear(&mut self, roles: usize) {
-        self.totals.clear();
-        self.totals.resize(roles, 0);
-        self.playouts = 0;
-        self.steps = 0;
-        self.cut_off = 0;
+/// Adds one playout to a tally, from where the reasoner stands. `goals` is room for one goal per role.
+pub(super) fn play(
+    tally: &mut Tally,
+    reasoner: &mut dyn Reasoner,
+    random: &mut Random,
+    max_steps: u32,
+    goals: &mut [u8],
+) {
+    match reasoner.playout(random, max_steps, goals) {
+        PlayoutEnd::Finished { steps } => tally.steps += u64::from(steps),
+        PlayoutEnd::CutOff => {
+            tally.steps += u64::from(max_steps);
+            tally.cut_off += 1;
+        }
     }
-
-    /// Adds one playout from where the reasoner stands. `goals` is room for one goal per role.
-    pub(super) fn play(
-        &mut self,
-        reasoner: &mut dyn Reasoner,
-        random: &mut Random,
-        max_steps: u32,
-        goals: &mut [u8],
-    ) {
-        match reasoner.playout(random, max_steps, goals) {
-            PlayoutEnd::Finished { steps } => self.steps += u64::from(steps),
-            PlayoutEnd::CutOff => {
-                self.steps += u64::from(max_steps);
-                self.cut_off += 1;
-            }
-        }
-        self.playouts += 1;
-        for (total, &goal) in self.totals.iter_mut().zip(&*goals) {
-            *total += u64::from(goal.min(100));
-        }
+    tally.playouts += 1;
+    for (total, &goal) in tally.totals.iter_mut().zip(&*goals) {
+        *total += u64::from(goal.min(100));
     }
 }
 
@@ -82,19 +62,22 @@ pub(super) struct Rollout {
 
 impl Rollout {
     /// Answers requests until the stop flag is set or the writer is gone.
-    pub(super) fn run(mut self, machine: Arc<dyn Machine>) {
+    pub(super) fn run(self, machine: Arc<dyn Machine>, playouts: Option<Box<dyn Playouts>>) {
+        match playouts {
+            Some(playouts) => Abreast::new(self, machine, playouts).run(),
+            None => self.run_one_by_one(machine),
+        }
+    }
+
+    fn run_one_by_one(mut self, machine: Arc<dyn Machine>) {
         let mut goals = vec![0; machine.n_roles()];
         let mut reasoner = machine.reasoner();
         loop {
             let Some(mut job) = self.requests.pop() else {
-                let requests = &self.requests;
-                let waited = self
-                    .waiter
-                    .wait_until(|| !requests.is_empty() || requests.is_closed());
-                if waited == Waited::Stopped || (requests.is_closed() && requests.is_empty()) {
-                    return;
+                if self.wait_for_request() {
+                    continue;
                 }
-                continue;
+                return;
             };
             job.tally.clear(goals.len());
             for _ in 0..job.samples {
@@ -102,7 +85,8 @@ impl Rollout {
                     return;
                 }
                 reasoner.set_state(&job.state);
-                job.tally.play(
+                play(
+                    &mut job.tally,
                     reasoner.as_mut(),
                     &mut self.random,
                     self.max_steps,
@@ -115,5 +99,14 @@ impl Rollout {
             }
             self.answered.wake();
         }
+    }
+
+    /// Sleeps until there is a request. `false` when there will be none any more.
+    pub(super) fn wait_for_request(&mut self) -> bool {
+        let requests = &self.requests;
+        let waited = self
+            .waiter
+            .wait_until(|| !requests.is_empty() || requests.is_closed());
+        waited == Waited::Ready && !(requests.is_closed() && requests.is_empty())
     }
 }

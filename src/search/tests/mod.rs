@@ -1,5 +1,6 @@
 //! Tests of the search as a whole, on small games.
 
+mod abreast;
 mod consistency;
 mod games;
 mod memory;

@@ -9,7 +9,7 @@ use crate::ids::RoleId;
 use crate::search::{Limit, Search, SearchConfig, SearchStatistics, Stopped};
 use crate::sync::stop::StopFlag;
 
-fn threaded(rollout_threads: usize) -> SearchConfig {
+pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {
     SearchConfig {
         rollout_threads,
         ..config()
@@ -17,7 +17,7 @@ fn threaded(rollout_threads: usize) -> SearchConfig {
 }
 
 /// Checks what must hold whenever nothing is under way.
-fn check_books(search: &mut Search) -> SearchStatistics {
+pub(super) fn check_books(search: &mut Search) -> SearchStatistics {
     search.settle();
     let statistics = search.statistics();
     assert_eq!(statistics.in_flight, 0);

@@ -1,0 +1,589 @@
+//! Rollout threads that play many abreast, with lanes that a reasoner plays one after the other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::games::{Endless, Game, Nim, Rules};
+use super::threads::{check_books, threaded};
+use super::{config, iterations, mv, self_play, tic_tac_toe};
+use crate::ids::{MoveId, RoleId};
+use crate::machine::random::Random;
+use crate::machine::{Machine, Playouts, Reasoner, Tally, Ticket};
+use crate::search::pipeline::{Pipeline, Taken};
+use crate::search::rollout::{Job, Rollout};
+use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::sync::ring::ring;
+use crate::sync::stop::StopFlag;
+
+/// Joint moves of a playout of [`Endless`] in these tests.
+const MAX_STEPS: u32 = 12;
+
+/// What all lanes of a machine have in common.
+#[derive(Default)]
+struct Watch {
+    /// Times that somebody asked for lanes.
+    gangs: AtomicUsize,
+    /// Requests taken on.
+    submitted: AtomicU64,
+    /// Playouts taken on.
+    playouts: AtomicU64,
+    /// Steps of a gang.
+    advances: AtomicU64,
+    /// The most tickets under way at once in a gang.
+    most_tickets: AtomicUsize,
+    /// The most playouts wanted at once of a gang.
+    most_wanted: AtomicU64,
+}
+
+/// What goes on when a gang makes a step; gets the number of the step.
+type OnAdvance = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// A machine with lanes.
+struct Wide {
+    game: Arc<dyn Machine>,
+    width: usize,
+    /// States that lanes refuse.
+    refuses: fn(&[u64]) -> bool,
+    on_advance: OnAdvance,
+    watch: Watch,
+}
+
+impl Wide {
+    fn new(game: Arc<dyn Machine>, width: usize) -> Self {
+        Self {
+            game,
+            width,
+            refuses: |_| false,
+            on_advance: Arc::new(|_| {}),
+            watch: Watch::default(),
+        }
+    }
+
+    fn endless(width: usize) -> Self {
+        Self::new(Game::new(Endless), width)
+    }
+}
+
+impl Machine for Wide {
+    fn kind(&self) -> &'static str {
+        "wide"
+    }
+    fn n_roles(&self) -> usize {
+        self.game.n_roles()
+    }
+    fn role_name(&self, role: RoleId) -> String {
+        self.game.role_name(role)
+    }
+    fn initial_state(&self) -> Vec<u64> {
+        self.game.initial_state()
+    }
+    fn move_text(&self, mv: MoveId) -> String {
+        self.game.move_text(mv)
+    }
+    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
+        self.game.find_move(role, text)
+    }
+    fn state_facts(&self, state: &[u64]) -> Vec<String> {
+        self.game.state_facts(state)
+    }
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+        self.game.state_from_facts(facts)
+    }
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        Arc::clone(&self.game).reasoner()
+    }
+    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+        self.watch.gangs.fetch_add(1, Ordering::Relaxed);
+        Some(Box::new(Gang {
+            random: Random::new(u64::from(random.below(u32::MAX))),
+            max_steps,
+            reasoner: Arc::clone(&self.game).reasoner(),
+            lanes: Vec::new(),
+            queue: VecDeque::new(),
+            accounts: BTreeMap::new(),
+            done: VecDeque::new(),
+            machine: self,
+        }))
+    }
+}
+
+struct Lane {
+    ticket: Ticket,
+    state: Vec<u64>,
+    steps: u32,
+}
+
+/// Lanes that a reasoner takes a step further, one after the other.
+struct Gang {
+    machine: Arc<Wide>,
+    random: Random,
+    max_steps: u32,
+    reasoner: Box<dyn Reasoner>,
+    lanes: Vec<Lane>,
+    queue: VecDeque<Lane>,
+    /// The tally of each ticket, and how many playouts it is for.
+    accounts: BTreeMap<Ticket, (Tally, u32)>,
+    done: VecDeque<Ticket>,
+}
+
+impl Gang {
+    /// Books the playout in a lane if it has ended.
+    fn has_ended(&mut self, lane: &Lane) -> bool {
+        self.reasoner.set_state(&lane.state);
+        let is_over = self.reasoner.is_terminal();
+        if !is_over && lane.steps < self.max_steps {
+            return false;
+        }
+        let (tally, samples) = self.accounts.get_mut(&lane.ticket).expect("an account");
+        let mut goals = vec![None; tally.totals.len()];
+        self.reasoner.goals(&mut goals);
+        for (total, goal) in tally.totals.iter_mut().zip(goals) {
+            *total += u64::from(goal.unwrap_or(0));
+        }
+        tally.playouts += 1;
+        tally.steps += u64::from(lane.steps);
+        tally.cut_off += u32::from(!is_over);
+        if tally.playouts == *samples {
+            self.done.push_back(lane.ticket);
+        }
+        true
+    }
+
+    fn step(&mut self, lane: &mut Lane) {
+        self.reasoner.set_state(&lane.state);
+        let joint_move: Vec<MoveId> = (0..self.machine.n_roles())
+            .map(|role| {
+                let legal = self.reasoner.legal_moves(RoleId(role as u32));
+                legal[self.random.below(legal.len() as u32) as usize]
+            })
+            .collect();
+        self.reasoner.next_state(&joint_move, &mut lane.state);
+        lane.steps += 1;
+    }
+}
+
+impl Playouts for Gang {
+    fn width(&self) -> usize {
+        self.machine.width
+    }
+    fn n_wanted(&self) -> u64 {
+        (self.lanes.len() + self.queue.len()) as u64
+    }
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket> {
+        if samples == 0 || (self.machine.refuses)(state) {
+            return None;
+        }
+        let ticket = (0..).find(|ticket| !self.accounts.contains_key(ticket))?;
+        let mut tally = Tally::default();
+        tally.clear(self.machine.n_roles());
+        self.accounts.insert(ticket, (tally, samples));
+        self.queue.extend((0..samples).map(|_| Lane {
+            ticket,
+            state: state.to_vec(),
+            steps: 0,
+        }));
+        let watch = &self.machine.watch;
+        watch.submitted.fetch_add(1, Ordering::Relaxed);
+        watch
+            .playouts
+            .fetch_add(u64::from(samples), Ordering::Relaxed);
+        watch
+            .most_tickets
+            .fetch_max(self.accounts.len(), Ordering::Relaxed);
+        watch
+            .most_wanted
+            .fetch_max(self.n_wanted(), Ordering::Relaxed);
+        Some(ticket)
+    }
+    fn advance(&mut self) {
+        let number = self.machine.watch.advances.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.machine.on_advance)(number);
+        let n_free = self.machine.width - self.lanes.len();
+        let n_filled = n_free.min(self.queue.len());
+        self.lanes.extend(self.queue.drain(..n_filled));
+        // The last lane first, so that requests do not end in the order that they came in.
+        for mut lane in std::mem::take(&mut self.lanes).into_iter().rev() {
+            if !self.has_ended(&lane) {
+                self.step(&mut lane);
+                self.lanes.push(lane);
+            }
+        }
+    }
+    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket> {
+        let ticket = self.done.pop_front()?;
+        let (done, _) = self.accounts.remove(&ticket).expect("an account");
+        *tally = done;
+        Some(ticket)
+    }
+}
+
+/// Has one rollout thread, this one, answer requests for so many playouts each from the states that count up from
+/// `first`, and returns the answers. The epochs tell the requests apart.
+fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) -> Vec<Job> {
+    let (mut requests, incoming) = ring(samples.len());
+    let (outgoing, mut results) = ring(samples.len());
+    for (number, &samples) in (0..).zip(samples) {
+        let job = Job {
+            epoch: number,
+            state: vec![first + u64::from(number)],
+            samples,
+            // What is left of an earlier use.
+            tally: Tally {
+                totals: vec![7; 5],
+                playouts: 3,
+                steps: 9,
+                cut_off: 1,
+            },
+            ..Job::default()
+        };
+        assert!(requests.push(Box::new(job)).is_ok());
+    }
+    // Nothing more will come.
+    drop(requests);
+    let (waiter, _) = stop.waiter();
+    let (_, answered) = stop.waiter();
+    let mut random = Random::new(1);
+    let playouts = Arc::clone(machine).playouts(&mut random, MAX_STEPS);
+    let rollout = Rollout {
+        requests: incoming,
+        results: outgoing,
+        waiter,
+        answered,
+        stop: stop.clone(),
+        max_steps: MAX_STEPS,
+        random,
+    };
+    rollout.run(Arc::clone(machine) as Arc<dyn Machine>, playouts);
+    std::iter::from_fn(|| results.pop().map(|job| *job)).collect()
+}
+
+/// Checks that each request was answered once, and in full.
+fn check_answers(answers: &[Job], first: u64, samples: &[u32]) {
+    let mut numbers: Vec<u32> = answers.iter().map(|job| job.epoch).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..samples.len() as u32).collect::<Vec<_>>());
+    for job in answers {
+        let samples = samples[job.epoch as usize];
+        assert_eq!(job.samples, samples);
+        assert_eq!(job.state, [first + u64::from(job.epoch)]);
+        let expected = Tally {
+            totals: vec![30 * u64::from(samples), 60 * u64::from(samples)],
+            playouts: samples,
+            steps: u64::from(samples * MAX_STEPS),
+            cut_off: samples,
+        };
+        assert_eq!(job.tally, expected);
+    }
+}
+
+#[test]
+fn requests_are_played_abreast_and_each_is_answered_once() {
+    let machine = Arc::new(Wide::endless(16));
+    let samples: Vec<u32> = (0..200).map(|number| 1 + number % 5).collect();
+    let answers = answers(&machine, &StopFlag::new(), 1, &samples);
+    check_answers(&answers, 1, &samples);
+    let watch = &machine.watch;
+    assert_eq!(watch.submitted.load(Ordering::Relaxed), 200);
+    assert_eq!(watch.playouts.load(Ordering::Relaxed), 600);
+    // Twice the width, which the last request may exceed by all but one of its playouts.
+    assert!(watch.most_tickets.load(Ordering::Relaxed) > 8);
+    let most_wanted = watch.most_wanted.load(Ordering::Relaxed);
+    assert!((32..32 + 5).contains(&most_wanted), "{most_wanted}");
+    // All lanes were busy but for the end: a playout takes a step more, in which its end is seen.
+    let playout = u64::from(MAX_STEPS) + 1;
+    assert!(watch.advances.load(Ordering::Relaxed) <= (600 / 16 + 2) * playout);
+}
+
+#[test]
+fn a_request_alone_takes_no_longer_than_its_playout() {
+    let machine = Arc::new(Wide::endless(64));
+    check_answers(&answers(&machine, &StopFlag::new(), 5, &[1]), 5, &[1]);
+    assert_eq!(
+        machine.watch.advances.load(Ordering::Relaxed),
+        u64::from(MAX_STEPS) + 1
+    );
+}
+
+#[test]
+fn a_request_for_more_playouts_than_there_are_lanes_is_answered() {
+    let machine = Arc::new(Wide::endless(4));
+    check_answers(
+        &answers(&machine, &StopFlag::new(), 1, &[50, 3]),
+        1,
+        &[50, 3],
+    );
+}
+
+#[test]
+fn what_lanes_refuse_a_reasoner_plays() {
+    let mut machine = Wide::endless(8);
+    machine.refuses = |state| state[0].is_multiple_of(3);
+    let machine = Arc::new(machine);
+    let samples: Vec<u32> = (0..60).map(|number| 1 + number % 4).collect();
+    check_answers(
+        &answers(&machine, &StopFlag::new(), 1, &samples),
+        1,
+        &samples,
+    );
+    assert_eq!(machine.watch.submitted.load(Ordering::Relaxed), 40);
+    // And where they refuse everything.
+    let mut machine = Wide::endless(8);
+    machine.refuses = |_| true;
+    let machine = Arc::new(machine);
+    check_answers(
+        &answers(&machine, &StopFlag::new(), 1, &samples),
+        1,
+        &samples,
+    );
+    assert_eq!(machine.watch.advances.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn the_stop_flag_ends_the_thread_at_the_next_step() {
+    let stop = StopFlag::new();
+    let mut machine = Wide::endless(2);
+    let flag = stop.clone();
+    machine.on_advance = Arc::new(move |number| {
+        if number == 20 {
+            flag.stop();
+        }
+    });
+    let machine = Arc::new(machine);
+    // In twenty steps each of the two lanes ends its first playout.
+    let answers = answers(&machine, &stop, 1, &[1; 100]);
+    assert_eq!(machine.watch.advances.load(Ordering::Relaxed), 20);
+    assert_eq!(answers.len(), 2);
+    // In the middle of what a reasoner plays, too: not one playout is made.
+    let mut machine = Wide::endless(2);
+    machine.refuses = |_| true;
+    let machine = Arc::new(machine);
+    assert!(self::answers(&machine, &stop, 1, &[1_000]).is_empty());
+}
+
+fn wide_config(threads: usize, samples: u32) -> SearchConfig {
+    SearchConfig {
+        samples_per_request: samples,
+        max_playout_steps: MAX_STEPS,
+        ..threaded(threads)
+    }
+}
+
+#[test]
+fn a_search_with_lanes_keeps_its_books() {
+    for (threads, width, samples) in [(1, 16, 1), (2, 8, 3), (3, 64, 1), (1, 4, 40)] {
+        let machine = Arc::new(Wide::endless(width));
+        let mut search = Search::new(
+            Arc::clone(&machine) as Arc<dyn Machine>,
+            RoleId(0),
+            wide_config(threads, samples),
+        );
+        assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
+        let statistics = check_books(&mut search);
+        assert_eq!(machine.watch.gangs.load(Ordering::Relaxed), threads);
+        assert!(statistics.requests > 0);
+        assert_eq!(statistics.iterations, 3_000);
+        assert_eq!(statistics.playouts, 3_000 * u64::from(samples));
+        assert_eq!(
+            statistics.playout_steps,
+            statistics.playouts * u64::from(MAX_STEPS)
+        );
+        assert_eq!(statistics.cut_off, statistics.playouts);
+        let played = machine.watch.playouts.load(Ordering::Relaxed);
+        assert_eq!(played, statistics.requests * u64::from(samples));
+        assert_eq!(played + statistics.own_playouts, statistics.playouts);
+        // The ring that was asked for holds 8.
+        assert_eq!(statistics.ring_slots as usize, threads * (2 * width).max(8));
+        let most_wanted = machine.watch.most_wanted.load(Ordering::Relaxed);
+        assert!(most_wanted < 2 * width as u64 + u64::from(samples));
+        let root = search.root();
+        assert_eq!(root.value, Some(30.0));
+        let visits: u32 = root.moves.iter().map(|report| report.visits).sum();
+        assert_eq!(visits, 3_000);
+    }
+}
+
+#[test]
+fn samples_follow_the_playouts_under_way() {
+    let gate = Arc::new(Mutex::new(()));
+    let mut machine = Wide::endless(1_024);
+    let closed = Arc::clone(&gate);
+    machine.on_advance = Arc::new(move |_| drop(closed.lock()));
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let mut pipeline = Pipeline::start(&machine, &wide_config(1, 0));
+    let send = |pipeline: &mut Pipeline| {
+        let job = Job {
+            state: vec![1],
+            samples: pipeline.samples(),
+            ..Job::default()
+        };
+        pipeline.send(Box::new(job)).is_ok()
+    };
+    let shut = gate.lock();
+    // Nothing comes back. Under way are at last 256, 768 and 1536 playouts, on the average half of what is added more
+    // than before: always less than a quarter more than there are lanes.
+    for expected in [2, 3, 4] {
+        for _ in 0..256 {
+            assert!(send(&mut pipeline));
+        }
+        assert_eq!(pipeline.samples(), expected);
+    }
+    // There is room for 2048.
+    for _ in 0..128 {
+        assert!(send(&mut pipeline));
+    }
+    assert!(!send(&mut pipeline));
+    assert_eq!(pipeline.turned_away(), 1);
+    assert_eq!(pipeline.in_flight(), 3 * 256 + 128);
+    drop(shut);
+    while pipeline.in_flight() > 0 {
+        pipeline.wait();
+        while let Taken::Answer(job) = pipeline.take() {
+            assert_eq!(job.tally.playouts, job.samples);
+        }
+    }
+    // The writer was ahead once, so less is asked for when the next look is due.
+    for _ in 0..128 {
+        assert_eq!(pipeline.samples(), 4);
+        assert!(send(&mut pipeline));
+    }
+    assert_eq!(pipeline.samples(), 3);
+}
+
+#[test]
+fn a_number_of_samples_that_is_set_stays_and_room_is_counted_in_playouts() {
+    let gate = Arc::new(Mutex::new(()));
+    let mut machine = Wide::endless(64);
+    let closed = Arc::clone(&gate);
+    machine.on_advance = Arc::new(move |_| drop(closed.lock()));
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let mut pipeline = Pipeline::start(&machine, &wide_config(2, 10));
+    let shut = gate.lock();
+    let mut sent = 0;
+    while pipeline
+        .send(Box::new(Job {
+            state: vec![1],
+            samples: pipeline.samples(),
+            ..Job::default()
+        }))
+        .is_ok()
+    {
+        sent += 1;
+    }
+    // Each of the two threads takes on requests until it has 128 playouts to make.
+    assert_eq!(sent, 2 * 13);
+    assert_eq!(pipeline.turned_away(), 10);
+    drop(shut);
+}
+
+#[test]
+fn a_search_with_lanes_plays_as_well_as_one_without() {
+    let machine: Arc<dyn Machine> = Arc::new(Wide::new(tic_tac_toe(), 64));
+    for samples in [0, 1] {
+        let config = SearchConfig {
+            samples_per_request: samples,
+            ..threaded(2)
+        };
+        assert_eq!(self_play(&machine, 5_000, &config), [50, 50]);
+        let nim = Arc::new(Wide::new(Game::new(Nim::new(2, &[2, 3, 4])), 64));
+        let mut search = Search::new(nim, RoleId(0), config);
+        assert_eq!(search.run(iterations(1_000_000)), Stopped::Proven);
+        assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
+        check_books(&mut search);
+    }
+}
+
+#[test]
+fn without_rollout_threads_lanes_change_nothing() {
+    let trace = |machine: Arc<dyn Machine>, samples| {
+        let config = SearchConfig {
+            samples_per_request: samples,
+            ..config()
+        };
+        let mut search = Search::new(machine, RoleId(0), config);
+        search.run(iterations(2_000));
+        (search.root(), search.statistics(), search.best_move())
+    };
+    for samples in [0, 3] {
+        let wide = Arc::new(Wide::new(tic_tac_toe(), 64));
+        let with = trace(Arc::clone(&wide) as Arc<dyn Machine>, samples);
+        assert_eq!(with, trace(tic_tac_toe(), samples));
+        assert_eq!(wide.watch.gangs.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn the_search_goes_on_when_lanes_panic() {
+    for count in [1, 200] {
+        let mut machine = Wide::endless(16);
+        machine.on_advance = Arc::new(move |number| {
+            assert!(number < count, "this step was made to fail");
+        });
+        let mut search = Search::new(Arc::new(machine), RoleId(0), wide_config(2, 1));
+        assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
+        // Both threads fail at their next step, so more requests bring the second to its end too.
+        while search.statistics().rollout_threads > 0 {
+            search.run(iterations(50));
+        }
+        let statistics = check_books(&mut search);
+        assert!(statistics.lost_requests > 0);
+        assert_eq!(statistics.ring_slots, 0);
+        let before = statistics.own_playouts;
+        assert_eq!(search.run(iterations(500)), Stopped::Iterations);
+        assert_eq!(search.statistics().own_playouts, before + 500);
+    }
+}
+
+/// Runs a search whose lanes take long over a step until it has requests under way at a deadline.
+fn under_way(machine: &Arc<Wide>) -> Search {
+    let mut search = Search::new(
+        Arc::clone(machine) as Arc<dyn Machine>,
+        RoleId(0),
+        wide_config(2, 1),
+    );
+    let limit = Limit {
+        until: Some(Instant::now() + Duration::from_millis(5)),
+        ..Limit::default()
+    };
+    assert_eq!(search.run(limit), Stopped::Deadline);
+    assert!(search.statistics().in_flight > 0);
+    search
+}
+
+fn slow_steps() -> Arc<Wide> {
+    let mut machine = Wide::endless(16);
+    let lock = Mutex::new(());
+    machine.on_advance = Arc::new(move |_| {
+        // One gang at a time, and each step at least so long.
+        let _guard = lock.lock();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(500) {
+            std::hint::spin_loop();
+        }
+    });
+    Arc::new(machine)
+}
+
+#[test]
+fn answers_of_lanes_from_before_a_new_root_are_dropped() {
+    let machine = slow_steps();
+    let mut search = under_way(&machine);
+    let before = search.statistics();
+    search.set_state(&Endless.next(&[1], &[0, 1]));
+    let after = check_books(&mut search);
+    assert_eq!(
+        after.stale_answers - before.stale_answers,
+        u64::from(before.in_flight)
+    );
+    assert_eq!(search.root().iterations, u64::from(before.in_flight));
+    assert_eq!(search.root().value, None);
+}
+
+#[test]
+fn dropping_a_search_with_lanes_under_way_joins_its_threads() {
+    let machine = slow_steps();
+    drop(under_way(&machine));
+    // Rollout threads and their lanes hold the machine as long as they live.
+    assert_eq!(Arc::strong_count(&machine), 1);
+}
