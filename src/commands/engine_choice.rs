@@ -79,7 +79,7 @@ pub fn build_with(rules: &Rules, choice: EngineChoice, width: usize) -> Result<B
         EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
         EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
         EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
-        EngineChoice::Auto => match build_machine(rules) {
+        EngineChoice::Auto => match build_faster(rules) {
             Ok(machine) => Ok(Built::Machine(machine)),
             Err(error) => {
                 tracing::info!(%error, "playing with the prover");
@@ -124,6 +124,24 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
 pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     let compiled = player::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
     Ok(Arc::new(compiled.machine))
+}
+
+/// The machine that measures faster in random playouts, built without hurry.
+///
+/// # Errors
+/// As [`build_machine`].
+fn build_faster(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+    let limits = Budget::generous();
+    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
+    let (machine, speeds) = player::faster(compiled, limits);
+    for player::Speed {
+        width,
+        steps_per_second,
+    } in speeds
+    {
+        tracing::info!(width, steps_per_second, "an engine was measured");
+    }
+    Ok(machine)
 }
 
 /// The lanes machine of a game, built without hurry.

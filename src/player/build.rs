@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lanes::LanesSource;
+use super::lanes::{LanesSource, Speed, faster};
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
 use crate::analysis::control::{self, PlayBudget};
@@ -242,7 +242,7 @@ impl Choice<'_> {
     }
 }
 
-/// The compiled machine of a game.
+/// The machine to play a game with: compiled, and with lanes for playouts where those are faster.
 ///
 /// # Errors
 /// As [`compile`].
@@ -251,7 +251,16 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
         until: Some(budget.until),
         max_bytes: budget.memory,
     };
-    compile(rules, limits).map(|compiled| Arc::new(compiled.machine) as Arc<dyn Machine>)
+    let compiled = compile(rules, limits)?;
+    let (machine, speeds) = faster(compiled, limits);
+    for Speed {
+        width,
+        steps_per_second,
+    } in speeds
+    {
+        tracing::info!(width, steps_per_second, "an engine was measured");
+    }
+    Ok(machine)
 }
 
 /// A machine that evaluates the rules themselves: slow, and there at once.

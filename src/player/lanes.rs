@@ -4,13 +4,18 @@
 //! with the fewest operations a step are taken, or the whole game where that has fewer.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use super::build::Compiled;
 use crate::ground;
 use crate::ids::BaseId;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Programs};
+use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
-use crate::machine::lanes::machine::LanesMachine;
+use crate::machine::lanes::machine::{LanesMachine, PairedMachine};
+use crate::machine::random::Random;
+use crate::machine::{Machine, PlayoutEnd, Tally};
 use crate::propnet::{self, Network, passes};
 
 /// What lanes are made from.
@@ -43,6 +48,108 @@ impl LanesSource {
             }
         }
         best
+    }
+}
+
+/// How fast an engine ran a game.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Speed {
+    /// Lanes abreast; nothing for the counter engine.
+    pub width: Option<usize>,
+    /// Joint moves a second in random playouts from the start.
+    pub steps_per_second: f64,
+}
+
+/// The widths that are tried, the one that is best for most games first.
+const WIDTHS: [usize; 3] = [512, 1024, 256];
+/// How long an engine is measured, at most.
+const MEASURED: Duration = Duration::from_millis(20);
+/// The share of the time left that measuring one engine may take.
+const SHARE: u32 = 50;
+/// A playout is cut off after this many joint moves.
+const MAX_STEPS: u32 = 10_000;
+
+/// The faster machine of a compiled game, counters alone or with lanes for playouts, and what was measured of each.
+///
+/// As long as the budget lasts: without time to make lanes, or to measure them, it is the counters.
+pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, Vec<Speed>) {
+    let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
+    let counter = Arc::new(compiled.machine);
+    let alone: Arc<dyn Machine> = counter.clone();
+    let left = |limits: &ground::Budget| {
+        let until = limits.until;
+        until.map_or(Duration::MAX, |until| {
+            until.saturating_duration_since(Instant::now())
+        })
+    };
+    // Lanes take about as long to make as the counters took.
+    if left(&limits) < took * 2 {
+        return (alone, Vec::new());
+    }
+    let Some(programs) = compiled.lanes.programs(limits) else {
+        return (alone, Vec::new());
+    };
+    let time = MEASURED.min(left(&limits) / SHARE);
+    let mut speeds = vec![counter_speed(&counter, time)];
+    let mut best = (speeds[0].steps_per_second, alone);
+    let n_roles = counter.n_roles();
+    for width in WIDTHS {
+        let started = Instant::now();
+        let layout = gang::Layout::new(&programs, n_roles, Features::detect(), width / 64);
+        let layout = Arc::new(layout);
+        let speed = gang_speed(&layout, &counter.initial_state(), time);
+        speeds.push(speed);
+        if speed.steps_per_second > best.0 {
+            let paired = PairedMachine::new(Arc::clone(&counter), layout);
+            best = (speed.steps_per_second, Arc::new(paired));
+        }
+        if left(&limits) < started.elapsed() * 2 {
+            break;
+        }
+    }
+    (best.1, speeds)
+}
+
+fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
+    let mut reasoner = Arc::clone(counter).reasoner();
+    let mut random = Random::new(1);
+    let initial = counter.initial_state();
+    let mut goals = vec![0; counter.n_roles()];
+    let mut n_steps = 0u64;
+    let started = Instant::now();
+    while started.elapsed() < time {
+        reasoner.set_state(&initial);
+        n_steps += match reasoner.playout(&mut random, MAX_STEPS, &mut goals) {
+            // A game that is over at its start still takes time.
+            PlayoutEnd::Finished { steps } => u64::from(steps.max(1)),
+            PlayoutEnd::CutOff => u64::from(MAX_STEPS),
+        };
+    }
+    Speed {
+        width: None,
+        steps_per_second: n_steps as f64 / started.elapsed().as_secs_f64().max(1e-9),
+    }
+}
+
+fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
+    let width = layout.width();
+    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+    let mut n_steps = 0u64;
+    let mut tally = Tally::default();
+    let started = Instant::now();
+    while started.elapsed() < time {
+        while gang.n_wanted() < 2 * width as u64 {
+            if gang.submit(initial, width as u32).is_none() {
+                break;
+            }
+        }
+        gang.advance();
+        n_steps += width as u64;
+        while gang.take_done(&mut tally).is_some() {}
+    }
+    Speed {
+        width: Some(width),
+        steps_per_second: n_steps as f64 / started.elapsed().as_secs_f64().max(1e-9),
     }
 }
 

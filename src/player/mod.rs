@@ -37,7 +37,7 @@ use crate::machine::Machine;
 
 pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
-pub use lanes::{LanesSource, compile_lanes};
+pub use lanes::{LanesSource, Speed, compile_lanes, faster};
 pub use last_resort::ProverMachine;
 pub use searching::search_config;
 

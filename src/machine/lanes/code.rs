@@ -34,10 +34,7 @@ impl Code {
     /// features allow it.
     pub(super) fn new(piece: &[Part], features: Features, n_words: usize, n_state: usize) -> Self {
         let form = |part: &Part| {
-            let native = match features {
-                Features::Avx512 => Native::new(&part.program, n_words),
-                _ => None,
-            };
+            let native = Native::with_features(&part.program, features, n_words);
             let interpreted = || Interpreted::new(&part.program, n_state);
             native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
         };

@@ -1,6 +1,7 @@
-//! A game run by lanes: a machine that takes the place of any other.
+//! A game run by lanes: machines that take the place of any other.
 //!
-//! Many playouts go through a gang and many positions through an expander. A reasoner, which is asked about one state at a time, has
+//! A [`LanesMachine`] answers everything by lanes. A [`PairedMachine`] is for play: it asks the counters about single states, which they are
+//! better at. Many playouts go through a gang and many positions through an expander. A reasoner, which is asked about one state at a time, has
 //! an expander of its own and uses one lane of it: slow, but every answer comes out of the same programs as those of search.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and numbers. Of the same state, seed and
@@ -107,6 +108,62 @@ impl Machine for LanesMachine {
 
     fn expander(self: Arc<Self>) -> Option<Box<dyn Expander>> {
         Some(self.expander.expander())
+    }
+}
+
+/// A game run by whatever is faster: one state at a time by counters, many playouts by gangs.
+#[derive(Debug)]
+pub struct PairedMachine {
+    counter: Arc<CounterMachine>,
+    gangs: Arc<gang::Layout>,
+}
+
+impl PairedMachine {
+    /// A machine for the game that both are of.
+    pub fn new(counter: Arc<CounterMachine>, gangs: Arc<gang::Layout>) -> Self {
+        Self { counter, gangs }
+    }
+}
+
+impl Machine for PairedMachine {
+    fn kind(&self) -> &'static str {
+        "lanes"
+    }
+
+    fn n_roles(&self) -> usize {
+        self.counter.n_roles()
+    }
+
+    fn role_name(&self, role: RoleId) -> String {
+        self.counter.role_name(role)
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        self.counter.initial_state()
+    }
+
+    fn move_text(&self, mv: MoveId) -> String {
+        self.counter.move_text(mv)
+    }
+
+    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
+        self.counter.find_move(role, text)
+    }
+
+    fn state_facts(&self, state: &[u64]) -> Vec<String> {
+        self.counter.state_facts(state)
+    }
+
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+        self.counter.state_from_facts(facts)
+    }
+
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        Arc::clone(&self.counter).reasoner()
+    }
+
+    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+        Some(self.gangs.gang(random, max_steps))
     }
 }
 
