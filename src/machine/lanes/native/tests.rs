@@ -264,3 +264,33 @@ fn operations_that_come_to_constants_give_the_interpreters_bits() {
     assert_eq!(program.check(), Ok(()));
     compare(&program, 7, &mut random);
 }
+
+/// A program with as many values alive as there are registers, each computed early and used late, needs no slots.
+#[test]
+fn values_that_fit_the_registers_are_not_spilled() {
+    let n_alive = 15;
+    let mut program = Program {
+        inputs: (0..=n_alive)
+            .map(|index| Input::Place(Place::Now(index)))
+            .collect(),
+        ..Program::default()
+    };
+    // Neighbours' conjunctions, then all of them together, the first with the last first.
+    for index in 0..n_alive {
+        let inputs = [Value(index), Value(index + 1)];
+        program.operations.push(Operation::new(0xc0, &inputs));
+    }
+    let mut last = Value(n_alive + 1);
+    for index in (1..n_alive).rev() {
+        let inputs = [last, Value(n_alive + 1 + index)];
+        program.operations.push(Operation::new(0x3c, &inputs));
+        last = Value(program.n_values() as u32 - 1);
+    }
+    program.stores.push((last, Place::Next(0)));
+    assert_eq!(program.check(), Ok(()));
+    for features in features() {
+        let native = Native::with_features(&program, features, 4).expect("there is code");
+        assert_eq!(native.n_slots(), 0, "{features:?}");
+    }
+    compare(&program, n_alive as usize + 1, &mut Random::new(7));
+}
