@@ -24,10 +24,6 @@ pub(super) struct Abreast {
     rollout: Rollout,
     playouts: Box<dyn Playouts>,
     /// Requests under way, by ticket. Tickets are small numbers, used again.
-    #[expect(
-        clippy::vec_box,
-        reason = "the rings carry boxes, and these travel as they are"
-    )]
     under_way: Vec<Option<Box<Job>>>,
     n_under_way: usize,
     /// Requests that a reasoner plays, the first one in part.
