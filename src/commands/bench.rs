@@ -20,7 +20,7 @@ pub struct BenchArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
-    /// What runs the games: counter, lanes, prover or auto (counter where it can be built).
+    /// What runs the games: counter, lanes, prover or auto (what measures faster).
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     engine: EngineChoice,
     /// Seconds per game; the playouts under way are played to their end.
@@ -84,7 +84,7 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome
 fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let game = Game::load(name)?;
     let init_started = Instant::now();
-    let built = engine_choice::build_with(&game.rules, arguments.engine, arguments.width)?;
+    let built = engine_choice::build_for_playouts(&game.rules, arguments.engine, arguments.width)?;
     let init_seconds = init_started.elapsed().as_secs_f64();
 
     let time = Duration::from_secs_f64(arguments.seconds);

@@ -13,7 +13,7 @@ use crate::player::{self, Compiled};
 pub enum EngineChoice {
     /// This one and no other.
     Only(EngineKind),
-    /// The fastest that can be built.
+    /// The fastest that can be built for what the command does.
     Auto,
 }
 
@@ -67,14 +67,28 @@ pub const WIDTH: usize = 512;
 /// # Errors
 /// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every engine.
 pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
-    build_with(rules, choice, WIDTH)
+    match choice {
+        // Lanes are no help with one state at a time.
+        EngineChoice::Auto => match build_machine(rules) {
+            Ok(machine) => Ok(Built::Machine(machine)),
+            Err(error) => {
+                tracing::info!(%error, "playing with the prover");
+                build_prover(rules)
+            }
+        },
+        EngineChoice::Only(_) => build_for_playouts(rules, choice, WIDTH),
+    }
 }
 
-/// Builds an engine, 256, 512 or 1024 lanes wide where it runs by lanes.
+/// Builds an engine for playouts, 256, 512 or 1024 lanes wide where lanes are asked for. [`EngineChoice::Auto`] is what measures faster.
 ///
 /// # Errors
 /// As [`build`].
-pub fn build_with(rules: &Rules, choice: EngineChoice, width: usize) -> Result<Built, EngineError> {
+pub fn build_for_playouts(
+    rules: &Rules,
+    choice: EngineChoice,
+    width: usize,
+) -> Result<Built, EngineError> {
     match choice {
         EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
         EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),

@@ -82,8 +82,8 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
             until.saturating_duration_since(Instant::now())
         })
     };
-    // Lanes take about as long to make as the counters took.
-    if left(&limits) < took * 2 {
+    // Lanes take up to twice as long to make as the counters took.
+    if left(&limits) < took * 3 {
         return (alone, Vec::new());
     }
     let Some(programs) = compiled.lanes.programs(limits) else {
