@@ -117,7 +117,7 @@ pub fn compile_with(
             network: Arc::new(network),
             candidates: chosen.candidates,
             mean_length: chosen.mean_length,
-            set: set.clone(),
+            set: *set,
         },
     })
 }

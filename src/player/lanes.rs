@@ -160,13 +160,14 @@ pub fn compile_lanes(
     limits: ground::Budget,
     n_words: usize,
 ) -> Option<LanesMachine> {
-    let programs = source.programs(limits);
+    let expander = compile::compile_expander(&source.network)?;
+    let gangs = source.programs(limits);
     let features = Features::detect();
-    LanesMachine::new(
+    Some(LanesMachine::new(
         counter,
-        &source.network,
-        programs.as_ref(),
+        expander,
+        gangs.as_ref(),
         features,
         n_words,
-    )
+    ))
 }

@@ -13,6 +13,7 @@ use panza::ground::{self, Budget};
 use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
 use panza::machine::compile::Layout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
+use panza::machine::lanes::compile::compile_expander;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::lanes::machine::LanesMachine;
 use panza::machine::random::Random;
@@ -28,7 +29,7 @@ pub type Machines = Vec<(String, AnyMachine)>;
 /// A machine to compare.
 pub enum AnyMachine {
     /// It checks its counters as it goes.
-    Counter(CounterMachine),
+    Counter(Box<CounterMachine>),
     Lanes(LanesMachine),
 }
 
@@ -100,13 +101,19 @@ pub fn phases_of(network: &Network, controls: &[BaseId]) -> Phases {
 fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
     let layout = || Layout::compile(network);
     let counted = CounterMachine::new(layout());
-    machines.push((format!("{name}, counted"), AnyMachine::Counter(counted)));
+    machines.push((
+        format!("{name}, counted"),
+        AnyMachine::Counter(Box::new(counted)),
+    ));
     let unfolded = propnet::unfold(network, None, Budget::generous()).expect("there is time");
     assert_eq!(unfolded.is_some(), network.blocks.is_empty(), "{name}");
     if let Some(unfolded) = unfolded {
         let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
         let unfolded = CounterMachine::with_unfolded(layout(), Vec::new(), unfolded);
-        machines.push((format!("{name}, unfolded"), AnyMachine::Counter(unfolded)));
+        machines.push((
+            format!("{name}, unfolded"),
+            AnyMachine::Counter(Box::new(unfolded)),
+        ));
     }
 }
 
@@ -118,8 +125,8 @@ fn run_lanes(
     machines: &mut Machines,
 ) {
     let counter = Arc::new(CounterMachine::new(Layout::compile(network)));
-    let lanes = LanesMachine::new(counter, network, None, features, n_words);
-    let lanes = lanes.expect("the game is small enough for lanes");
+    let programs = compile_expander(network).expect("the game is small enough for lanes");
+    let lanes = LanesMachine::new(counter, programs, None, features, n_words);
     let name = format!("{name}, {} lanes", 64 * n_words);
     machines.push((name, AnyMachine::Lanes(lanes)));
 }
@@ -129,14 +136,20 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
     let controls = &phases.controls;
     let layouts = phases.networks.iter().map(Layout::compile).collect();
     let counted = CounterMachine::with_phases(Layout::compile(network), controls.clone(), layouts);
-    machines.push((format!("{name}, counted"), AnyMachine::Counter(counted)));
+    machines.push((
+        format!("{name}, counted"),
+        AnyMachine::Counter(Box::new(counted)),
+    ));
     let unfolded =
         propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
     if let Some(unfolded) = unfolded {
         let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
         let whole = Layout::compile(network);
         let unfolded = CounterMachine::with_unfolded(whole, controls.clone(), unfolded);
-        machines.push((format!("{name}, unfolded"), AnyMachine::Counter(unfolded)));
+        machines.push((
+            format!("{name}, unfolded"),
+            AnyMachine::Counter(Box::new(unfolded)),
+        ));
     }
 }
 
@@ -224,7 +237,7 @@ impl Runner {
     fn new((name, machine): (String, AnyMachine)) -> Self {
         let (machine, reasoner): (Arc<dyn Machine>, AnyReasoner) = match machine {
             AnyMachine::Counter(machine) => {
-                let machine = Arc::new(machine);
+                let machine: Arc<CounterMachine> = Arc::from(machine);
                 let reasoner = Arc::clone(&machine).counter_reasoner();
                 (machine, AnyReasoner::Counter(Box::new(reasoner)))
             }

@@ -262,5 +262,4 @@ impl<const N: usize> Expander for Lanes<N> {
 }
 
 #[cfg(test)]
-#[path = "expand_tests.rs"]
 mod tests;

@@ -544,5 +544,4 @@ fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
 }
 
 #[cfg(test)]
-#[path = "gang_tests.rs"]
 mod tests;

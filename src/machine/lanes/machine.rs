@@ -11,14 +11,13 @@
 
 use std::sync::Arc;
 
-use super::compile::{Programs, compile_expander};
+use super::compile::{ExpanderPrograms, Programs};
 use super::interpret::Features;
 use super::{expand, gang};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::counter::CounterMachine;
 use crate::machine::random::Random;
 use crate::machine::{Expander, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step};
-use crate::propnet::Network;
 
 /// A game run by lanes.
 #[derive(Debug)]
@@ -29,24 +28,22 @@ pub struct LanesMachine {
 }
 
 impl LanesMachine {
-    /// A machine for the game of a counter machine, whose whole network this is. Vectors have `n_words` words, 4, 8 or 16, those of expanders
-    /// 8 at most; without programs there are no playouts abreast. Nothing where the programs of an expander would be too large.
+    /// A machine for the game of a counter machine, from programs made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders
+    /// 8 at most; without programs for gangs there are no playouts abreast.
     pub fn new(
         counter: Arc<CounterMachine>,
-        network: &Network,
-        programs: Option<&Programs>,
+        expander: ExpanderPrograms,
+        gangs: Option<&Programs>,
         features: Features,
         n_words: usize,
-    ) -> Option<Self> {
-        let expander = expand::Layout::new(compile_expander(network)?, features, n_words);
-        let n_roles = network.roles.len();
-        let gangs =
-            programs.map(|programs| gang::Layout::new(programs, n_roles, features, n_words));
-        Some(Self {
+    ) -> Self {
+        let n_roles = counter.n_roles();
+        let gangs = gangs.map(|gangs| gang::Layout::new(gangs, n_roles, features, n_words));
+        Self {
             counter,
             gangs: gangs.map(Arc::new),
-            expander: Arc::new(expander),
-        })
+            expander: Arc::new(expand::Layout::new(expander, features, n_words)),
+        }
     }
 
     /// The machine whose states and moves these are.

@@ -33,9 +33,9 @@ mod tests {
         let square = [(); 64].map(|()| random.bits());
         let mut turned = square;
         transpose(&mut turned);
-        for row in 0..64 {
-            for column in 0..64 {
-                assert_eq!(square[row] >> column & 1, turned[column] >> row & 1);
+        for (row, bits) in square.iter().enumerate() {
+            for (column, turned) in turned.iter().enumerate() {
+                assert_eq!(bits >> column & 1, turned >> row & 1);
             }
         }
         transpose(&mut turned);
