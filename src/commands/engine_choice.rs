@@ -144,7 +144,7 @@ pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
 ///
 /// # Errors
 /// As [`build_machine`].
-fn build_faster(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+pub fn build_faster(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     let limits = Budget::generous();
     let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
     let (machine, speeds) = player::faster(compiled, limits);
