@@ -21,6 +21,7 @@ use crate::machine::{Expander, Positions, Step};
 /// A game made ready for expanders of one width on one processor.
 #[derive(Debug)]
 pub struct Layout {
+    features: Features,
     n_words: usize,
     step: Code,
     look: Code,
@@ -42,6 +43,7 @@ impl Layout {
         let look = Code::new(&programs.look, features, n_words, n_bases);
         let n_named = programs.n_slots as usize;
         Self {
+            features,
             n_words,
             n_slots: n_named.max(step.n_slots()).max(look.n_slots()),
             step,
@@ -100,6 +102,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Looks at no more positions than there are lanes, and adds what they are like.
+    #[inline(always)]
     fn expand_batch(&mut self, steps: &[Step<'_>], positions: &mut Positions) {
         let layout = Arc::clone(&self.layout);
         self.scatter_states(steps);
@@ -121,6 +124,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Puts the states into the lanes. Lanes that are not needed keep what they had.
+    #[inline(always)]
     fn scatter_states(&mut self, steps: &[Step<'_>]) {
         let now = self.memory.now(Side::Even);
         for (word, group) in steps.chunks(64).enumerate() {
@@ -138,6 +142,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Puts the moves into their slots, and returns the lanes in which any are made.
+    #[inline(always)]
     fn scatter_moves(&mut self, steps: &[Step<'_>]) -> Vector<N> {
         let slots = self.memory.slots();
         let mut moving = [0u64; N];
@@ -158,6 +163,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Lanes without a move stay where they are.
+    #[inline(always)]
     fn keep_still(&mut self, moving: &Vector<N>) {
         if moving.iter().all(|&word| word == u64::MAX) {
             return;
@@ -172,6 +178,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Reads the states of the first `count` of 64 lanes.
+    #[inline(always)]
     fn gather_states(&mut self, side: Side, word: usize, count: usize, positions: &mut Positions) {
         let n_words = self.layout.state_words();
         let start = positions.states.len();
@@ -186,6 +193,7 @@ impl<const N: usize> Lanes<N> {
     }
 
     /// Reads what the first `count` of 64 lanes are like.
+    #[inline(always)]
     fn gather_answers(&mut self, word: usize, count: usize, positions: &mut Positions) {
         let layout = &*self.layout;
         let slots = &*self.memory.slots();
@@ -231,6 +239,7 @@ impl<const N: usize> Lanes<N> {
 }
 
 /// What up to 64 vectors have in 64 lanes: a word for each lane.
+#[inline(always)]
 fn square_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 64] {
     let mut square = [0; 64];
     let mut any = 0;
@@ -244,6 +253,26 @@ fn square_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 64] {
     square
 }
 
+/// Compiles a batch for what the processor has.
+macro_rules! batch_with {
+    ($name:ident, $features:literal) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        fn $name<const N: usize>(
+            lanes: &mut Lanes<N>,
+            steps: &[Step<'_>],
+            positions: &mut Positions,
+        ) {
+            lanes.expand_batch(steps, positions);
+        }
+    };
+}
+batch_with!(
+    batch_avx512,
+    "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt"
+);
+batch_with!(batch_avx2, "avx2,popcnt");
+
 impl<const N: usize> Expander for Lanes<N> {
     fn width(&self) -> usize {
         64 * N
@@ -256,7 +285,15 @@ impl<const N: usize> Expander for Lanes<N> {
         positions.legal_ends.clear();
         positions.legal.clear();
         for batch in steps.chunks(64 * N) {
-            self.expand_batch(batch, positions);
+            match self.layout.features {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: these features were seen on this processor, or the layout would not name them.
+                Features::Avx512 => unsafe { batch_avx512(self, batch, positions) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                Features::Avx2 => unsafe { batch_avx2(self, batch, positions) },
+                _ => self.expand_batch(batch, positions),
+            }
         }
     }
 }
