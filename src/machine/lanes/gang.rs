@@ -133,7 +133,7 @@ impl Layout {
 }
 
 /// Playouts that are wanted from one state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Wanted {
     ticket: Ticket,
     samples: u32,
@@ -178,6 +178,8 @@ struct Gang<const N: usize> {
     /// Per phase, what is to be played.
     queues: Vec<VecDeque<Wanted>>,
     n_queued: u64,
+    /// Requests that are through, to be used again.
+    spare: Vec<Wanted>,
     accounts: Vec<Account>,
     free: Vec<Ticket>,
     n_open: usize,
@@ -204,6 +206,7 @@ impl<const N: usize> Gang<N> {
             pending_tickets: vec![0; n_lanes],
             queues: layout.phases.iter().map(|_| VecDeque::new()).collect(),
             n_queued: 0,
+            spare: Vec::new(),
             accounts: Vec::new(),
             free: Vec::new(),
             n_open: 0,
@@ -429,7 +432,7 @@ impl<const N: usize> Gang<N> {
             wanted.samples -= n_taken;
             self.n_queued -= u64::from(n_taken);
             if wanted.samples == 0 {
-                queue.pop_front();
+                self.spare.extend(queue.pop_front());
             }
         }
         self.next_limit = self.next_limit.min(self.clock + self.max_steps);
@@ -476,14 +479,16 @@ impl<const N: usize> Playouts for Gang<N> {
         account.tally.clear(self.layout.n_roles);
         account.samples = samples;
         let n_bases = self.layout.n_bases;
-        let bases = lanes(state).filter(|&base| base < n_bases);
-        self.queues[phase].push_back(Wanted {
-            ticket,
-            samples,
-            bases: bases.map(|base| base as u32).collect(),
-            state: state.to_vec(),
-            is_going_on: false,
-        });
+        let mut wanted = self.spare.pop().unwrap_or_default();
+        wanted.ticket = ticket;
+        wanted.samples = samples;
+        wanted.is_going_on = false;
+        wanted.state.clear();
+        wanted.state.extend_from_slice(state);
+        wanted.bases.clear();
+        let bases = lanes(state).take_while(|&base| base < n_bases);
+        wanted.bases.extend(bases.map(|base| base as u32));
+        self.queues[phase].push_back(wanted);
         self.n_queued += u64::from(samples);
         self.n_open += 1;
         Some(ticket)
