@@ -1,5 +1,5 @@
 //! What one step costs on the machine that the player plays with: a transition, the expansion of a node, and a whole
-//! playout.
+//! playout; and what lanes make of a step of 512 playouts, and of 256 positions.
 //!
 //! Transitions and expansions go round the states of a few random playouts, so that a figure is a mean over opening,
 //! middle and end, and over both phases of games that have them.
@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use panza::commands::engine_choice::build_machine;
+use panza::commands::engine::EngineKind;
+use panza::commands::engine_choice::{Built, EngineChoice, build, build_machine};
 use panza::commands::game_source::Game;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner};
+use panza::machine::{Machine, Positions, Reasoner, Step, Tally};
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [
@@ -111,11 +112,39 @@ fn on_each_game<F: FnMut()>(
     name: &str,
     make: impl Fn(Arc<dyn Machine>) -> F,
 ) {
+    let machine = |game: &Game| build_machine(&game.rules).expect("the game has a network");
+    on_each_machine(criterion, name, 1, machine, make);
+}
+
+/// The same for lanes, so many at a time.
+fn by_lanes_on_each_game<F: FnMut()>(
+    criterion: &mut Criterion,
+    name: &str,
+    at_once: u64,
+    make: impl Fn(Arc<dyn Machine>) -> F,
+) {
+    let machine = |game: &Game| {
+        let built = build(&game.rules, EngineChoice::Only(EngineKind::Lanes));
+        match built.expect("the game has lanes") {
+            Built::Machine(machine) => machine,
+            Built::Prover(_) => unreachable!("lanes were asked for"),
+        }
+    };
+    on_each_machine(criterion, name, at_once, machine, make);
+}
+
+fn on_each_machine<F: FnMut()>(
+    criterion: &mut Criterion,
+    name: &str,
+    at_once: u64,
+    machine: impl Fn(&Game) -> Arc<dyn Machine>,
+    make: impl Fn(Arc<dyn Machine>) -> F,
+) {
     let mut group: BenchmarkGroup<'_, WallTime> = criterion.benchmark_group(name);
-    group.throughput(Throughput::Elements(1));
+    group.throughput(Throughput::Elements(at_once));
     for name in GAMES {
         let game = Game::load(name).expect("the game can be played");
-        let machine = build_machine(&game.rules).expect("the game has a network");
+        let machine = machine(&game);
         let mut timed = make(machine);
         group.bench_function(name, |bencher| bencher.iter(&mut timed));
     }
@@ -165,5 +194,51 @@ fn playouts(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, transitions, expansions, playouts);
+/// A step of all lanes of a gang, their refilling and goals included: 512 joint moves.
+fn passes(criterion: &mut Criterion) {
+    by_lanes_on_each_game(criterion, "pass", 512, |machine| {
+        let mut random = Random::new(1);
+        let playouts = Arc::clone(&machine).playouts(&mut random, MAX_STEPS);
+        let mut gang = playouts.expect("the game has lanes");
+        let initial = machine.initial_state();
+        let mut tally = Tally::default();
+        move || {
+            while gang.n_wanted() < 2 * gang.width() as u64 {
+                gang.submit(&initial, 512).expect("the start is in a phase");
+            }
+            gang.advance();
+            while gang.take_done(&mut tally).is_some() {}
+        }
+    });
+}
+
+/// The states after 256 joint moves and all that is asked of them, in one go.
+fn expansions_abreast(criterion: &mut Criterion) {
+    by_lanes_on_each_game(criterion, "expansion abreast", STATES as u64, |machine| {
+        let mut reasoner = Arc::clone(&machine).reasoner();
+        let places = places(machine.as_ref(), reasoner.as_mut());
+        let mut expander = Arc::clone(&machine).expander().expect("the game has lanes");
+        let mut positions = Positions::default();
+        move || {
+            let steps: Vec<Step<'_>> = places
+                .iter()
+                .map(|place| Step {
+                    state: &place.state,
+                    joint_move: Some(&place.joint_move),
+                })
+                .collect();
+            expander.expand(&steps, &mut positions);
+            black_box(&positions);
+        }
+    });
+}
+
+criterion_group!(
+    benches,
+    transitions,
+    expansions,
+    playouts,
+    passes,
+    expansions_abreast
+);
 criterion_main!(benches);

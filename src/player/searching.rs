@@ -32,7 +32,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         first_play_urgency: FIRST_PLAY_URGENCY,
         max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
         max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),
-        samples_per_request: u32::try_from(settings.samples_per_request.max(1)).unwrap_or(u32::MAX),
+        samples_per_request: u32::try_from(settings.samples_per_request).unwrap_or(u32::MAX),
         ring_capacity: settings.ring_capacity,
         rollout_threads,
         pin_threads: settings.pin_threads,

@@ -12,15 +12,17 @@
 //! that path, and is used again, so that nothing is allocated or looked up on the way. Where threads are pinned, a core
 //! stays free for the writer; pinning that thread is up to whoever owns it.
 //!
-//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of its own (`abreast`),
-//! and room for twice as many playouts as it has lanes: half of them under way, and half waiting, so that a lane that
-//! becomes free takes up the next at once, and does so too when all end together, as in games of fixed length, while
-//! the writer takes in their results. More room would only make answers older.
+//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of its own (`abreast`).
+//! To one of these threads twice as many requests may be under way as it has lanes: with one playout each, half of them
+//! are played while half wait, so that a lane that becomes free takes up the next at once, and does so too when all end
+//! together, as in games of fixed length, while the writer takes in their results. More would only make answers older.
+//! Requests for several playouts come from a writer that is slower than the lanes. They may add up to four times as
+//! many playouts, which lanes of a fast game play in the time that a parked thread needs to wake.
 //!
 //! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or in its hands:
-//! `ring_capacity`, or as many as fill its lanes twice with one playout each. A result ring is never full, then, and no
-//! rollout thread ever waits to get rid of an answer. When all threads have their hands full, the writer takes in what
-//! is finished, and if that made no room it plays out itself. It never waits for room, so nothing can lock up.
+//! `ring_capacity`, or twice its lanes. A result ring is never full, then, and no rollout thread ever waits to get rid
+//! of an answer. When all threads have their hands full, the writer takes in what is finished, and if that made no room
+//! it plays out itself. It never waits for room, so nothing can lock up.
 //!
 //! **Samples per request.** One playout a request makes the best tree, since each is placed by what the others have
 //! shown. But a writer makes about a million requests a second at best, and lanes may play tens of millions of playouts.
@@ -28,7 +30,7 @@
 //! that costs the writer nothing; when the writer is far ahead, asking for less makes more of the same playouts.
 //! * Of threads that play one after the other, the rings tell: few requests that wait are too few.
 //! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few for many keep as
-//!   many lanes busy. The writer is ahead when it finds all room taken; lanes are short of work when on the average there
+//!   many lanes busy. The writer is ahead when it finds all hands full; lanes are short of work when on the average there
 //!   are fewer playouts under way than lanes and a quarter, some of which are results that wait for the writer.
 //!
 //! How many requests are under way at once follows from this: where the writer is the slower side, what it makes while a
@@ -69,6 +71,8 @@ use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 /// The most requests under way altogether: an entry counts its own in 16 bits.
 const MOST_IN_FLIGHT: usize = 60_000;
 
+/// The most playouts under way to a thread that plays abreast, in widths.
+const MOST_WIDTHS: u64 = 8;
 /// The most samples per request that adapting leads to.
 const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
@@ -380,7 +384,7 @@ impl RolloutThread {
     /// Whether it may be sent a request, when `capacity` may be under way to it.
     #[inline]
     fn has_room(&self, capacity: u32) -> bool {
-        let is_busy = self.lanes > 0 && self.wanted >= WIDTHS_WANTED * self.lanes;
+        let is_busy = self.lanes > 0 && self.wanted >= MOST_WIDTHS * self.lanes;
         self.in_flight < capacity && !is_busy && !self.requests.is_closed()
     }
 }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::code::Code;
-use super::compile::{ChoicePlaces, PhasePrograms, Programs};
+use super::compile::{ChoicePlaces, PhasePrograms, Programs, n_operations};
 use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
@@ -37,7 +37,14 @@ pub struct Layout {
     first_goal: usize,
     goal_values: Vec<(RoleId, u8)>,
     goal_slots: usize,
+    /// Steps between two times that goals are worked out while many requests wait for theirs.
+    goals_every: u64,
 }
+
+/// Working out goals may take this share of the operations of all steps, one in so many, for answers to come sooner.
+const GOALS_SHARE: usize = 8;
+/// With no more requests than this, goals wait until a lane ends for the second time: nobody waits for single answers.
+const FEW_REQUESTS: usize = 8;
 
 #[derive(Debug)]
 struct Phase {
@@ -90,6 +97,8 @@ impl Layout {
                 .max(goals.first as usize + goals.values.len()),
             goal_code,
             first_goal: goals.first as usize,
+            goals_every: (GOALS_SHARE * n_operations(&goals.piece) / programs.n_operations().max(1))
+                .max(1) as u64,
             goal_values: goals.values.clone(),
         }
     }
@@ -124,7 +133,7 @@ impl Layout {
 }
 
 /// Playouts that are wanted from one state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Wanted {
     ticket: Ticket,
     samples: u32,
@@ -161,12 +170,16 @@ struct Gang<const N: usize> {
     /// No lane in play reaches the step limit before this.
     next_limit: u64,
     finals: Memory<N>,
+    /// When goals were last worked out.
+    goals_at: u64,
     /// Lanes whose final state waits to be worked out.
     pending: Vector<N>,
     pending_tickets: Vec<Ticket>,
     /// Per phase, what is to be played.
     queues: Vec<VecDeque<Wanted>>,
     n_queued: u64,
+    /// Requests that are through, to be used again.
+    spare: Vec<Wanted>,
     accounts: Vec<Account>,
     free: Vec<Ticket>,
     n_open: usize,
@@ -188,10 +201,12 @@ impl<const N: usize> Gang<N> {
             started: vec![0; n_lanes],
             next_limit: u64::MAX,
             finals: Memory::new(layout.goal_bases.len(), layout.goal_slots),
+            goals_at: 0,
             pending: [0; N],
             pending_tickets: vec![0; n_lanes],
             queues: layout.phases.iter().map(|_| VecDeque::new()).collect(),
             n_queued: 0,
+            spare: Vec::new(),
             accounts: Vec::new(),
             free: Vec::new(),
             n_open: 0,
@@ -248,7 +263,9 @@ impl<const N: usize> Gang<N> {
             }
         }
         self.refill(&layout);
-        if self.n_queued == 0 {
+        let is_awaited =
+            self.n_open > FEW_REQUESTS && self.clock >= self.goals_at + layout.goals_every;
+        if self.n_queued == 0 || is_awaited {
             self.work_out_goals(&layout);
         }
     }
@@ -305,10 +322,8 @@ impl<const N: usize> Gang<N> {
             tally.steps += self.clock - self.started[lane];
             tally.cut_off += u32::from(is_cut_off);
         }
-        for word in 0..N {
-            self.pending[word] |= mask[word];
-            self.live[word] &= !mask[word];
-        }
+        self.pending = combine(self.pending, mask, mask, |pending, mask, _| pending | mask);
+        self.live = combine(self.live, mask, mask, |live, mask, _| live & !mask);
     }
 
     /// Works out the goals of all states that were set aside, and books them.
@@ -316,6 +331,7 @@ impl<const N: usize> Gang<N> {
         if !is_any(&self.pending) {
             return;
         }
+        self.goals_at = self.clock;
         layout.goal_code.run(&mut self.finals, Side::Even);
         let pending = std::mem::replace(&mut self.pending, [0; N]);
         let slots = &self.finals.slots()[layout.first_goal..];
@@ -351,10 +367,7 @@ impl<const N: usize> Gang<N> {
     #[inline(always)]
     fn refill(&mut self, layout: &Arc<Layout>) {
         while !self.queues[self.phase].is_empty() {
-            let mut free = [0u64; N];
-            for word in 0..N {
-                free[word] = !self.live[word];
-            }
+            let free = self.live.map(|word| !word);
             if !is_any(&free) {
                 return;
             }
@@ -411,17 +424,15 @@ impl<const N: usize> Gang<N> {
                 self.tickets[lane] = wanted.ticket;
                 self.started[lane] = self.clock;
             }
-            for word in 0..N {
-                self.live[word] |= taken[word];
-                if !wanted.is_going_on {
-                    unsure[word] |= taken[word];
-                }
+            self.live = combine(self.live, taken, taken, |live, taken, _| live | taken);
+            if !wanted.is_going_on {
+                unsure = combine(unsure, taken, taken, |unsure, taken, _| unsure | taken);
             }
             wanted.is_going_on = true;
             wanted.samples -= n_taken;
             self.n_queued -= u64::from(n_taken);
             if wanted.samples == 0 {
-                queue.pop_front();
+                self.spare.extend(queue.pop_front());
             }
         }
         self.next_limit = self.next_limit.min(self.clock + self.max_steps);
@@ -468,14 +479,16 @@ impl<const N: usize> Playouts for Gang<N> {
         account.tally.clear(self.layout.n_roles);
         account.samples = samples;
         let n_bases = self.layout.n_bases;
-        let bases = lanes(state).filter(|&base| base < n_bases);
-        self.queues[phase].push_back(Wanted {
-            ticket,
-            samples,
-            bases: bases.map(|base| base as u32).collect(),
-            state: state.to_vec(),
-            is_going_on: false,
-        });
+        let mut wanted = self.spare.pop().unwrap_or_default();
+        wanted.ticket = ticket;
+        wanted.samples = samples;
+        wanted.is_going_on = false;
+        wanted.state.clear();
+        wanted.state.extend_from_slice(state);
+        wanted.bases.clear();
+        let bases = lanes(state).take_while(|&base| base < n_bases);
+        wanted.bases.extend(bases.map(|base| base as u32));
+        self.queues[phase].push_back(wanted);
         self.n_queued += u64::from(samples);
         self.n_open += 1;
         Some(ticket)

@@ -429,13 +429,14 @@ fn samples_follow_the_playouts_under_way() {
         }
         assert_eq!(pipeline.samples(), expected);
     }
-    // There is room for 2048.
-    for _ in 0..128 {
+    // That is enough. There is room for two requests a lane.
+    for _ in 3 * 256..2_048 {
         assert!(send(&mut pipeline));
     }
+    assert_eq!(pipeline.samples(), 4);
     assert!(!send(&mut pipeline));
     assert_eq!(pipeline.turned_away(), 1);
-    assert_eq!(pipeline.in_flight(), 3 * 256 + 128);
+    assert_eq!(pipeline.in_flight(), 2_048);
     drop(shut);
     while pipeline.in_flight() > 0 {
         pipeline.wait();
@@ -444,7 +445,7 @@ fn samples_follow_the_playouts_under_way() {
         }
     }
     // The writer was ahead once, so less is asked for when the next look is due.
-    for _ in 0..128 {
+    for _ in 0..256 {
         assert_eq!(pipeline.samples(), 4);
         assert!(send(&mut pipeline));
     }
@@ -452,7 +453,7 @@ fn samples_follow_the_playouts_under_way() {
 }
 
 #[test]
-fn a_number_of_samples_that_is_set_stays_and_room_is_counted_in_playouts() {
+fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
     let gate = Arc::new(Mutex::new(()));
     let mut machine = Wide::endless(64);
     let closed = Arc::clone(&gate);
@@ -471,8 +472,8 @@ fn a_number_of_samples_that_is_set_stays_and_room_is_counted_in_playouts() {
     {
         sent += 1;
     }
-    // Each of the two threads takes on requests until it has 128 playouts to make.
-    assert_eq!(sent, 2 * 13);
+    // Each of the two threads takes on requests until it has 512 playouts to make.
+    assert_eq!(sent, 2 * 52);
     assert_eq!(pipeline.turned_away(), 10);
     drop(shut);
 }

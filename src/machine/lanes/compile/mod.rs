@@ -324,10 +324,13 @@ fn phase_with(network: &Network, successor: usize, is_end_in_look: bool) -> Phas
     phase
 }
 
+/// What a program stores, and where.
+type Outputs = Vec<(Literal, Place)>;
+
 /// The programs of pieces that are run one after the other, each after its loops.
 fn pieces(
     circuit: &Circuit,
-    wanted: Vec<(Vec<Loop>, Vec<(Literal, Place)>)>,
+    wanted: Vec<(Vec<Loop>, Outputs)>,
     first_slot: u32,
 ) -> (Vec<Piece>, u32) {
     let mut stages = Vec::new();
