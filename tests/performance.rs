@@ -143,7 +143,7 @@ fn the_page_names_no_folder_of_the_machine() {
     let (said, message) = performance(&arguments, 0);
     assert!(message.contains("my game.gdl"), "{message}");
     assert!(
-        said.starts_with("1 games measured, 1 on a network; 1 followed"),
+        said.starts_with("1 games measured, 1 on a network, 1 by lanes; 1 followed"),
         "{said}"
     );
     let page = std::fs::read_to_string(page).unwrap();

@@ -543,6 +543,8 @@ fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
     taken
 }
 
+#[path = "profile.rs"]
+pub mod profile;
 #[cfg(test)]
 #[path = "gang_tests.rs"]
 mod tests;
