@@ -132,8 +132,8 @@ pub fn rates_section(conditions: &Conditions, games: &[GameReport]) -> String {
         out.push('\n');
     }
     out.push_str(
-        "\nAs many playouts abreast as there are lanes; the same runs as above, in turn. The least and the most are those of the best\n\
-        width, and so are the ratios.\n",
+        "\nAs many playouts abreast as there are lanes, in turn with the runs above, of which counter is the figure of panza there. The\n\
+        least and the most are those of the best width, and so are the ratios.\n",
     );
     out.push_str(&numbered(&footnotes));
     let ratio = |game: &GameReport| game.lanes.as_ref()?.ratio;
@@ -404,9 +404,11 @@ fn pace(profile: &Profile, cycles_per_ns: Option<f64>, caches: Caches) -> String
             let _ = write!(out, "; {reasons}");
         }
         Share::Rest => {
+            let each = largest.of(profile) / profile.ended_per_pass.max(1e-9);
             let _ = write!(
                 out,
-                "; what counts is the number of playouts that end, {} a pass",
+                "; that is {} ns for each of the {} playouts that end in a pass and make room for others",
+                rate_text(each),
                 rate_text(profile.ended_per_pass)
             );
         }
@@ -512,7 +514,11 @@ pub fn threads_section(reports: &[ThreadsReport]) -> String {
 }
 
 fn kib(bytes: f64) -> String {
-    rate_text(bytes / 1024.0)
+    let kibibytes = bytes / 1024.0;
+    match kibibytes.fract() == 0.0 {
+        true => grouped(kibibytes as u64),
+        false => rate_text(kibibytes),
+    }
 }
 
 #[cfg(test)]
@@ -574,13 +580,13 @@ mod tests {
                 profile.step.operations = 500.0;
                 profile.busy = 0.5;
             }),
-            "step takes 40 % of a pass; the code is 40.0 KiB, more than the instruction cache's 32.0, and states and slots are \
+            "step takes 40 % of a pass; the code is 40 KiB, more than the instruction cache's 32, and states and slots are \
              2,048 KiB, more than the second level's 1,024, and at only 0.5 operations on registers a cycle it mostly waits; only 50 \
              % of the lanes make a step in a pass"
         );
         assert_eq!(
             told(&|profile| profile.pass = 5_000.0),
-            "rest takes 84 % of a pass; what counts is the number of playouts that end, 12.0 a pass"
+            "rest takes 84 % of a pass; that is 348 ns for each of the 12.0 playouts that end in a pass and make room for others"
         );
         assert_eq!(
             told(&|profile| {
