@@ -143,7 +143,7 @@ fn the_page_names_no_folder_of_the_machine() {
     let (said, message) = performance(&arguments, 0);
     assert!(message.contains("my game.gdl"), "{message}");
     assert!(
-        said.starts_with("1 games measured, 1 on a network; 1 followed"),
+        said.starts_with("1 games measured, 1 on a network, 1 by lanes; 1 followed"),
         "{said}"
     );
     let page = std::fs::read_to_string(page).unwrap();
@@ -190,6 +190,146 @@ fn notes_are_kept_as_they_stand_and_never_lost() {
     }
 }
 
+/// What stands below a heading.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let start = format!("\n## {heading}\n");
+    let at = page.find(&start);
+    let below = &page[at.unwrap_or_else(|| panic!("no {start} in\n{page}")) + start.len()..];
+    below.split("\n## ").next().unwrap_or(below)
+}
+
+#[cfg(unix)]
+#[test]
+fn lanes_stand_beside_the_counter_and_the_baselines() {
+    let arguments = [
+        "ticTacToe",
+        "hanoi",
+        "--baseline",
+        FAKE,
+        "--baseline",
+        "broken=exit 4",
+        "--without-passes-on",
+        "",
+        "--profile-of",
+        "",
+        "--threads-on",
+        "",
+    ];
+    let (page, _) = performance(&arguments, 0);
+    assert!(page.contains("--without-passes-on '' --profile-of '' --threads-on '' ticTacToe"));
+    assert!(!page.contains("two threads"), "{page}");
+    assert!(!page.contains("What a pass of lanes takes"), "{page}");
+    let counter = number(&row(&page, "ticTacToe ")[2]);
+    let lanes = section(&page, "Playouts per second: lanes");
+    let heads = row(lanes, "game ");
+    assert_eq!(
+        heads[4..8],
+        ["256 lanes", "512 lanes", "1024 lanes", "best"]
+    );
+    let cells = row(lanes, "ticTacToe ");
+    assert_eq!(cells.len(), heads.len());
+    let lengths = [number(&cells[1]), number(&cells[2])];
+    for length in lengths {
+        assert!((7.0..=8.2).contains(&length), "{cells:?}");
+    }
+    assert_eq!(number(&cells[3]), counter);
+    let rates: Vec<f64> = cells[4..7].iter().map(|cell| number(cell)).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let of_best = rates.iter().position(|&rate| rate == best).unwrap();
+    assert_eq!(cells[7], ["256", "512", "1024"][of_best]);
+    let (least, most) = cells[8].split_once(" - ").unwrap();
+    assert!(number(least) <= best && best <= number(most), "{cells:?}");
+    assert!(
+        (best / counter - number(&cells[9])).abs() < 0.01,
+        "{cells:?}"
+    );
+    assert!(
+        (best / 1000.0 - number(&cells[10])).abs() < 0.01,
+        "{cells:?}"
+    );
+    assert_eq!(cells[11], "-");
+    for line in [
+        "lanes / counter, games 2: median ",
+        "lanes / fake, games 2: median ",
+    ] {
+        assert!(lanes.contains(&format!("\n{line}")), "{lanes}");
+    }
+    assert!(!lanes.contains("lanes / broken, games"), "{lanes}");
+}
+
+#[test]
+fn games_without_lanes_have_dashes_and_widths_may_be_left_out() {
+    let few = ["ticTacToe", "--without-passes-on", "", "--widths", "512"];
+    // Without time for a network it is the prover that plays, and no lane.
+    let hasty = [&few[..], &["--build-seconds", "0.000001"]].concat();
+    let (page, _) = performance(&hasty, 0);
+    assert!(
+        page.contains("--widths '512' --without-passes-on '' ticTacToe\n"),
+        "{page}"
+    );
+    let lanes = section(&page, "Playouts per second: lanes");
+    let cells = row(lanes, "ticTacToe ");
+    assert_eq!(cells, ["ticTacToe (1)", "-", "-", "-", "-", "-", "-", "-"]);
+    assert!(
+        lanes.contains("\n1. ticTacToe: not by lanes: no network\n"),
+        "{lanes}"
+    );
+    let threads = section(&page, "Playouts per second: lanes on two threads");
+    let cells = row(threads, "ticTacToe ");
+    assert_eq!(cells[2..], ["-", "-", "-", "-", "-"]);
+    let profiles = section(&page, "What a pass of lanes takes");
+    assert_eq!(row(profiles, "ticTacToe ")[1..], vec!["-"; 16]);
+
+    let (page, _) = performance(&[&few[..4], &["", "--profile-of", ""]].concat(), 0);
+    assert!(!page.contains("lanes |"), "{page}");
+    let (page, _) = performance(&few, 0);
+    let cells = row(section(&page, "Playouts per second: lanes"), "ticTacToe ");
+    assert_eq!((cells.len(), &cells[5][..]), (8, "512"));
+}
+
+#[test]
+fn the_pieces_of_a_pass_make_up_the_whole() {
+    let arguments = [
+        "hanoi",
+        "--without-passes-on",
+        "",
+        "--profile-of",
+        "ticTacToe,hanoi,ticTacToe",
+        "--threads-on",
+        "ticTacToe",
+    ];
+    let (page, _) = performance(&arguments, 0);
+    let below = section(&page, "What a pass of lanes takes");
+    let heads = row(below, "game ");
+    for (game, width) in [("ticTacToe", "512"), ("hanoi", "")] {
+        let cells = row(below, &format!("{game} "));
+        assert_eq!(cells.len(), heads.len(), "{below}");
+        // A game whose rate was not measured is looked at with the usual width.
+        assert!(cells[1] == width || width.is_empty(), "{cells:?}");
+        let shares = cells[7..14].iter();
+        let shares = shares.map(|cell| number(cell.trim_end_matches(" %")));
+        let sum: f64 = shares.sum();
+        assert!((sum - 100.0).abs() < 1.0, "{cells:?}");
+        assert!(number(&cells[4]) > 0.0, "{cells:?}");
+        assert_eq!(
+            below.matches(&format!("\n- {game}: ")).count(),
+            1,
+            "{below}"
+        );
+    }
+    let pieces = &below[below.find("| game | piece |").unwrap()..];
+    let step = row(pieces, "ticTacToe | step");
+    assert!(number(&step[2]) >= 9.0, "{step:?}");
+    let a_ns = number(&step[2]) / number(&step[4]);
+    assert!((a_ns / number(&step[5]) - 1.0).abs() < 0.1, "{step:?}");
+
+    let threads = section(&page, "Playouts per second: lanes on two threads");
+    let cells = row(threads, "ticTacToe ");
+    assert_eq!(cells[1], "512");
+    let ratio = number(&cells[4]) / number(&cells[2]);
+    assert!((ratio - number(&cells[6])).abs() < 0.02, "{cells:?}");
+}
+
 #[test]
 fn passes_are_followed_and_left_out() {
     let arguments = [
@@ -207,9 +347,17 @@ fn passes_are_followed_and_left_out() {
         .iter()
         .filter_map(|line| line["table"].as_str())
         .collect();
-    assert_eq!(tables, ["conditions", "game", "passes", "passes"]);
+    let expected = [
+        "conditions",
+        "game",
+        "profile",
+        "threads",
+        "passes",
+        "passes",
+    ];
+    assert_eq!(tables, expected);
     assert_eq!(lines[0]["threads"], 1);
-    let (game, passes) = (&lines[1], &lines[2]);
+    let (game, passes) = (&lines[1], &lines[4]);
     assert_eq!(game["game"], "ticTacToe");
     assert_eq!(
         game["playouts_per_cpu_s"]["runs"].as_array().unwrap().len(),
@@ -260,6 +408,18 @@ fn unusable_arguments_are_told_before_the_work() {
         (
             &["hanoi", "--without-passes-on", "hanoy"],
             "error: no game `hanoy`",
+        ),
+        (
+            &["hanoi", "--profile-of", "hanoy"],
+            "error: no game `hanoy`",
+        ),
+        (
+            &["hanoi", "--threads-on", "hanoi,hanoy"],
+            "error: no game `hanoy`",
+        ),
+        (
+            &["hanoi", "--widths", "256,128"],
+            "error: invalid value '256,128' for '--widths <WIDTH,...>': expected 256, 512 or 1024",
         ),
         (
             &["hanoi", "--out", nowhere.to_str().unwrap()],

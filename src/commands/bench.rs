@@ -37,7 +37,11 @@ pub struct BenchArguments {
     width: usize,
 }
 
-fn parse_width(text: &str) -> Result<usize, String> {
+/// Reads a number of playouts abreast.
+///
+/// # Errors
+/// Another than lanes have.
+pub(super) fn parse_width(text: &str) -> Result<usize, String> {
     match text {
         "256" => Ok(256),
         "512" => Ok(512),

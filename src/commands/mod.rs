@@ -129,15 +129,17 @@ enum Command {
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
     Bench(bench::BenchArguments),
-    /// Measure games beside outside programs and with passes left out, and write a page about it.
+    /// Measure games by counters and by lanes, beside outside programs and with passes left out, and write a page about it.
     #[command(
         after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
             prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
             --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\
+            Lanes are measured at each of --widths, and more closely at the width that is best for a game.\n\
             In the page that --out names, text between `<!-- notes -->` and `<!-- /notes -->` is kept as it stands.\n\n\
             Examples:\n  panza performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
             panza performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9\n  \
-            panza performance checkers reversi --without-passes-on reversi --seconds 2 --json"
+            panza performance checkers reversi --without-passes-on reversi --seconds 2 --json\n  \
+            panza performance hex --widths 512 --profile-of hex,reversi --threads-on hex --without-passes-on ''"
     )]
     Performance(performance::PerformanceArguments),
     /// Write down what games come to, sizes and random playouts, in a file that shows what a change changes.

@@ -10,6 +10,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::baseline::Baseline;
+use super::lanes::{LanesReport, Measuring};
 use super::networks::{self, Size, Stages};
 use crate::commands::engine::EngineKind;
 use crate::commands::engine_choice::{self, Built, EngineChoice};
@@ -64,6 +65,8 @@ pub struct Plan {
     pub seed: u64,
     /// Seconds that building a game may take.
     pub build_seconds: f64,
+    /// Widths to measure lanes at.
+    pub widths: Vec<usize>,
     /// Outside programs to compare with.
     pub baselines: Vec<Baseline>,
     /// What a run of a baseline may take.
@@ -93,10 +96,14 @@ pub struct GameReport {
     pub gates_for_goals: Option<usize>,
     /// Mean joint moves of a playout that came to its end.
     pub mean_length: Option<f64>,
+    /// How many playouts that is the mean of.
+    pub playouts: u64,
     /// Playouts that were cut off.
     pub cut_off: u64,
     /// How fast it is played.
     pub playouts_per_cpu_s: Option<Rate>,
+    /// The same by lanes; nothing when they are left out.
+    pub lanes: Option<LanesReport>,
     /// The same of the baselines.
     pub baselines: Vec<BaselineReport>,
 }
@@ -112,6 +119,8 @@ pub struct BaselineReport {
     pub mean_length: Option<f64>,
     /// Our median by its median.
     pub ratio: Option<f64>,
+    /// The median of lanes at their best width by its median.
+    pub lanes_ratio: Option<f64>,
     /// Why there is no figure.
     pub failure: Option<String>,
 }
@@ -147,7 +156,8 @@ pub struct WithoutPass {
 }
 
 impl Plan {
-    fn budget(&self) -> Budget {
+    /// What building a game may take from now on.
+    pub fn budget(&self) -> Budget {
         Budget {
             until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
             ..Budget::generous()
@@ -155,7 +165,10 @@ impl Plan {
     }
 
     /// Our own playouts once.
-    fn play(&self, built: &Built, run: u32) -> anyhow::Result<Figures> {
+    ///
+    /// # Errors
+    /// The machine cannot be asked.
+    pub fn play(&self, built: &Built, run: u32) -> anyhow::Result<Figures> {
         let until = Until::Elapsed(Duration::from_secs_f64(self.seconds));
         let seed = self.seed.wrapping_add(run.into());
         let figures = playouts::run(built, 1, seed, until, &AtomicU64::new(0))?;
@@ -189,10 +202,17 @@ pub fn game(
         )
     });
     let reason = compiled.as_ref().err().cloned();
-    let built = match compiled {
-        Ok(compiled) => machine(compiled),
-        Err(_) => engine_choice::build(&game.rules, EngineChoice::Only(EngineKind::Prover))
-            .with_context(|| game.sheet.name.clone())?,
+    let (built, mut lanes) = match compiled {
+        Ok(Compiled { machine, lanes, .. }) => {
+            let counter = Arc::new(machine);
+            let lanes = Measuring::new(plan, Some((&counter, &lanes)));
+            (Built::Machine(counter), lanes)
+        }
+        Err(_) => (
+            engine_choice::build(&game.rules, EngineChoice::Only(EngineKind::Prover))
+                .with_context(|| game.sheet.name.clone())?,
+            Measuring::new(plan, None),
+        ),
     };
 
     let mut rates = Vec::new();
@@ -208,6 +228,9 @@ pub fn game(
         total.playouts += figures.playouts;
         total.finished_steps += figures.finished_steps;
         total.cut_off += figures.cut_off;
+        lanes
+            .play(plan, run, &mut on_run)
+            .with_context(|| game.sheet.name.clone())?;
         for (index, baseline) in plan.baselines.iter().enumerate() {
             on_run(&baseline.name);
             // What failed once would fail, and perhaps take all its time, again.
@@ -227,6 +250,8 @@ pub fn game(
     }
     let rate = Rate::of(rates);
     let ours = rate.as_ref().map(|rate| rate.median);
+    let lanes = (!plan.widths.is_empty()).then(|| lanes.report(rate.as_ref()));
+    let best = lanes.as_ref().and_then(LanesReport::best_rate);
     let baselines = plan.baselines.iter().zip(runs_of).zip(failures);
     let baselines = baselines.map(|((baseline, runs), failure)| {
         let rate = match &failure {
@@ -240,6 +265,9 @@ pub fn game(
             ratio: ours
                 .zip(rate.as_ref())
                 .map(|(ours, rate)| ours / rate.median),
+            lanes_ratio: best
+                .zip(rate.as_ref())
+                .map(|(best, rate)| best.median / rate.median),
             mean_length: lengths.map(|lengths| lengths.iter().sum::<f64>() / lengths.len() as f64),
             playouts_per_cpu_s: rate,
             failure,
@@ -270,8 +298,10 @@ pub fn game(
         gates_of_phases,
         gates_for_goals,
         mean_length: total.mean_length(),
+        playouts: total.playouts,
         cut_off: total.cut_off,
         playouts_per_cpu_s: rate,
+        lanes,
         baselines,
     })
 }
@@ -374,6 +404,7 @@ mod tests {
             runs: 2,
             seed: 1,
             build_seconds: 60.0,
+            widths: Vec::new(),
             baselines: Vec::new(),
             baseline_limit: Duration::from_secs(1),
         };

@@ -1,12 +1,15 @@
 //! `panza performance`: how fast games are played, beside outside programs, and what each pass does for it, as a page.
 //!
-//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]); networks are followed through the passes
-//! ([`networks`]); [`page`] shows it all and keeps the notes of the page that stood there before.
+//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]) and by lanes ([`lanes`]); networks are followed
+//! through the passes ([`networks`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps the notes of the page that
+//! stood there before.
 
 pub mod baseline;
+pub mod lanes;
 pub mod measure;
 pub mod networks;
 pub mod page;
+pub mod page_lanes;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,8 +29,10 @@ use super::{Outcome, interrupt, parse_seconds};
 use crate::gdl::{self, Severity};
 use crate::propnet::passes::PassSet;
 use baseline::Baseline;
+use lanes::{ProfileReport, ThreadsReport, Widths};
 use measure::{GameReport, PassReport, Plan};
-use page::Conditions;
+use page::{Conditions, Reports};
+use page_lanes::Caches;
 
 /// Games of several kinds, on which the passes have been measured from the start.
 const PASS_GAMES: [&str; 6] = [
@@ -38,6 +43,20 @@ const PASS_GAMES: [&str; 6] = [
     "speedChess",
     "skirmish",
 ];
+
+/// The widths that are measured unless others are named.
+const ALL_WIDTHS: [usize; 3] = [256, 512, 1024];
+/// Games of several kinds for a closer look at lanes.
+const PROFILE_GAMES: [&str; 6] = [
+    "ticTacToe",
+    "connectFour",
+    "breakthrough",
+    "reversi",
+    "hex",
+    "skirmish",
+];
+/// A small, a middling and a large game.
+const THREAD_GAMES: [&str; 3] = ["ticTacToe", "breakthrough", "skirmish"];
 
 /// Arguments of `panza performance`.
 #[derive(Args, Debug)]
@@ -67,6 +86,17 @@ pub struct PerformanceArguments {
     /// the GAMEs first [default: those of connectFour, breakthrough, checkers, reversi, speedChess, skirmish that are found]
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     without_passes_on: Option<Vec<String>>,
+    /// Widths to measure lanes at, of 256, 512 and 1024; '' leaves them out.
+    #[arg(long, default_value = "256,512,1024", value_parser = lanes::parse_widths, value_name = "WIDTH,...")]
+    widths: Widths,
+    /// Games on which the pieces of a pass of lanes are measured, '' for none; names are looked for among the GAMEs first
+    /// [default: those of ticTacToe, connectFour, breakthrough, reversi, hex, skirmish that are among the GAMEs]
+    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
+    profile_of: Option<Vec<String>>,
+    /// Games on which lanes are measured on one thread and on two, '' for none; names are looked for among the GAMEs first
+    /// [default: those of ticTacToe, breakthrough, skirmish that are among the GAMEs]
+    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
+    threads_on: Option<Vec<String>>,
     /// Seconds that building a game may take; after that it is played with the prover.
     #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
@@ -79,6 +109,16 @@ enum Line<'a> {
     Conditions(&'a Conditions),
     Game(&'a GameReport),
     Passes(&'a PassReport),
+    Profile(&'a ProfileReport),
+    Threads(&'a ThreadsReport),
+}
+
+/// The games that are measured, and those among them or beside them that are looked at more closely.
+struct Chosen {
+    games: Vec<Game>,
+    passes: Vec<Game>,
+    profiles: Vec<Game>,
+    threads: Vec<Game>,
 }
 
 /// Runs the command. A baseline that fails is shown on the page and is no error.
@@ -95,14 +135,13 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     if names.len() < arguments.baselines.len() {
         bail!("two baselines have the same name");
     }
-    let games = load_all(&arguments.games)?;
-    let pass_games = pass_games(arguments.without_passes_on.as_deref(), &games)?;
+    let chosen = chosen(arguments)?;
     if let Some(out) = &arguments.out {
         // Better now than after all the work.
         kept_notes(out)?;
     }
     // The source may have moved on when all is done.
-    let conditions = conditions(arguments, &games, &pass_games);
+    let conditions = conditions(arguments, &chosen);
     output.object(&Line::Conditions(&conditions))?;
 
     let plan = Plan {
@@ -110,12 +149,15 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
         runs: arguments.runs,
         seed: arguments.seed,
         build_seconds: arguments.build_seconds,
+        widths: arguments.widths.0.clone(),
         baselines: arguments.baselines.clone(),
         baseline_limit: Duration::from_secs_f64(arguments.baseline_timeout),
     };
-    let n_programs = 1 + plan.baselines.len();
+    let n_programs = 1 + plan.widths.len() + plan.baselines.len();
     let n_sets = 1 + PassSet::default().iter().count();
-    let n_runs = plan.runs as usize * (games.len() * n_programs + pass_games.len() * n_sets);
+    let n_turns = chosen.games.len() * n_programs + chosen.passes.len() * n_sets;
+    let n_turns = n_turns + 2 * chosen.threads.len();
+    let n_runs = plan.runs as usize * n_turns + chosen.profiles.len();
     let bar = progress_bar(n_runs as u64, "runs");
     let on_run = |bar: &ProgressBar, game: &Game, what: &str| {
         bar.set_message(format!("{}: {what}", game.sheet.name));
@@ -123,8 +165,8 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     };
 
     let folder = tempfile::tempdir().context("no folder for the baselines' rulesheets")?;
-    let mut reports = Vec::new();
-    for game in &games {
+    let mut reports = Reports::default();
+    for game in &chosen.games {
         bar.set_message(format!("{}: building", game.sheet.name));
         let rulesheet = rulesheet_file(&game.sheet, &folder)?;
         let complain = |baseline: &Baseline, failure: &str, said: &str| {
@@ -143,14 +185,25 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
             complain,
         )?;
         output.object(&Line::Game(&report))?;
-        reports.push(report);
+        reports.games.push(report);
     }
-    let mut pass_reports = Vec::new();
-    for game in &pass_games {
+    for game in &chosen.profiles {
+        on_run(&bar, game, "pieces of a pass");
+        let report = lanes::profile(&plan, game, reports.best_width(game));
+        output.object(&Line::Profile(&report))?;
+        reports.profiles.push(report);
+    }
+    for game in &chosen.threads {
+        let width = reports.best_width(game);
+        let report = lanes::threads(&plan, game, width, |what| on_run(&bar, game, what))?;
+        output.object(&Line::Threads(&report))?;
+        reports.threads.push(report);
+    }
+    for game in &chosen.passes {
         bar.set_message(format!("{}: following the passes", game.sheet.name));
         let report = measure::passes(&plan, game, |what| on_run(&bar, game, what))?;
         output.object(&Line::Passes(&report))?;
-        pass_reports.push(report);
+        reports.passes.push(report);
     }
     bar.finish_and_clear();
 
@@ -158,12 +211,12 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
         Some(out) => {
             // The notes may have been written on meanwhile.
             let notes = kept_notes(out)?;
-            let page = page::markdown(&conditions, &reports, &pass_reports, notes.as_deref());
+            let page = page::markdown(&conditions, &reports, notes.as_deref());
             fs::write(out, page).with_context(|| format!("cannot write `{}`", out.display()))?;
-            output.line(page::summary_line(&reports, &pass_reports))?;
+            output.line(page::summary_line(&reports))?;
         }
         None => {
-            output.text(&page::markdown(&conditions, &reports, &pass_reports, None))?;
+            output.text(&page::markdown(&conditions, &reports, None))?;
         }
     }
     Ok(Outcome::Holds)
@@ -202,30 +255,58 @@ fn load(argument: &str) -> anyhow::Result<Game> {
     }
 }
 
-/// The games to follow through the passes; when none are named, those of [`PASS_GAMES`] that are found.
-fn pass_games(named: Option<&[String]>, games: &[Game]) -> anyhow::Result<Vec<Game>> {
+/// The games that are named, and by default for the passes those of [`PASS_GAMES`] that are found, for lanes of their lists those
+/// that are measured anyway.
+fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
+    let games = load_all(&arguments.games)?;
     let here = |name: &str| games.iter().find(|game| game.sheet.name == name).cloned();
-    let Some(named) = named else {
-        let games = PASS_GAMES.into_iter().filter_map(|name| match here(name) {
-            Some(game) => Some(Ok(game)),
-            None => Rulesheet::find(name).ok().map(|_| load(name)),
-        });
-        return games.collect();
-    };
-    let mut found: Vec<Game> = Vec::new();
-    for name in named.iter().filter(|name| !name.is_empty()) {
-        let game = match here(name) {
-            Some(game) => game,
-            None => load(name)?,
-        };
-        if !found
-            .iter()
-            .any(|other| other.sheet.name == game.sheet.name)
-        {
-            found.push(game);
+    let named = |named: &[String]| -> anyhow::Result<Vec<Game>> {
+        let mut found: Vec<Game> = Vec::new();
+        for name in named.iter().filter(|name| !name.is_empty()) {
+            let game = match here(name) {
+                Some(game) => game,
+                None => load(name)?,
+            };
+            if !found
+                .iter()
+                .any(|other| other.sheet.name == game.sheet.name)
+            {
+                found.push(game);
+            }
         }
-    }
-    Ok(found)
+        Ok(found)
+    };
+    let measured = |names: &[&str]| -> Vec<Game> {
+        let names = match arguments.widths.0.is_empty() {
+            true => &[],
+            false => names,
+        };
+        names.iter().filter_map(|name| here(name)).collect()
+    };
+    let passes = match &arguments.without_passes_on {
+        Some(names) => named(names)?,
+        None => PASS_GAMES
+            .into_iter()
+            .filter_map(|name| match here(name) {
+                Some(game) => Some(Ok(game)),
+                None => Rulesheet::find(name).ok().map(|_| load(name)),
+            })
+            .collect::<anyhow::Result<_>>()?,
+    };
+    let profiles = match &arguments.profile_of {
+        Some(names) => named(names)?,
+        None => measured(&PROFILE_GAMES),
+    };
+    let threads = match &arguments.threads_on {
+        Some(names) => named(names)?,
+        None => measured(&THREAD_GAMES),
+    };
+    Ok(Chosen {
+        games,
+        passes,
+        profiles,
+        threads,
+    })
 }
 
 /// The notes of the page that stands there; nothing when there is none.
@@ -258,7 +339,7 @@ fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf
     Ok(file)
 }
 
-fn conditions(arguments: &PerformanceArguments, games: &[Game], pass_games: &[Game]) -> Conditions {
+fn conditions(arguments: &PerformanceArguments, chosen: &Chosen) -> Conditions {
     let mut command = "panza performance".to_string();
     if let Some(out) = &arguments.out {
         command.push_str(&format!(" --out {}", without_folders(out)));
@@ -274,11 +355,25 @@ fn conditions(arguments: &PerformanceArguments, games: &[Game], pass_games: &[Ga
     let names = |games: &[Game]| -> Vec<String> {
         games.iter().map(|game| game.sheet.name.clone()).collect()
     };
-    if arguments.without_passes_on.is_some() {
-        let names = names(pass_games).join(",");
-        command.push_str(&format!(" --without-passes-on '{names}'"));
+    let widths = &arguments.widths.0;
+    if *widths != ALL_WIDTHS {
+        let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
+        command.push_str(&format!(" --widths '{}'", widths.join(",")));
     }
-    for name in names(games) {
+    for (option, named, games) in [
+        (
+            "without-passes-on",
+            &arguments.without_passes_on,
+            &chosen.passes,
+        ),
+        ("profile-of", &arguments.profile_of, &chosen.profiles),
+        ("threads-on", &arguments.threads_on, &chosen.threads),
+    ] {
+        if named.is_some() {
+            command.push_str(&format!(" --{option} '{}'", names(games).join(",")));
+        }
+    }
+    for name in names(&chosen.games) {
         command.push_str(&format!(" {name}"));
     }
     Conditions {
@@ -290,11 +385,13 @@ fn conditions(arguments: &PerformanceArguments, games: &[Game], pass_games: &[Ga
         },
         date: page::today(),
         processor: processor(),
+        caches: Caches::detect(),
         threads: 1,
         runs: arguments.runs,
         seconds: arguments.seconds,
         command,
         baselines,
+        widths: widths.clone(),
     }
 }
 

@@ -8,8 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use serde::Serialize;
 
+use super::lanes::{self, LanesReport, ProfileReport, ThreadsReport};
 use super::measure::{BaselineReport, GameReport, PassReport, Rate};
 use super::networks::Size;
+use super::page_lanes::{self, Caches};
+use crate::commands::game_source::Game;
 use crate::commands::output::grouped;
 
 /// Text between these is kept.
@@ -29,6 +32,8 @@ pub struct Conditions {
     pub date: String,
     /// The processor's name, if the system tells.
     pub processor: Option<String>,
+    /// Sizes of the processor's caches, if the system tells.
+    pub caches: Option<Caches>,
     /// Threads that play.
     pub threads: u32,
     /// Runs of each program on each game.
@@ -39,6 +44,31 @@ pub struct Conditions {
     pub command: String,
     /// The baselines' names.
     pub baselines: Vec<String>,
+    /// Widths at which lanes are measured.
+    pub widths: Vec<usize>,
+}
+
+/// All that was measured.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Reports {
+    /// How fast games are.
+    pub games: Vec<GameReport>,
+    /// What passes do for some.
+    pub passes: Vec<PassReport>,
+    /// Where the time of a pass of lanes goes.
+    pub profiles: Vec<ProfileReport>,
+    /// Lanes on several threads.
+    pub threads: Vec<ThreadsReport>,
+}
+
+impl Reports {
+    /// The width at which lanes are best at a game, as far as it was measured.
+    pub fn best_width(&self, game: &Game) -> usize {
+        let mut games = self.games.iter();
+        let report = games.find(|report| report.game == game.sheet.name);
+        let lanes = report.and_then(|report| report.lanes.as_ref());
+        lanes::width_of(lanes.and_then(|lanes| lanes.best))
+    }
 }
 
 /// What stands between the marks in an older page; nothing when there are none.
@@ -61,12 +91,7 @@ pub fn notes(page: &str) -> anyhow::Result<Option<&str>> {
 }
 
 /// The page, with the notes of an older one.
-pub fn markdown(
-    conditions: &Conditions,
-    games: &[GameReport],
-    passes: &[PassReport],
-    notes: Option<&str>,
-) -> String {
+pub fn markdown(conditions: &Conditions, reports: &Reports, notes: Option<&str>) -> String {
     let mut page = String::from(
         "# Performance\n\n\
         Uniformly random playouts from the initial state to the end of the game, one thread, per second of processor time,\n\
@@ -76,10 +101,13 @@ pub fn markdown(
     );
     for section in [
         conditions_section(conditions),
-        rates_section(conditions, games),
-        networks_section(games),
-        stages_section(passes),
-        without_section(passes),
+        rates_section(conditions, &reports.games),
+        page_lanes::rates_section(conditions, &reports.games),
+        page_lanes::profile_section(conditions, &reports.profiles),
+        page_lanes::threads_section(&reports.threads),
+        networks_section(&reports.games),
+        stages_section(&reports.passes),
+        without_section(&reports.passes),
     ] {
         page.push_str(&section);
     }
@@ -107,6 +135,12 @@ fn conditions_section(conditions: &Conditions) -> String {
         (
             "processor",
             conditions.processor.clone().unwrap_or_else(unknown),
+        ),
+        (
+            "caches",
+            conditions
+                .caches
+                .map_or_else(unknown, |caches| caches.to_string()),
         ),
         ("threads", conditions.threads.to_string()),
         (
@@ -164,36 +198,46 @@ fn rates_section(conditions: &Conditions, games: &[GameReport]) -> String {
         }
         out.push('\n');
     }
+    out.push_str(&numbered(&footnotes));
+    for (index, name) in conditions.baselines.iter().enumerate() {
+        let ratio = |game: &GameReport| game.baselines.get(index)?.ratio;
+        out.push_str(&ratios_line(&format!("panza / {name}"), games, &ratio));
+    }
+    out
+}
+
+/// Footnotes under a table.
+pub(super) fn numbered(footnotes: &[String]) -> String {
+    let mut out = String::new();
     for (index, footnote) in footnotes.iter().enumerate() {
         let start = if index == 0 { "\n" } else { "" };
         let _ = writeln!(out, "{start}{}. {}", index + 1, one_line(footnote));
     }
-    for (index, name) in conditions.baselines.iter().enumerate() {
-        let of_game = |game: &GameReport| {
-            let ratio = game
-                .baselines
-                .get(index)
-                .and_then(|baseline| baseline.ratio)?;
-            Some((ratio, game.game.clone()))
-        };
-        let mut ratios: Vec<(f64, String)> = games.iter().filter_map(of_game).collect();
-        ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
-        if let (Some(least), Some(most)) = (ratios.first(), ratios.last())
-            && let Some(rate) = Rate::of(ratios.iter().map(|(ratio, _)| *ratio).collect())
-        {
-            let _ = writeln!(
-                out,
-                "\npanza / {name}, games {}: median {:.2}, least {:.2} ({}), most {:.2} ({}).",
-                ratios.len(),
-                rate.median,
-                least.0,
-                least.1,
-                most.0,
-                most.1
-            );
-        }
-    }
     out
+}
+
+/// One line on a ratio over all games that have it.
+pub(super) fn ratios_line(
+    what: &str,
+    games: &[GameReport],
+    ratio: &dyn Fn(&GameReport) -> Option<f64>,
+) -> String {
+    let of_game = |game: &GameReport| Some((ratio(game)?, game.game.clone()));
+    let mut ratios: Vec<(f64, String)> = games.iter().filter_map(of_game).collect();
+    ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let rate = Rate::of(ratios.iter().map(|(ratio, _)| *ratio).collect());
+    match (ratios.first(), ratios.last(), rate) {
+        (Some(least), Some(most), Some(rate)) => format!(
+            "\n{what}, games {}: median {:.2}, least {:.2} ({}), most {:.2} ({}).\n",
+            ratios.len(),
+            rate.median,
+            least.0,
+            least.1,
+            most.0,
+            most.1
+        ),
+        _ => String::new(),
+    }
 }
 
 fn networks_section(games: &[GameReport]) -> String {
@@ -317,7 +361,7 @@ fn without_section(passes: &[PassReport]) -> String {
     out
 }
 
-fn rate_cells(rate: Option<&Rate>) -> (String, String) {
+pub(super) fn rate_cells(rate: Option<&Rate>) -> (String, String) {
     match rate {
         Some(rate) => (
             rate_text(rate.median),
@@ -328,7 +372,7 @@ fn rate_cells(rate: Option<&Rate>) -> (String, String) {
 }
 
 /// Digits as long as they say something.
-fn rate_text(rate: f64) -> String {
+pub(super) fn rate_text(rate: f64) -> String {
     match rate {
         _ if rate < 10.0 => format!("{rate:.2}"),
         _ if rate < 100.0 => format!("{rate:.1}"),
@@ -336,7 +380,7 @@ fn rate_text(rate: f64) -> String {
     }
 }
 
-fn length_cell(length: Option<f64>) -> String {
+pub(super) fn length_cell(length: Option<f64>) -> String {
     length.map_or("-".to_string(), |length| format!("{length:.2}"))
 }
 
@@ -347,12 +391,12 @@ fn or_dash(text: String) -> String {
     }
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Text that ends no cell of a table.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }
 
@@ -378,13 +422,19 @@ fn date(since: Duration) -> String {
 }
 
 /// One line on what all games came to.
-pub fn summary_line(games: &[GameReport], passes: &[PassReport]) -> String {
+pub fn summary_line(reports: &Reports) -> String {
+    let Reports { games, passes, .. } = reports;
     let reports = games.iter().flat_map(|game| &game.baselines);
     let failed = |baseline: &&BaselineReport| baseline.failure.is_some();
+    let by_lanes = |game: &GameReport| {
+        let lanes = game.lanes.as_ref();
+        lanes.and_then(LanesReport::best_rate).is_some()
+    };
     format!(
-        "{} games measured, {} on a network; {} followed through the passes; {} times a baseline gave no figure",
+        "{} games measured, {} on a network, {} by lanes; {} followed through the passes; {} times a baseline gave no figure",
         games.len(),
         games.iter().filter(|game| game.reason.is_none()).count(),
+        games.iter().filter(|game| by_lanes(game)).count(),
         passes
             .iter()
             .filter(|report| report.failure.is_none())

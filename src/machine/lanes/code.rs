@@ -57,6 +57,15 @@ impl Code {
         slots.max().unwrap_or(0)
     }
 
+    /// How many bytes of machine code it is; nothing where some of it is none.
+    pub(super) fn n_bytes(&self) -> Option<usize> {
+        let bytes = self.sections.iter().map(|section| match &section.form {
+            Form::Native(native) => Some(native.n_bytes()),
+            Form::Interpreted(_) => None,
+        });
+        bytes.sum()
+    }
+
     /// Runs the piece.
     #[inline(always)]
     pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {

@@ -556,5 +556,7 @@ fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
     taken
 }
 
+#[path = "profile.rs"]
+pub mod profile;
 #[cfg(test)]
 mod tests;
