@@ -498,10 +498,15 @@ fn bench_and_stats_give_their_figures() {
         "goals of tic-tac-toe add up to 100: {first}"
     );
 
-    assert!(first["width"].is_null());
+    // What is not told which engine to use takes the faster one, and a width goes with lanes alone.
+    let counted = objects(&[&arguments[..], &["--engine", "counter"]].concat(), 0);
+    for object in objects_of_bench.iter().chain(&counted) {
+        assert_eq!(object["width"].is_u64(), object["engine"] == "lanes");
+    }
     for (width, named) in [(512, &[][..]), (256, &["--width", "256"])] {
         let lanes = objects(&[&arguments[..], &["--engine", "lanes"], named].concat(), 0);
-        for (lanes, counter) in lanes.iter().zip(&objects_of_bench) {
+        for (lanes, counter) in lanes.iter().zip(&counted) {
+            assert_eq!(counter["engine"], "counter");
             assert_eq!(lanes["engine"], "lanes");
             assert_eq!(lanes["width"], width);
             assert_eq!(lanes["playouts"].as_u64().unwrap() % width, 0);
