@@ -5,6 +5,7 @@
 //! stood there before.
 
 pub mod baseline;
+pub mod caches;
 pub mod lanes;
 pub mod measure;
 pub mod networks;
@@ -29,10 +30,10 @@ use super::{Outcome, interrupt, parse_seconds};
 use crate::gdl::{self, Severity};
 use crate::propnet::passes::PassSet;
 use baseline::Baseline;
+use caches::Caches;
 use lanes::{ProfileReport, ThreadsReport, Widths};
 use measure::{GameReport, PassReport, Plan};
 use page::{Conditions, Reports};
-use page_lanes::Caches;
 
 /// Games of several kinds, on which the passes have been measured from the start.
 const PASS_GAMES: [&str; 6] = [

@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use serde::Serialize;
 
+use super::caches::Caches;
 use super::lanes::{self, LanesReport, ProfileReport, ThreadsReport};
 use super::measure::{BaselineReport, GameReport, PassReport, Rate};
 use super::networks::Size;
-use super::page_lanes::{self, Caches};
+use super::page_lanes;
 use crate::commands::game_source::Game;
 use crate::commands::output::grouped;
 

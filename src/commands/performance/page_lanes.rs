@@ -2,11 +2,9 @@
 //!
 //! Invariant: what a sentence says follows from the figures beside it, by rules that are the same for every game.
 
-use std::fmt::{self, Write};
-use std::fs;
+use std::fmt::Write;
 
-use serde::Serialize;
-
+use super::caches::{Caches, USUAL, kib};
 use super::lanes::{LanesReport, ProfileReport, ThreadsReport};
 use super::measure::GameReport;
 use super::page::{
@@ -23,56 +21,6 @@ const LENGTH_DIFFERENCE: f64 = 0.03;
 const FEW_BUSY: f64 = 0.9;
 /// From so many instructions a cycle on, arithmetic itself sets the pace.
 const MANY_INSTRUCTIONS: f64 = 1.0;
-
-/// Sizes of the caches of one core, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Caches {
-    /// The first level, of instructions.
-    pub instructions: usize,
-    /// The first level, of data.
-    pub data: usize,
-    /// The second level.
-    pub second: usize,
-}
-
-/// What is taken for true where the system does not tell.
-const USUAL: Caches = Caches {
-    instructions: 32 << 10,
-    data: 32 << 10,
-    second: 1 << 20,
-};
-
-impl Caches {
-    /// Those of the first core, if the system tells (only Linux does).
-    pub fn detect() -> Option<Self> {
-        let size_of = |level: &str, kind: &str| {
-            (0..8).find_map(|index| {
-                let folder = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
-                let read = |name: &str| fs::read_to_string(format!("{folder}/{name}")).ok();
-                let is_it = read("level")?.trim() == level && read("type")?.trim() == kind;
-                let size = read("size")?;
-                let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
-                is_it.then_some(kibibytes << 10)
-            })
-        };
-        Some(Self {
-            instructions: size_of("1", "Instruction")?,
-            data: size_of("1", "Data")?,
-            second: size_of("2", "Unified")?,
-        })
-    }
-}
-
-impl fmt::Display for Caches {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [instructions, data, second] =
-            [self.instructions, self.data, self.second].map(|bytes| kib(bytes as f64));
-        write!(
-            out,
-            "{instructions} KiB for instructions, {data} KiB for data, {second} KiB at the second level"
-        )
-    }
-}
 
 /// Playouts a second by lanes, beside the counter engine and the baselines.
 pub fn rates_section(conditions: &Conditions, games: &[GameReport]) -> String {
@@ -356,18 +304,25 @@ fn pieces_table(profiles: &[ProfileReport]) -> String {
             if piece.operations == 0.0 {
                 continue;
             }
-            let a_ns = piece.operations / piece.nanoseconds;
+            // How often a loop goes round is not known.
+            let a_ns = (!piece.has_loop).then(|| piece.operations / piece.nanoseconds);
+            let two_digits = |number: Option<f64>| {
+                number.map_or("-".to_string(), |number| format!("{number:.2}"))
+            };
             let _ = writeln!(
                 out,
-                "| {game} | {name} | {} | {} | {} | {a_ns:.2} | {} |",
+                "| {game} | {name}{} | {} | {} | {} | {} | {} |",
+                if piece.has_loop { ", a loop" } else { "" },
                 grouped(piece.operations.round() as u64),
                 piece
                     .bytes
                     .map_or("-".to_string(), |bytes| grouped(bytes.round() as u64)),
                 rate_text(piece.nanoseconds),
-                report
-                    .cycles_per_ns
-                    .map_or("-".to_string(), |pace| format!("{:.2}", a_ns / pace))
+                two_digits(a_ns),
+                two_digits(
+                    a_ns.zip(report.cycles_per_ns)
+                        .map(|(a_ns, pace)| a_ns / pace)
+                )
             );
         }
     }
@@ -430,11 +385,17 @@ fn program_reasons(
     cycles_per_ns: Option<f64>,
     caches: Caches,
 ) -> String {
+    let piece = share.piece(profile).unwrap_or_default();
+    if piece.has_loop {
+        return format!(
+            "it has a loop of {} operations or fewer, run until no lane changes",
+            grouped(piece.operations.round() as u64)
+        );
+    }
     let mut reasons = too_large(profile, caches);
     if reasons.is_empty() {
         reasons.push("its code and memory fit the first-level caches".to_string());
     }
-    let piece = share.piece(profile).unwrap_or_default();
     let instructions = profile.registers as f64 * piece.operations / piece.nanoseconds;
     let instructions = cycles_per_ns.map(|pace| instructions / pace);
     reasons.extend(instructions.map(|instructions| {
@@ -513,14 +474,6 @@ pub fn threads_section(reports: &[ThreadsReport]) -> String {
     out
 }
 
-fn kib(bytes: f64) -> String {
-    let kibibytes = bytes / 1024.0;
-    match kibibytes.fract() == 0.0 {
-        true => grouped(kibibytes as u64),
-        false => rate_text(kibibytes),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -528,6 +481,7 @@ mod tests {
     fn profile() -> Profile {
         let piece = |operations: f64, nanoseconds: f64| Piece {
             operations,
+            has_loop: false,
             bytes: Some(8.0 * operations),
             nanoseconds,
         };
@@ -583,6 +537,10 @@ mod tests {
             "step takes 40 % of a pass; the code is 40 KiB, more than the instruction cache's 32, and states and slots are \
              2,048 KiB, more than the second level's 1,024, and at only 0.5 operations on registers a cycle it mostly waits; only 50 \
              % of the lanes make a step in a pass"
+        );
+        assert_eq!(
+            told(&|profile| profile.step.has_loop = true),
+            "step takes 40 % of a pass; it has a loop of 2,000 operations or fewer, run until no lane changes"
         );
         assert_eq!(
             told(&|profile| profile.pass = 5_000.0),

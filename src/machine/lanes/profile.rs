@@ -70,6 +70,8 @@ pub struct Profile {
 pub struct Piece {
     /// Operations, those of a loop counted once.
     pub operations: f64,
+    /// Whether it has a loop, which is run until no lane changes.
+    pub has_loop: bool,
     /// Bytes of machine code; nothing where there is none.
     pub bytes: Option<f64>,
     /// How long it takes.
@@ -355,14 +357,19 @@ impl<'a, const N: usize> Profiler<'a, N> {
                 .sum()
         };
         let took = |kind: usize| mean(&|phase| of_phases[phase].map_or(0.0, |took| took[kind]));
-        let piece = |kind: usize, part: &dyn Fn(usize) -> (usize, Option<usize>)| Piece {
-            operations: mean(&|phase| part(phase).0 as f64),
+        let piece = |kind: usize, of_phase: &dyn Fn(usize) -> Size| Piece {
+            operations: mean(&|phase| of_phase(phase).n_operations as f64),
+            has_loop: (0..n_phases).any(|phase| of_phase(phase).has_loop),
             bytes: (0..n_phases)
-                .all(|phase| part(phase).1.is_some())
-                .then(|| mean(&|phase| part(phase).1.unwrap_or(0) as f64)),
+                .all(|phase| of_phase(phase).n_bytes.is_some())
+                .then(|| mean(&|phase| of_phase(phase).n_bytes.unwrap_or(0) as f64)),
             nanoseconds: took(kind),
         };
-        let sizes = |piece: &[Part], code: &Code| (n_operations(piece), code.n_bytes());
+        let sizes = |piece: &[Part], code: &Code| Size {
+            n_operations: n_operations(piece),
+            has_loop: piece.iter().any(|part| part.repeat.is_some()),
+            n_bytes: code.n_bytes(),
+        };
         let look = |phase: usize| sizes(&programs.phases[phase].look, &layout.phases[phase].look);
         let step = |phase: usize| sizes(&programs.phases[phase].step, &layout.phases[phase].step);
         // A pass ends with a look at the phase that it leads to.
@@ -370,11 +377,15 @@ impl<'a, const N: usize> Profiler<'a, N> {
             let next = layout.phases[phase].successor;
             match (&programs.phases[next].end, &layout.phases[next].end) {
                 (Some(piece), Some(code)) => sizes(piece, code),
-                _ => (0, Some(0)),
+                _ => Size {
+                    n_bytes: Some(0),
+                    ..Size::default()
+                },
             }
         };
         let goals = |_| sizes(&programs.goals.piece, &layout.goal_code);
-        let bytes_of_phase = |phase| Some(look(phase).1? + step(phase).1? + end(phase).1?);
+        let bytes_of_phase =
+            |phase| Some(look(phase).n_bytes? + step(phase).n_bytes? + end(phase).n_bytes?);
         let digits = |phase: usize| {
             let choices = layout.phases[phase].choices.iter();
             choices.map(|choice| choice.rank.len() as f64).sum()
@@ -402,6 +413,14 @@ impl<'a, const N: usize> Profiler<'a, N> {
             memory_bytes: std::mem::size_of_val(self.gang.memory.all()),
         })
     }
+}
+
+/// How large a piece is in one phase.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    n_operations: usize,
+    has_loop: bool,
+    n_bytes: Option<usize>,
 }
 
 /// The one in the middle.
