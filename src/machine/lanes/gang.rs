@@ -140,7 +140,7 @@ struct Wanted {
     state: Vec<u64>,
     /// The bases that are true.
     bases: Vec<u32>,
-    /// Whether it is known that the game is not over in this state.
+    /// Whether it need not be asked any more whether the game is over in this state.
     is_going_on: bool,
 }
 
@@ -379,7 +379,19 @@ impl<const N: usize> Gang<N> {
             if !is_any(&ended) {
                 return;
             }
+            self.doubt_the_rest(&ended);
             self.set_aside(layout, &ended, false);
+        }
+    }
+
+    /// When the game turned out to be over where some lanes started, so it is for what is left of their requests: the
+    /// first of the queue, which alone can have been started in part.
+    fn doubt_the_rest(&mut self, ended: &Vector<N>) {
+        let Some(wanted) = self.queues[self.phase].front_mut() else {
+            return;
+        };
+        if lanes(ended).any(|lane| self.tickets[lane] == wanted.ticket) {
+            wanted.is_going_on = false;
         }
     }
 
