@@ -58,8 +58,9 @@ struct Phase {
 }
 
 impl Layout {
-    /// Makes programs ready for vectors of `n_words` words: 4, 8 or 16.
+    /// Makes programs ready for vectors of `n_words` words, 4, 8 or 16, with no more features than this processor has.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
+        let features = features.min(Features::detect());
         let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
         let n_bases = programs.n_bases;
         let mut n_slots = 0;
@@ -504,7 +505,7 @@ impl<const N: usize> Playouts for Gang<N> {
     fn advance(&mut self) {
         match self.layout.features {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: these features were seen on this processor, or the layout would not name them.
+            // SAFETY: `Layout::new` keeps features only when they are seen on this processor.
             Features::Avx512 => unsafe { step_avx512(self) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
