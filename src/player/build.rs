@@ -232,8 +232,9 @@ impl Choice<'_> {
         let networked = Instant::now();
         let layouts = networks.iter().map(Layout::compile).collect();
         let whole = Layout::compile(self.network);
+        let candidates = [&controls].into_iter().filter(|found| !found.is_empty());
         Candidate {
-            candidates: vec![controls.clone()],
+            candidates: candidates.cloned().collect(),
             machine: CounterMachine::with_phases(whole, controls, layouts),
             networks,
             compile_time: networked.elapsed(),

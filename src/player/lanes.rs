@@ -171,3 +171,33 @@ pub fn compile_lanes(
         n_words,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gdl;
+
+    /// Rules whose roads, built one after the other, are followed by recursion, with nothing that passes a turn round.
+    const ROADS: &str = "(role builder)
+        (<= (base (road ?x ?y)) (place ?x) (place ?y)) (<= (input builder (build ?x ?y)) (place ?x) (place ?y))
+        (place a) (place b) (place c) (place d) (init (road a b))
+        (<= (legal builder (build ?x ?y)) (place ?x) (place ?y) (distinct ?x ?y) (not (true (road ?x ?y))))
+        (<= (next (road ?x ?y)) (true (road ?x ?y))) (<= (next (road ?x ?y)) (does builder (build ?x ?y)))
+        (<= (leads ?x ?y) (true (road ?x ?y))) (<= (leads ?x ?z) (leads ?x ?y) (leads ?y ?z))
+        (<= terminal (leads a d)) (<= (goal builder 100) (leads b c)) (<= (goal builder 40) (not (leads b c)))";
+
+    #[test]
+    fn a_game_with_loops_and_no_phases_becomes_lanes_of_the_whole_game() {
+        let (rules, _) = gdl::load(ROADS);
+        let limits = ground::Budget::generous();
+        let compiled = super::super::compile(&rules, limits).unwrap();
+        assert!(!compiled.lanes.network.blocks.is_empty());
+        assert!(compiled.gates_of_phases.is_empty());
+        let programs = compiled.lanes.programs(limits).unwrap();
+        assert_eq!(programs.phases.len(), 1);
+        assert!(programs.n_operations() > 0);
+        let (machine, speeds) = faster(compiled, limits);
+        assert_eq!(speeds.len(), 1 + WIDTHS.len());
+        assert_eq!(machine.n_roles(), 1);
+    }
+}

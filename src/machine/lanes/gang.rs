@@ -58,8 +58,9 @@ struct Phase {
 }
 
 impl Layout {
-    /// Makes programs ready for vectors of `n_words` words: 4, 8 or 16.
+    /// Makes programs ready for vectors of `n_words` words, 4, 8 or 16, with no more features than this processor has.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
+        let features = features.min(Features::detect());
         let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
         let n_bases = programs.n_bases;
         let mut n_slots = 0;
@@ -140,7 +141,7 @@ struct Wanted {
     state: Vec<u64>,
     /// The bases that are true.
     bases: Vec<u32>,
-    /// Whether it is known that the game is not over in this state.
+    /// Whether it need not be asked any more whether the game is over in this state.
     is_going_on: bool,
 }
 
@@ -382,7 +383,19 @@ impl<const N: usize> Gang<N> {
             if !is_any(&ended) {
                 return;
             }
+            self.doubt_the_rest(&ended);
             self.set_aside(layout, &ended, false);
+        }
+    }
+
+    /// When the game turned out to be over where some lanes started, so it is for what is left of their requests: the
+    /// first of the queue, which alone can have been started in part.
+    fn doubt_the_rest(&mut self, ended: &Vector<N>) {
+        let Some(wanted) = self.queues[self.phase].front_mut() else {
+            return;
+        };
+        if lanes(ended).any(|lane| self.tickets[lane] == wanted.ticket) {
+            wanted.is_going_on = false;
         }
     }
 
@@ -497,7 +510,7 @@ impl<const N: usize> Playouts for Gang<N> {
     fn advance(&mut self) {
         match self.layout.features {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: these features were seen on this processor, or the layout would not name them.
+            // SAFETY: `Layout::new` keeps features only when they are seen on this processor.
             Features::Avx512 => unsafe { step_avx512(self) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

@@ -27,14 +27,16 @@ impl Features {
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if std::arch::is_x86_feature_detected!("avx512f")
-                && std::arch::is_x86_feature_detected!("avx512vl")
-                && std::arch::is_x86_feature_detected!("avx512bw")
-                && std::arch::is_x86_feature_detected!("avx512dq")
-            {
+            use std::arch::is_x86_feature_detected as has;
+            // All that functions of the engine are compiled for: a system may hide some of what a processor has.
+            let has_avx2 = has!("avx2") && has!("popcnt");
+            let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt");
+            let has_avx512 =
+                has!("avx512f") && has!("avx512vl") && has!("avx512bw") && has!("avx512dq");
+            if has_avx2 && has_bits && has_avx512 {
                 return Features::Avx512;
             }
-            if std::arch::is_x86_feature_detected!("avx2") {
+            if has_avx2 {
                 return Features::Avx2;
             }
         }
@@ -119,7 +121,7 @@ impl Interpreted {
         self.n_slots as usize
     }
 
-    /// Runs the program.
+    /// Runs the program, with no more features than this processor has.
     ///
     /// # Panics
     /// When the memory is smaller than was said.
@@ -129,9 +131,9 @@ impl Interpreted {
             Side::Odd => &self.steps[1],
         };
         let all = memory.all();
-        match features {
+        match features.min(Features::detect()) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Features::detect` has seen the features, and nothing else makes this value on another processor.
+            // SAFETY: `Features::detect` has just said that the processor has them.
             Features::Avx512 => unsafe { run_avx512(&self.runs, steps, all) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

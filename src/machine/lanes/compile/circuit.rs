@@ -381,11 +381,25 @@ impl Circuit {
         // In which stage a node is computed: the first that needs it.
         const NEVER: usize = usize::MAX;
         let mut made_in = vec![NEVER; self.nodes.len()];
+        let mut open: Vec<usize> = Vec::new();
         for (stage, outputs) in stages.iter().enumerate() {
-            let needed = self.cone(outputs, |node| made_in[node] != NEVER);
-            for (made_in, needed) in made_in.iter_mut().zip(needed) {
-                if needed && *made_in == NEVER {
-                    *made_in = stage;
+            open.extend(outputs.iter().map(|(literal, _)| literal.node()));
+            while let Some(node) = open.pop() {
+                if made_in[node] != NEVER {
+                    continue;
+                }
+                made_in[node] = stage;
+                if let Node::Computed(function) = self.nodes[node] {
+                    open.extend(function.inputs().iter().map(|&input| input as usize));
+                }
+            }
+        }
+        // A value that its stage stores in a slot anyway is taken from there.
+        let mut stored: FxHashMap<Literal, Place> = FxHashMap::default();
+        for (stage, outputs) in stages.iter().enumerate() {
+            for &(literal, place) in outputs {
+                if matches!(place, Place::Slot(_)) && made_in[literal.node()] == stage {
+                    stored.entry(literal).or_insert(place);
                 }
             }
         }
@@ -396,13 +410,8 @@ impl Circuit {
             let is_computed = matches!(self.nodes[node], Node::Computed(_));
             if is_computed && made_in[node] < stage {
                 passed.entry(node as u32).or_insert_with(|| {
-                    // A value that its stage stores in a slot anyway is taken from there.
                     let literal = Literal::of(node);
-                    let stored = stages[made_in[node]].iter().find_map(|&(output, place)| {
-                        let is_slot = matches!(place, Place::Slot(_));
-                        (output == literal && is_slot).then_some(place)
-                    });
-                    stored.unwrap_or_else(|| {
+                    stored.get(&literal).copied().unwrap_or_else(|| {
                         let place = Place::Slot(next_slot);
                         next_slot += 1;
                         outputs[made_in[node]].push((literal, place));
@@ -434,25 +443,6 @@ impl Circuit {
             ..program
         };
         (programs.map(reserved).collect(), next_slot)
-    }
-
-    /// Per node, whether the outputs need it; what is there already needs nothing more.
-    fn cone(&self, outputs: &[(Literal, Place)], is_there: impl Fn(usize) -> bool) -> Vec<bool> {
-        let mut needed = vec![false; self.nodes.len()];
-        for (literal, _) in outputs {
-            needed[literal.node()] = true;
-        }
-        for node in (0..self.nodes.len()).rev() {
-            if needed[node]
-                && !is_there(node)
-                && let Node::Computed(function) = self.nodes[node]
-            {
-                for &input in function.inputs() {
-                    needed[input as usize] = true;
-                }
-            }
-        }
-        needed
     }
 
     /// The program of some outputs, depth first so that a value is used soon after it is made. Nodes for which `taken` knows a

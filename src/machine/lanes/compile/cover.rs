@@ -47,6 +47,22 @@ pub(super) struct Cover<'a> {
 /// Not in a block.
 const NO_BLOCK: u32 = u32::MAX;
 
+/// Marks a whole block where one of its gates is marked: they need each other. To be asked of all gates from the last to the
+/// first, with the block that each is in; all users outside of a block come after it, so its last gate asks for all.
+fn complete_block(
+    network: &Network,
+    block: u32,
+    gate: GateId,
+    marked: &mut IdVec<GateId, bool>,
+) {
+    let Some(gates) = network.blocks.get(block as usize) else {
+        return;
+    };
+    if gates.last() == Some(&gate) && gates.iter().any(|&gate| marked[gate]) {
+        gates.iter().for_each(|&gate| marked[gate] = true);
+    }
+}
+
 impl<'a> Cover<'a> {
     /// Looks at what outputs need; `bases` says what each base is. Slots from `n_slots` on are free.
     pub(super) fn new(
@@ -70,14 +86,7 @@ impl<'a> Cover<'a> {
             }
         }
         for gate in network.gates.ids().rev() {
-            // A block is needed as a whole, and its gates may stand before those they need.
-            let block = block_of[gate];
-            if block != NO_BLOCK {
-                let gates = &network.blocks[block as usize];
-                if gates.iter().any(|&gate| needed[gate]) {
-                    gates.iter().for_each(|&gate| needed[gate] = true);
-                }
-            }
+            complete_block(network, block_of[gate], gate, &mut needed);
             if !needed[gate] {
                 continue;
             }
@@ -141,12 +150,7 @@ impl<'a> Cover<'a> {
         }
         for gate in network.gates.ids().rev() {
             let block = self.block_of[gate];
-            if block != NO_BLOCK {
-                let gates = &network.blocks[block as usize];
-                if gates.iter().any(|&gate| wanted[gate]) {
-                    gates.iter().for_each(|&gate| wanted[gate] = true);
-                }
-            }
+            complete_block(network, block, gate, &mut wanted);
             if !wanted[gate] || self.literals[gate].is_some() && block == NO_BLOCK {
                 continue;
             }

@@ -155,8 +155,11 @@ pub fn is_in_lockstep(phases: &Phases) -> bool {
     successors(phases).is_some()
 }
 
-/// The phase after each, if that is always the same one.
+/// The phase after each, if there are phases and that is always the same one.
 fn successors(phases: &Phases) -> Option<Vec<usize>> {
+    if phases.networks.is_empty() {
+        return None;
+    }
     phases
         .networks
         .iter()
