@@ -13,7 +13,7 @@ use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Programs};
 use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
-use crate::machine::lanes::machine::{LanesMachine, PairedMachine};
+use crate::machine::lanes::machine::LanesMachine;
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Tally};
 use crate::propnet::{self, Network, passes};
@@ -100,7 +100,7 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
         let speed = gang_speed(&layout, &counter.initial_state(), time);
         speeds.push(speed);
         if speed.steps_per_second > best.0 {
-            let paired = PairedMachine::new(Arc::clone(&counter), layout);
+            let paired = LanesMachine::for_play(Arc::clone(&counter), layout);
             best = (speed.steps_per_second, Arc::new(paired));
         }
         if left(&limits) < started.elapsed() * 2 {

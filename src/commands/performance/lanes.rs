@@ -18,7 +18,7 @@ use crate::machine::lanes::compile::Programs;
 use crate::machine::lanes::gang;
 use crate::machine::lanes::gang::profile::Profile;
 use crate::machine::lanes::interpret::Features;
-use crate::machine::lanes::machine::PairedMachine;
+use crate::machine::lanes::machine::LanesMachine;
 use crate::player::{self, Compiled, LanesSource};
 
 /// Widths to measure lanes at, each once; none to leave lanes out.
@@ -149,7 +149,10 @@ impl Abreast {
 
     fn built(&self, width: usize) -> Built {
         let counter = Arc::clone(&self.counter);
-        Built::Machine(Arc::new(PairedMachine::new(counter, self.layout(width))))
+        Built::Machine(Arc::new(LanesMachine::for_play(
+            counter,
+            self.layout(width),
+        )))
     }
 }
 

@@ -1,8 +1,8 @@
-//! A game run by lanes: machines that take the place of any other.
+//! A game run by lanes: a machine that takes the place of any other.
 //!
-//! A [`LanesMachine`] answers everything by lanes. A [`PairedMachine`] is for play: it asks the counters about single states, which they are
-//! better at. Many playouts go through a gang and many positions through an expander. A reasoner, which is asked about one state at a time, has
-//! an expander of its own and uses one lane of it: slow, but every answer comes out of the same programs as those of search.
+//! Many playouts go through a gang and many positions through an expander. A machine for play leaves single states to the
+//! counters, which are better at them; one for comparing engines has reasoners with an expander of their own that use
+//! one lane of it: slow, but every answer comes out of lanes.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and numbers. Of the same state, seed and
 //! limit a reasoner makes the same playout as the counter machine's.
@@ -24,11 +24,21 @@ use crate::machine::{Expander, Machine, PlayoutEnd, Playouts, Positions, Reasone
 pub struct LanesMachine {
     counter: Arc<CounterMachine>,
     gangs: Option<Arc<gang::Layout>>,
-    expander: Arc<expand::Layout>,
+    /// Where it answers for single states too.
+    expander: Option<Arc<expand::Layout>>,
 }
 
 impl LanesMachine {
-    /// A machine for the game of a counter machine, from programs made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders
+    /// A machine for play: one state at a time by counters, many playouts by gangs of the same game.
+    pub fn for_play(counter: Arc<CounterMachine>, gangs: Arc<gang::Layout>) -> Self {
+        Self {
+            counter,
+            gangs: Some(gangs),
+            expander: None,
+        }
+    }
+
+    /// A machine that does everything by lanes for the game of a counter machine, from programs made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders
     /// 8 at most; without programs for gangs there are no playouts abreast.
     pub fn new(
         counter: Arc<CounterMachine>,
@@ -42,7 +52,7 @@ impl LanesMachine {
         Self {
             counter,
             gangs: gangs.map(Arc::new),
-            expander: Arc::new(expand::Layout::new(expander, features, n_words)),
+            expander: Some(Arc::new(expand::Layout::new(expander, features, n_words))),
         }
     }
 
@@ -91,11 +101,14 @@ impl Machine for LanesMachine {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        Box::new(LanesReasoner::new(
-            self.expander.expander(),
-            self.counter.n_roles(),
-            self.counter.initial_state(),
-        ))
+        match &self.expander {
+            Some(expander) => Box::new(LanesReasoner::new(
+                expander.expander(),
+                self.counter.n_roles(),
+                self.counter.initial_state(),
+            )),
+            None => Arc::clone(&self.counter).reasoner(),
+        }
     }
 
     fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
@@ -104,63 +117,7 @@ impl Machine for LanesMachine {
     }
 
     fn expander(self: Arc<Self>) -> Option<Box<dyn Expander>> {
-        Some(self.expander.expander())
-    }
-}
-
-/// A game run by whatever is faster: one state at a time by counters, many playouts by gangs.
-#[derive(Debug)]
-pub struct PairedMachine {
-    counter: Arc<CounterMachine>,
-    gangs: Arc<gang::Layout>,
-}
-
-impl PairedMachine {
-    /// A machine for the game that both are of.
-    pub fn new(counter: Arc<CounterMachine>, gangs: Arc<gang::Layout>) -> Self {
-        Self { counter, gangs }
-    }
-}
-
-impl Machine for PairedMachine {
-    fn kind(&self) -> &'static str {
-        "lanes"
-    }
-
-    fn n_roles(&self) -> usize {
-        self.counter.n_roles()
-    }
-
-    fn role_name(&self, role: RoleId) -> String {
-        self.counter.role_name(role)
-    }
-
-    fn initial_state(&self) -> Vec<u64> {
-        self.counter.initial_state()
-    }
-
-    fn move_text(&self, mv: MoveId) -> String {
-        self.counter.move_text(mv)
-    }
-
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        self.counter.find_move(role, text)
-    }
-
-    fn state_facts(&self, state: &[u64]) -> Vec<String> {
-        self.counter.state_facts(state)
-    }
-
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        self.counter.state_from_facts(facts)
-    }
-
-    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        Arc::clone(&self.counter).reasoner()
-    }
-
-    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
-        Some(self.gangs.gang(random, max_steps))
+        Some(self.expander.as_ref()?.expander())
     }
 }
 

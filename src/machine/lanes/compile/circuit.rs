@@ -10,11 +10,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::program::{Input, Operation, Place, Program, Value, depends_on};
+use super::super::program::{Place, Program, depends_on};
+use super::emit::Emitter;
 
 /// A value or its inverse, or a constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Literal(u32);
+pub(super) struct Literal(pub(super) u32);
 
 impl Literal {
     /// Off in every lane.
@@ -22,15 +23,15 @@ impl Literal {
     /// On in every lane.
     pub(super) const TRUE: Literal = Literal(1);
 
-    fn of(node: usize) -> Self {
+    pub(super) fn of(node: usize) -> Self {
         Literal((node as u32) << 1)
     }
 
-    fn node(self) -> usize {
+    pub(super) fn node(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    fn is_inverted(self) -> bool {
+    pub(super) fn is_inverted(self) -> bool {
         self.0 & 1 == 1
     }
 
@@ -57,7 +58,7 @@ pub(super) struct Function {
     n_inputs: u8,
     inputs: [u32; 3],
     /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on those that are missing.
-    table: u8,
+    pub(super) table: u8,
 }
 
 /// The tables of the three inputs themselves.
@@ -81,7 +82,7 @@ impl Function {
         }
     }
 
-    fn inputs(&self) -> &[u32] {
+    pub(super) fn inputs(&self) -> &[u32] {
         &self.inputs[..usize::from(self.n_inputs)]
     }
 
@@ -167,7 +168,7 @@ impl Function {
 
 /// What a node of a circuit is.
 #[derive(Clone, Copy, Debug)]
-enum Node {
+pub(super) enum Node {
     Constant,
     Place(Place),
     Computed(Function),
@@ -176,7 +177,7 @@ enum Node {
 /// A circuit: nodes, each after those it needs.
 #[derive(Clone, Debug)]
 pub(super) struct Circuit {
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     places: FxHashMap<Place, Literal>,
     computed: FxHashMap<(u8, [u32; 3]), Literal>,
 }
@@ -452,17 +453,9 @@ impl Circuit {
         outputs: &[(Literal, Place)],
         taken: impl Fn(usize) -> Option<Place>,
     ) -> Program {
-        let mut emitter = Emitter {
-            circuit: self,
-            taken: &taken,
-            inputs: Vec::new(),
-            operations: Vec::new(),
-            stores: Vec::new(),
-            made: FxHashMap::default(),
-        };
+        let mut emitter = Emitter::new(self, &taken);
         for &(literal, place) in outputs {
-            let made = emitter.make(literal);
-            emitter.stores.push((made, place));
+            emitter.store(literal, place);
         }
         emitter.finish()
     }
@@ -486,116 +479,6 @@ fn merge_overlapping(functions: &mut Vec<Function>) {
                 functions.swap_remove(other);
             }
             None => index += 1,
-        }
-    }
-}
-
-/// A value in the making: an input or an operation by its own number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Made {
-    Input(u32),
-    Operation(u32),
-}
-
-/// Turns nodes into a program.
-struct Emitter<'a> {
-    circuit: &'a Circuit,
-    taken: &'a dyn Fn(usize) -> Option<Place>,
-    inputs: Vec<Input>,
-    operations: Vec<(u8, Vec<Made>)>,
-    stores: Vec<(Made, Place)>,
-    made: FxHashMap<u32, Made>,
-}
-
-impl Emitter<'_> {
-    fn input(&mut self, input: Input) -> Made {
-        self.inputs.push(input);
-        Made::Input(self.inputs.len() as u32 - 1)
-    }
-
-    fn make(&mut self, literal: Literal) -> Made {
-        // Literals have numbers of their own here, so that an inverse is made once too.
-        if let Some(&made) = self.made.get(&literal.0) {
-            return made;
-        }
-        let made = match literal {
-            Literal::FALSE => self.input(Input::Zeros),
-            Literal::TRUE => self.input(Input::Ones),
-            _ => {
-                let plain = self.node(literal.node());
-                if literal.is_inverted() {
-                    self.operations.push((0x0f, vec![plain]));
-                    Made::Operation(self.operations.len() as u32 - 1)
-                } else {
-                    plain
-                }
-            }
-        };
-        self.made.insert(literal.0, made);
-        made
-    }
-
-    /// Makes a node and what it needs, without recursion: circuits may be deep.
-    fn node(&mut self, node: usize) -> Made {
-        let mut stack = vec![node];
-        while let Some(&node) = stack.last() {
-            let key = Literal::of(node).0;
-            if self.made.contains_key(&key) {
-                stack.pop();
-                continue;
-            }
-            let made = match ((self.taken)(node), self.circuit.nodes[node]) {
-                (Some(place), _) | (None, Node::Place(place)) => self.input(Input::Place(place)),
-                (None, Node::Constant) => self.input(Input::Zeros),
-                (None, Node::Computed(function)) => {
-                    let missing = function
-                        .inputs()
-                        .iter()
-                        .find(|&&input| !self.made.contains_key(&Literal::of(input as usize).0));
-                    if let Some(&input) = missing {
-                        stack.push(input as usize);
-                        continue;
-                    }
-                    let inputs = function
-                        .inputs()
-                        .iter()
-                        .map(|&input| self.made[&Literal::of(input as usize).0])
-                        .collect();
-                    self.operations.push((function.table, inputs));
-                    Made::Operation(self.operations.len() as u32 - 1)
-                }
-            };
-            self.made.insert(key, made);
-            stack.pop();
-        }
-        self.made[&Literal::of(node).0]
-    }
-
-    fn finish(self) -> Program {
-        let n_inputs = self.inputs.len() as u32;
-        let value = |made: Made| match made {
-            Made::Input(index) => Value(index),
-            Made::Operation(index) => Value(n_inputs + index),
-        };
-        let operations = self
-            .operations
-            .iter()
-            .map(|(table, inputs)| {
-                let inputs: Vec<Value> = inputs.iter().map(|&made| value(made)).collect();
-                Operation::new(*table, &inputs)
-            })
-            .collect();
-        let mut stores: Vec<(Value, Place)> = self
-            .stores
-            .iter()
-            .map(|&(made, place)| (value(made), place))
-            .collect();
-        stores.sort_by_key(|&(value, _)| value);
-        Program {
-            inputs: self.inputs,
-            operations,
-            stores,
-            n_reserved: 0,
         }
     }
 }

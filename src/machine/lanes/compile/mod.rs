@@ -13,6 +13,7 @@
 mod choice;
 mod circuit;
 mod cover;
+mod emit;
 mod expander;
 
 use super::program::{Place, Program};

@@ -1,0 +1,140 @@
+//! From nodes of a circuit to a straight-line program.
+//!
+//! Nodes are made depth first, output by output, so that a value is used soon after it is made; inverses that an output
+//! needs are operations of their own, each made once.
+//!
+//! Invariant: a node is made after those it needs. Never knows: what the nodes mean.
+
+use rustc_hash::FxHashMap;
+
+use super::super::program::{Input, Operation, Place, Program, Value};
+use super::circuit::{Circuit, Literal, Node};
+
+/// A value in the making: an input or an operation by its own number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Made {
+    Input(u32),
+    Operation(u32),
+}
+
+/// Turns nodes into a program.
+pub(super) struct Emitter<'a> {
+    circuit: &'a Circuit,
+    taken: &'a dyn Fn(usize) -> Option<Place>,
+    inputs: Vec<Input>,
+    operations: Vec<(u8, Vec<Made>)>,
+    stores: Vec<(Made, Place)>,
+    made: FxHashMap<u32, Made>,
+}
+
+impl<'a> Emitter<'a> {
+    /// Nothing yet of a circuit. Nodes for which `taken` knows a place are taken from there instead of computed.
+    pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Place>) -> Self {
+        Self {
+            circuit,
+            taken,
+            inputs: Vec::new(),
+            operations: Vec::new(),
+            stores: Vec::new(),
+            made: FxHashMap::default(),
+        }
+    }
+
+    /// Makes what a literal needs, and stores it.
+    pub(super) fn store(&mut self, literal: Literal, place: Place) {
+        let made = self.make(literal);
+        self.stores.push((made, place));
+    }
+
+    fn input(&mut self, input: Input) -> Made {
+        self.inputs.push(input);
+        Made::Input(self.inputs.len() as u32 - 1)
+    }
+
+    fn make(&mut self, literal: Literal) -> Made {
+        // Literals have numbers of their own here, so that an inverse is made once too.
+        if let Some(&made) = self.made.get(&literal.0) {
+            return made;
+        }
+        let made = match literal {
+            Literal::FALSE => self.input(Input::Zeros),
+            Literal::TRUE => self.input(Input::Ones),
+            _ => {
+                let plain = self.node(literal.node());
+                if literal.is_inverted() {
+                    self.operations.push((0x0f, vec![plain]));
+                    Made::Operation(self.operations.len() as u32 - 1)
+                } else {
+                    plain
+                }
+            }
+        };
+        self.made.insert(literal.0, made);
+        made
+    }
+
+    /// Makes a node and what it needs, without recursion: circuits may be deep.
+    fn node(&mut self, node: usize) -> Made {
+        let mut stack = vec![node];
+        while let Some(&node) = stack.last() {
+            let key = Literal::of(node).0;
+            if self.made.contains_key(&key) {
+                stack.pop();
+                continue;
+            }
+            let made = match ((self.taken)(node), self.circuit.nodes[node]) {
+                (Some(place), _) | (None, Node::Place(place)) => self.input(Input::Place(place)),
+                (None, Node::Constant) => self.input(Input::Zeros),
+                (None, Node::Computed(function)) => {
+                    let missing = function
+                        .inputs()
+                        .iter()
+                        .find(|&&input| !self.made.contains_key(&Literal::of(input as usize).0));
+                    if let Some(&input) = missing {
+                        stack.push(input as usize);
+                        continue;
+                    }
+                    let inputs = function
+                        .inputs()
+                        .iter()
+                        .map(|&input| self.made[&Literal::of(input as usize).0])
+                        .collect();
+                    self.operations.push((function.table, inputs));
+                    Made::Operation(self.operations.len() as u32 - 1)
+                }
+            };
+            self.made.insert(key, made);
+            stack.pop();
+        }
+        self.made[&Literal::of(node).0]
+    }
+
+    /// The program.
+    pub(super) fn finish(self) -> Program {
+        let n_inputs = self.inputs.len() as u32;
+        let value = |made: Made| match made {
+            Made::Input(index) => Value(index),
+            Made::Operation(index) => Value(n_inputs + index),
+        };
+        let operations = self
+            .operations
+            .iter()
+            .map(|(table, inputs)| {
+                let inputs: Vec<Value> = inputs.iter().map(|&made| value(made)).collect();
+                Operation::new(*table, &inputs)
+            })
+            .collect();
+        let mut stores: Vec<(Value, Place)> = self
+            .stores
+            .iter()
+            .map(|&(made, place)| (value(made), place))
+            .collect();
+        stores.sort_by_key(|&(value, _)| value);
+        Program {
+            inputs: self.inputs,
+            operations,
+            stores,
+            n_reserved: 0,
+        }
+    }
+}
