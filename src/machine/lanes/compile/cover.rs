@@ -49,12 +49,7 @@ const NO_BLOCK: u32 = u32::MAX;
 
 /// Marks a whole block where one of its gates is marked: they need each other. To be asked of all gates from the last to the
 /// first, with the block that each is in; all users outside of a block come after it, so its last gate asks for all.
-fn complete_block(
-    network: &Network,
-    block: u32,
-    gate: GateId,
-    marked: &mut IdVec<GateId, bool>,
-) {
+fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVec<GateId, bool>) {
     let Some(gates) = network.blocks.get(block as usize) else {
         return;
     };
