@@ -1,4 +1,5 @@
-//! Random small games: the counter engine says what the prover says, and printed rules read back the same.
+//! Random small games: all engines say what the prover says, playouts abreast come out as often as the rules have it, and
+//! printed rules read back the same.
 //!
 //! A game is spelled out from a list of numbers, each answering one question of the generator, so that a failure
 //! shrinks to short lists of small numbers and with them to a small game. Games have static and dynamic relations,
@@ -7,8 +8,11 @@
 use std::fmt::Write;
 
 use panza::gdl;
+use panza::propnet::passes;
 use proptest::prelude::*;
 
+#[path = "common/chances.rs"]
+mod chances;
 #[path = "common/compare.rs"]
 #[allow(dead_code)]
 mod compare;
@@ -165,6 +169,16 @@ proptest! {
         let text = game(&numbers);
         let rules = rules_of(&text);
         compare(&text, &rules, machines(&network_of(&rules)), 30, 6);
+    }
+
+    #[test]
+    fn playouts_abreast_are_as_likely_as_the_rules_have_it(
+        numbers in proptest::collection::vec(any::<u8>(), 0..160),
+        seed in any::<u64>(),
+    ) {
+        let network = network_of(&rules_of(&game(&numbers)));
+        let network = passes::optimise(network, panza::ground::Budget::generous());
+        chances::compare(&network, seed);
     }
 
     #[test]
