@@ -191,6 +191,7 @@ fn check(place: impl Fn() -> String, asked: &[Asked], found: &Positions, expecte
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many gates for it")]
 fn positions_are_what_the_counter_engine_says_on_every_game() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut games = 0;
