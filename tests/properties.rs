@@ -203,3 +203,24 @@ proptest! {
         let _ = gdl::format::format(&text);
     }
 }
+
+/// After other passes two inputs of a gate stand for one move here, which is not two moves at once.
+const ONE_MOVE_TWICE: &str = "
+    (role red) (colour a) (colour b) (colour c) (init (lamp 0))
+    (<= (legal red wait)) (<= (legal red (push ?x)) (colour ?x))
+    (<= (next (link ?y)) (colour ?x) (colour ?y) (not (does red (push ?x))) (not (does red (push c))) (near ?y))
+    (<= (next (link ?y)) (colour ?x) (colour ?y) (not (does red (push ?x))) (not (does red (push c))) (true (lamp 0)))
+    (near c) (<= (next (lamp 1)) (true (lamp 0))) (<= (next (lamp 0)) (true (lamp 1)))
+    (<= terminal (true (link a)) (true (lamp 0))) (goal red 50)";
+
+#[test]
+fn one_move_asked_for_twice_is_one_move() {
+    let rules = rules_of(ONE_MOVE_TWICE);
+    compare(
+        "one move twice",
+        &rules,
+        machines(&network_of(&rules)),
+        60,
+        6,
+    );
+}

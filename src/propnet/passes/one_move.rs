@@ -28,8 +28,10 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
-        // What stands for an input may be another input's inverse; what is left out below would hide that.
+        // What stands for an input may be another input's inverse, which what is left out below would hide, or that input
+        // itself: the same move twice is not two moves.
         inputs.sort_unstable();
+        inputs.dedup();
         if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {
             return Signal::FALSE;
         }
