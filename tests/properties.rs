@@ -224,3 +224,21 @@ fn one_move_asked_for_twice_is_one_move() {
         6,
     );
 }
+
+/// Recursion that falls apart while the network is built leaves an OR outside of any block here.
+const OR_LEFT_OVER: &str = "
+    (role red) (colour a) (colour b) (colour c) (edge a b) (edge b c) (init (at a)) (init (clock 0)) (tick 0 1) (tick 1 2)
+    (<= (next (clock ?n)) (true (clock ?m)) (tick ?m ?n)) (<= terminal (true (clock 2)))
+    (<= (legal red wait))
+    (<= (joined ?x ?y) (distinct b ?x) (or (edge a ?x) (not (true lamp))) (true (pile (box ?z)))
+        (colour ?x) (colour ?y) (colour ?z))
+    (<= (single ?y) (joined ?z ?z) (not (edge b b)) (or (true lamp) (not (true (at ?z)))) (colour ?y) (colour ?z))
+    (<= (joined ?y ?x) (or (single ?z) (not (true (pile (box c))))) (colour ?x) (colour ?y) (colour ?z))
+    (<= (legal red (push ?z)) (single a) (not (true lamp)) (colour ?z))
+    (<= (next lamp) (not (true lamp))) (goal red 50)";
+
+#[test]
+fn an_or_that_recursion_leaves_is_one() {
+    let rules = rules_of(OR_LEFT_OVER);
+    compare("or left over", &rules, machines(&network_of(&rules)), 60, 6);
+}
