@@ -69,13 +69,7 @@ pub const WIDTH: usize = 512;
 pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
     match choice {
         // Lanes are no help with one state at a time.
-        EngineChoice::Auto => match build_machine(rules) {
-            Ok(machine) => Ok(Built::Machine(machine)),
-            Err(error) => {
-                tracing::info!(%error, "playing with the prover");
-                build_prover(rules)
-            }
-        },
+        EngineChoice::Auto => or_prover(build_machine(rules), rules),
         EngineChoice::Only(_) => build_for_playouts(rules, choice, WIDTH),
     }
 }
@@ -93,13 +87,7 @@ pub fn build_for_playouts(
         EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
         EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
         EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
-        EngineChoice::Auto => match build_faster(rules) {
-            Ok(machine) => Ok(Built::Machine(machine)),
-            Err(error) => {
-                tracing::info!(%error, "playing with the prover");
-                build_prover(rules)
-            }
-        },
+        EngineChoice::Auto => or_prover(build_faster(rules), rules),
     }
 }
 
@@ -125,6 +113,20 @@ impl Built {
     }
 }
 
+/// A machine, or the prover where there is none.
+fn or_prover(
+    machine: Result<Arc<dyn Machine>, EngineError>,
+    rules: &Rules,
+) -> Result<Built, EngineError> {
+    match machine {
+        Ok(machine) => Ok(Built::Machine(machine)),
+        Err(error) => {
+            tracing::info!(%error, "playing with the prover");
+            build_prover(rules)
+        }
+    }
+}
+
 /// The prover cannot refuse later what it took once.
 fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
     ProverEngine::new(rules)?;
@@ -147,15 +149,7 @@ pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
 pub fn build_faster(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     let limits = Budget::generous();
     let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
-    let (machine, speeds) = player::faster(compiled, limits);
-    for player::Speed {
-        width,
-        steps_per_second,
-    } in speeds
-    {
-        tracing::info!(width, steps_per_second, "an engine was measured");
-    }
-    Ok(machine)
+    Ok(player::faster(compiled, limits).0)
 }
 
 /// The lanes machine of a game, built without hurry.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lanes::{LanesSource, Speed, faster};
+use super::lanes::{LanesSource, faster};
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories};
 use crate::analysis::control::{self, PlayBudget};
@@ -253,15 +253,7 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
         max_bytes: budget.memory,
     };
     let compiled = compile(rules, limits)?;
-    let (machine, speeds) = faster(compiled, limits);
-    for Speed {
-        width,
-        steps_per_second,
-    } in speeds
-    {
-        tracing::info!(width, steps_per_second, "an engine was measured");
-    }
-    Ok(machine)
+    Ok(faster(compiled, limits).0)
 }
 
 /// A machine that evaluates the rules themselves: slow, and there at once.

@@ -71,7 +71,8 @@ const MAX_STEPS: u32 = 10_000;
 /// Joint moves of a playout between two looks at the clock.
 const STEPS_AT_ONCE: u32 = 32;
 
-/// The faster machine of a compiled game, counters alone or with lanes for playouts, and what was measured of each.
+/// The faster machine of a compiled game, counters alone or with lanes for playouts, and what was measured of each, which
+/// is logged too.
 ///
 /// As long as the budget lasts: without time to make lanes, or to measure them, it is the counters.
 pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, Vec<Speed>) {
@@ -108,6 +109,13 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
         if left(&limits) < started.elapsed() * 2 {
             break;
         }
+    }
+    for Speed {
+        width,
+        steps_per_second,
+    } in &speeds
+    {
+        tracing::info!(width, steps_per_second, "an engine was measured");
     }
     (best.1, speeds)
 }

@@ -34,7 +34,7 @@ impl Code {
     /// features allow it.
     pub(super) fn new(piece: &[Part], features: Features, n_words: usize, n_state: usize) -> Self {
         let form = |part: &Part| {
-            let native = Native::with_features(&part.program, features, n_words);
+            let native = Native::new(&part.program, features, n_words);
             let interpreted = || Interpreted::new(&part.program, n_state);
             native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
         };

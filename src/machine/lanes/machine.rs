@@ -56,11 +56,6 @@ impl LanesMachine {
         }
     }
 
-    /// The machine whose states and moves these are.
-    pub fn counter(&self) -> &Arc<CounterMachine> {
-        &self.counter
-    }
-
     /// Playouts abreast; nothing where they are played one after the other.
     pub fn width(&self) -> Option<usize> {
         self.gangs.as_ref().map(|gangs| gangs.width())

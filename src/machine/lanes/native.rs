@@ -48,15 +48,10 @@ pub struct Native {
 }
 
 impl Native {
-    /// Machine code for vectors of `n_words` words, 4, 8 or 16, with the best that this processor has. None where it has
-    /// neither AVX-512 nor AVX2, where the system lets no memory be executed, for other widths, and for programs too large
-    /// for the instructions' addresses.
-    pub fn new(program: &Program, n_words: usize) -> Option<Self> {
-        Self::with_features(program, Features::detect(), n_words)
-    }
-
-    /// The same with the features given; None also where the processor lacks them.
-    pub fn with_features(program: &Program, features: Features, n_words: usize) -> Option<Self> {
+    /// Machine code for vectors of `n_words` words, 4, 8 or 16. None where the features are the portable ones or the processor
+    /// lacks them, where the system lets no memory be executed, for other widths, and for programs too large for the
+    /// instructions' addresses.
+    pub fn new(program: &Program, features: Features, n_words: usize) -> Option<Self> {
         if cfg!(miri) || !matches!(n_words, 4 | 8 | 16) || features > Features::detect() {
             return None;
         }
@@ -115,7 +110,7 @@ impl Native {
         };
         let all = memory.all().as_mut_ptr();
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the bytes are a whole function of this convention for this processor: `with_features` made them, after it
+        // SAFETY: the bytes are a whole function of this convention for this processor: `new` made them, after it
         // had seen the processor's features, and nothing writes to them since. Of memory a call touches only parts of
         // vectors below `n_state` of each bank and below `n_slots` of the slots (`extent` looked at every line): the first
         // `width` bytes of each, further on by `part` bytes, which together are no more than a vector. The assertion above

@@ -9,8 +9,10 @@
 
 use super::circuit::{Circuit, Literal};
 use super::cover::Cover;
-use super::{MAX_OPERATIONS, Piece, highest_goals, is_small_enough, n_operations, pieces};
-use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use super::{
+    MAX_OPERATIONS, Piece, highest_goals, is_small_enough, n_operations, pieces, visit_under,
+};
+use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::machine::lanes::program::Place;
 use crate::propnet::{Network, Node, Signal};
 
@@ -157,18 +159,12 @@ fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
 
 /// The moves that signals hang on, in rising order.
 fn moves_under(network: &Network, signals: &[Signal]) -> Vec<MoveId> {
-    let mut is_under = vec![false; network.moves.len()];
-    let mut seen = vec![false; network.gates.len()];
-    let mut stack: Vec<Signal> = signals.to_vec();
-    while let Some(signal) = stack.pop() {
-        match network.node(signal) {
-            Node::Move(mv) => is_under[mv.index()] = true,
-            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
-                stack.extend(network.inputs(gate));
-            }
-            _ => {}
+    let mut moves = Vec::new();
+    visit_under(network, signals, |node| {
+        if let Node::Move(mv) = node {
+            moves.push(mv);
         }
-    }
-    let moves = network.moves.ids();
-    moves.filter(|mv| is_under[mv.index()]).collect()
+    });
+    moves.sort_unstable();
+    moves
 }

@@ -17,7 +17,7 @@ mod emit;
 mod expander;
 
 use super::program::{Place, Program};
-use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
 use circuit::{Circuit, Literal};
@@ -423,23 +423,30 @@ fn highest_goals(
     made
 }
 
-/// The bases that signals hang on.
+/// The bases that signals hang on, in rising order.
 fn bases_under(network: &Network, signals: &[Signal]) -> Vec<BaseId> {
-    let mut is_under = vec![false; network.facts.len()];
-    let mut seen = vec![false; network.gates.len()];
+    let mut bases = Vec::new();
+    visit_under(network, signals, |node| {
+        if let Node::Base(base) = node {
+            bases.push(base);
+        }
+    });
+    bases.sort_unstable();
+    bases
+}
+
+/// Visits each base and move that signals hang on once.
+fn visit_under(network: &Network, signals: &[Signal], mut visit: impl FnMut(Node)) {
+    let n_nodes = 1 + network.facts.len() + network.moves.len() + network.gates.len();
+    let mut seen = vec![false; n_nodes];
     let mut stack: Vec<Signal> = signals.to_vec();
     while let Some(signal) = stack.pop() {
+        if std::mem::replace(&mut seen[signal.node_number()], true) {
+            continue;
+        }
         match network.node(signal) {
-            Node::Base(base) => is_under[base.index()] = true,
-            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
-                stack.extend(network.inputs(gate));
-            }
-            _ => {}
+            Node::Gate(gate) => stack.extend(network.inputs(gate)),
+            node => visit(node),
         }
     }
-    network
-        .facts
-        .ids()
-        .filter(|base| is_under[base.index()])
-        .collect()
 }

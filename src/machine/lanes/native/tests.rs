@@ -75,7 +75,7 @@ fn operation(table: u8, inputs: &[Value]) -> Option<Operation> {
 /// The features that there can be machine code for: the processor has them, and the system lets memory be executed.
 fn features() -> Vec<Features> {
     let mut found = vec![Features::Avx2, Features::Avx512];
-    found.retain(|&features| Native::with_features(&Program::default(), features, 4).is_some());
+    found.retain(|&features| Native::new(&Program::default(), features, 4).is_some());
     if found.is_empty() {
         println!("skipped: no machine code on this processor or system");
     }
@@ -98,7 +98,7 @@ fn compare_at<const N: usize>(
     n_state: usize,
     random: &mut Random,
 ) {
-    let native = Native::with_features(program, features, N).expect("there is code");
+    let native = Native::new(program, features, N).expect("there is code");
     let interpreted = Interpreted::new(program, n_state);
     let n_slots = native.n_slots().max(interpreted.n_slots());
     let named = 2 * n_state + program.n_slots() as usize;
@@ -205,7 +205,7 @@ fn a_program_that_does_nothing_can_be_run() {
 #[test]
 fn only_three_widths_have_machine_code() {
     for n_words in [0, 1, 2, 3, 5, 12, 32] {
-        assert!(Native::new(&Program::default(), n_words).is_none());
+        assert!(Native::new(&Program::default(), Features::detect(), n_words).is_none());
     }
 }
 
@@ -220,7 +220,7 @@ fn a_memory_that_does_not_suit_is_refused() {
     if features().is_empty() {
         return;
     }
-    let native = Native::new(&program, 8).expect("there is code");
+    let native = Native::new(&program, Features::detect(), 8).expect("there is code");
     native.run(&mut Memory::<8>::new(2, 3), Side::Even);
     let is_refused =
         |run: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
@@ -289,7 +289,7 @@ fn values_that_fit_the_registers_are_not_spilled() {
     program.stores.push((last, Place::Next(0)));
     assert_eq!(program.check(), Ok(()));
     for features in features() {
-        let native = Native::with_features(&program, features, 4).expect("there is code");
+        let native = Native::new(&program, features, 4).expect("there is code");
         assert_eq!(native.n_slots(), 0, "{features:?}");
     }
     compare(&program, n_alive as usize + 1, &mut Random::new(7));
