@@ -478,8 +478,9 @@ mod tests {
                 for piece in of_pieces {
                     assert!(piece.nanoseconds > 0.0, "{profile:?}");
                 }
-                assert!(profile.ranks > 0.0 && profile.pass > 0.0, "{profile:?}");
-                assert!(profile.in_turn > profile.ranks, "{profile:?}");
+                // How they compare is for the page of figures: a test that is held up says nothing about it.
+                let of_passes = [profile.ranks, profile.in_turn, profile.pass];
+                assert!(of_passes.into_iter().all(|took| took > 0.0), "{profile:?}");
                 let is_native = features != Features::Portable && !cfg!(miri);
                 assert_eq!(profile.code_bytes.is_some(), is_native);
                 // Each bank and the slots, of a whole number of vectors.
