@@ -217,7 +217,7 @@ fn expansions_abreast(criterion: &mut Criterion) {
     by_lanes_on_each_game(criterion, "expansion abreast", STATES as u64, |machine| {
         let mut reasoner = Arc::clone(&machine).reasoner();
         let places = places(machine.as_ref(), reasoner.as_mut());
-        let mut expander = Arc::clone(&machine).expander().expect("the game has lanes");
+        let mut expander = Arc::clone(&machine).expander();
         let mut positions = Positions::default();
         move || {
             let steps: Vec<Step<'_>> = places
@@ -227,7 +227,7 @@ fn expansions_abreast(criterion: &mut Criterion) {
                     joint_move: Some(&place.joint_move),
                 })
                 .collect();
-            expander.expand(&steps, &mut positions);
+            expander.expand(&steps, true, &mut positions);
             black_box(&positions);
         }
     });

@@ -13,12 +13,14 @@
 pub mod compile;
 pub mod counter;
 pub mod lanes;
+pub mod one_by_one;
 pub mod random;
 pub mod unfolded;
 
 use std::sync::Arc;
 
-use crate::ids::{MoveId, RoleId};
+use crate::ids::{Id, MoveId, RoleId};
+use one_by_one::OneByOne;
 use random::Random;
 
 /// How a playout ended.
@@ -72,9 +74,10 @@ pub trait Machine: Send + Sync {
         None
     }
 
-    /// Many positions at once; nothing where one after the other is as fast.
-    fn expander(self: Arc<Self>) -> Option<Box<dyn Expander>> {
-        None
+    /// A new thread's hands for looking at many positions in one go; one after the other where nothing faster is to be had.
+    fn expander(self: Arc<Self>) -> Box<dyn Expander> {
+        let n_roles = self.n_roles();
+        Box::new(OneByOne::new(n_roles, self.reasoner()))
     }
 }
 
@@ -160,24 +163,88 @@ pub struct Step<'a> {
 /// What positions are like, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Positions {
-    /// The states, each as many words as every state of the machine has.
+    /// How many roles each position speaks of.
+    pub n_roles: usize,
+    /// The states, one behind the other.
     pub states: Vec<u64>,
+    /// For each position the end of its state in `states`.
+    pub state_ends: Vec<u32>,
     /// Whether the game is over there.
     pub terminal: Vec<bool>,
-    /// For each position each role's goal, as [`Reasoner::goals`] has them.
+    /// For each position each role's goal, as [`Reasoner::goals`] has them, where the game is over; `None` for each role elsewhere.
     pub goals: Vec<Option<u8>>,
-    /// For each position and role the end of its legal moves in `legal`.
+    /// For each position and role the end of its legal moves in `legal`. Empty when legal moves were not asked for.
     pub legal_ends: Vec<u32>,
-    /// The legal moves, in rising order.
+    /// The legal moves, in rising order. Empty when they were not asked for.
     pub legal: Vec<MoveId>,
 }
 
-/// Looks at many positions at once.
+impl Positions {
+    /// How many positions there are.
+    pub fn len(&self) -> usize {
+        self.terminal.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.terminal.is_empty()
+    }
+
+    /// The state of the position with this index; empty when there is no such position.
+    #[inline]
+    pub fn state(&self, index: usize) -> &[u64] {
+        run_of(&self.states, &self.state_ends, index)
+    }
+
+    /// Each role's goal where the game is over, `None` for each elsewhere; empty when there is no such position.
+    #[inline]
+    pub fn goals(&self, index: usize) -> &[Option<u8>] {
+        let start = index * self.n_roles;
+        let goals = self.goals.get(start..start + self.n_roles);
+        goals.unwrap_or_default()
+    }
+
+    /// The role's legal moves in the position with this index, in rising order; empty when they were not asked for or there is no
+    /// such position or role.
+    #[inline]
+    pub fn legal(&self, index: usize, role: RoleId) -> &[MoveId] {
+        if role.index() >= self.n_roles {
+            return &[];
+        }
+        let run = index * self.n_roles + role.index();
+        run_of(&self.legal, &self.legal_ends, run)
+    }
+
+    /// Forgets all positions and keeps the room they took: a start for positions of a game with so many roles.
+    pub fn clear(&mut self, n_roles: usize) {
+        self.n_roles = n_roles;
+        self.states.clear();
+        self.state_ends.clear();
+        self.terminal.clear();
+        self.goals.clear();
+        self.legal_ends.clear();
+        self.legal.clear();
+    }
+}
+
+/// One of the runs that lie one behind the other and end where `ends` says; empty when there is no such run.
+#[inline]
+fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
+    let Some(&end) = ends.get(index) else {
+        return &[];
+    };
+    let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+    all.get(start as usize..end as usize).unwrap_or_default()
+}
+
+/// Looks at many positions in one go.
+///
+/// Where several steps start from one state, they should follow each other: some engines then stand on it only once.
 pub trait Expander: Send {
     /// How many positions cost as much as one.
     fn width(&self) -> usize;
 
     /// Looks at as many positions as steps are given, and puts what they are like in place of what `positions` was. The order is that of
-    /// the steps.
-    fn expand(&mut self, steps: &[Step<'_>], positions: &mut Positions);
+    /// the steps. Legal moves are told if `with_legal` says so; goals only of positions in which the game is over.
+    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions);
 }

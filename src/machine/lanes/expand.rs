@@ -18,6 +18,15 @@ use super::transpose::transpose;
 use crate::ids::{Id, IdVec, MoveId, RoleId};
 use crate::machine::{Expander, Positions, Step};
 
+/// Where goals are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goals {
+    /// Where the game is over, as search wants it.
+    AtEnds,
+    /// In every position, for a reasoner that may be asked for them anywhere.
+    Everywhere,
+}
+
 /// A game made ready for expanders of one width on one processor.
 #[derive(Debug)]
 pub struct Layout {
@@ -67,11 +76,11 @@ impl Layout {
     }
 
     /// A new expander.
-    pub fn expander(self: &Arc<Self>) -> Box<dyn Expander> {
+    pub fn expander(self: &Arc<Self>, goals: Goals) -> Box<dyn Expander> {
         let layout = Arc::clone(self);
         match self.n_words {
-            4 => Box::new(Lanes::<4>::new(layout)),
-            _ => Box::new(Lanes::<8>::new(layout)),
+            4 => Box::new(Lanes::<4>::new(layout, goals)),
+            _ => Box::new(Lanes::<8>::new(layout, goals)),
         }
     }
 }
@@ -80,6 +89,7 @@ impl Layout {
 #[derive(Debug)]
 struct Lanes<const N: usize> {
     layout: Arc<Layout>,
+    goals: Goals,
     memory: Memory<N>,
     /// Slots of moves that are on in some lane.
     made: Vec<usize>,
@@ -88,7 +98,7 @@ struct Lanes<const N: usize> {
 }
 
 impl<const N: usize> Lanes<N> {
-    fn new(layout: Arc<Layout>) -> Self {
+    fn new(layout: Arc<Layout>, goals: Goals) -> Self {
         let n_squares = layout
             .legal
             .iter()
@@ -97,13 +107,14 @@ impl<const N: usize> Lanes<N> {
             memory: Memory::new(layout.n_bases, layout.n_slots),
             made: Vec::new(),
             legal: vec![[0; 64]; n_squares.sum()],
+            goals,
             layout,
         }
     }
 
     /// Looks at no more positions than there are lanes, and adds what they are like.
     #[inline(always)]
-    fn expand_batch(&mut self, steps: &[Step<'_>], positions: &mut Positions) {
+    fn expand_batch(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
         let layout = Arc::clone(&self.layout);
         self.scatter_states(steps);
         let moving = self.scatter_moves(steps);
@@ -120,6 +131,9 @@ impl<const N: usize> Lanes<N> {
         for (word, group) in steps.chunks(64).enumerate() {
             self.gather_states(side, word, group.len(), positions);
             self.gather_answers(word, group.len(), positions);
+            if with_legal {
+                self.gather_legal(word, group.len(), positions);
+            }
         }
     }
 
@@ -183,6 +197,8 @@ impl<const N: usize> Lanes<N> {
         let n_words = self.layout.state_words();
         let start = positions.states.len();
         positions.states.resize(start + count * n_words, 0);
+        let ends = (1..=count).map(|lane| (start + lane * n_words) as u32);
+        positions.state_ends.extend(ends);
         for (index, vectors) in self.memory.now(side).chunks(64).enumerate() {
             let square = square_of(vectors, word);
             let states = positions.states[start..].chunks_exact_mut(n_words);
@@ -204,7 +220,10 @@ impl<const N: usize> Lanes<N> {
         let n_roles = layout.legal.len();
         let start = positions.goals.len();
         positions.goals.resize(start + count * n_roles, None);
-        let lanes_read = u64::MAX >> (64 - count);
+        let mut lanes_read = u64::MAX >> (64 - count);
+        if self.goals == Goals::AtEnds {
+            lanes_read &= terminal;
+        }
         for &(role, value, slot) in &layout.goals {
             let mut lanes = slots[slot as usize][word] & lanes_read;
             while lanes != 0 {
@@ -213,7 +232,13 @@ impl<const N: usize> Lanes<N> {
                 positions.goals[start + lane * n_roles + role.index()] = Some(value);
             }
         }
+    }
 
+    /// Reads the legal moves of the first `count` of 64 lanes.
+    #[inline(always)]
+    fn gather_legal(&mut self, word: usize, count: usize, positions: &mut Positions) {
+        let layout = &*self.layout;
+        let slots = &*self.memory.slots();
         let mut squares = self.legal.iter_mut();
         for role in &layout.legal {
             let first = role.first as usize;
@@ -261,9 +286,10 @@ macro_rules! batch_with {
         fn $name<const N: usize>(
             lanes: &mut Lanes<N>,
             steps: &[Step<'_>],
+            with_legal: bool,
             positions: &mut Positions,
         ) {
-            lanes.expand_batch(steps, positions);
+            lanes.expand_batch(steps, with_legal, positions);
         }
     };
 }
@@ -278,21 +304,17 @@ impl<const N: usize> Expander for Lanes<N> {
         64 * N
     }
 
-    fn expand(&mut self, steps: &[Step<'_>], positions: &mut Positions) {
-        positions.states.clear();
-        positions.terminal.clear();
-        positions.goals.clear();
-        positions.legal_ends.clear();
-        positions.legal.clear();
+    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+        positions.clear(self.layout.legal.len());
         for batch in steps.chunks(64 * N) {
             match self.layout.features {
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: these features were seen on this processor, or the layout would not name them.
-                Features::Avx512 => unsafe { batch_avx512(self, batch, positions) },
+                Features::Avx512 => unsafe { batch_avx512(self, batch, with_legal, positions) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                Features::Avx2 => unsafe { batch_avx2(self, batch, positions) },
-                _ => self.expand_batch(batch, positions),
+                Features::Avx2 => unsafe { batch_avx2(self, batch, with_legal, positions) },
+                _ => self.expand_batch(batch, with_legal, positions),
             }
         }
     }

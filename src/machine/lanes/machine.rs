@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use super::compile::{ExpanderPrograms, Programs};
+use super::expand::Goals;
 use super::interpret::Features;
 use super::{expand, gang};
 use crate::ids::{Id, MoveId, RoleId};
@@ -98,7 +99,7 @@ impl Machine for LanesMachine {
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         match &self.expander {
             Some(expander) => Box::new(LanesReasoner::new(
-                expander.expander(),
+                expander.expander(Goals::Everywhere),
                 self.counter.n_roles(),
                 self.counter.initial_state(),
             )),
@@ -111,8 +112,11 @@ impl Machine for LanesMachine {
         Some(gangs.gang(random, max_steps))
     }
 
-    fn expander(self: Arc<Self>) -> Option<Box<dyn Expander>> {
-        Some(self.expander.as_ref()?.expander())
+    fn expander(self: Arc<Self>) -> Box<dyn Expander> {
+        match &self.expander {
+            Some(expander) => expander.expander(Goals::AtEnds),
+            None => Arc::clone(&self.counter).expander(),
+        }
     }
 }
 
@@ -149,7 +153,7 @@ impl LanesReasoner {
                 state: &self.state,
                 joint_move: None,
             };
-            self.expander.expand(&[step], &mut self.here);
+            self.expander.expand(&[step], true, &mut self.here);
             self.is_known = true;
         }
         &self.here
@@ -161,7 +165,7 @@ impl LanesReasoner {
             state: &self.state,
             joint_move: Some(joint_move),
         };
-        self.expander.expand(&[step], &mut self.ahead);
+        self.expander.expand(&[step], true, &mut self.ahead);
     }
 
     /// Stands on the state that was worked out last.
@@ -213,11 +217,7 @@ impl Reasoner for LanesReasoner {
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
-        let position = self.look();
-        let ends = &position.legal_ends;
-        let end = |role: usize| ends.get(role).map_or(0, |&end| end as usize);
-        let start = role.index().checked_sub(1).map_or(0, end);
-        position.legal.get(start..end(role.index())).unwrap_or(&[])
+        self.look().legal(0, role)
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {

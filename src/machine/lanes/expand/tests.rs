@@ -97,8 +97,9 @@ impl Walker {
     }
 
     /// What the counter engine says of all that is asked, in the form of an expander.
-    fn answers(&mut self, asked: &[Asked]) -> Positions {
+    fn answers(&mut self, asked: &[Asked], with_legal: bool) -> Positions {
         let mut positions = Positions::default();
+        positions.clear(self.machine.n_roles());
         for one in asked {
             self.reasoner.set_state(&one.state);
             let mut state = one.state.clone();
@@ -107,12 +108,17 @@ impl Walker {
                 self.reasoner.set_state(&state);
             }
             positions.states.extend(state);
-            positions.terminal.push(self.reasoner.is_terminal());
+            positions.state_ends.push(positions.states.len() as u32);
+            let is_terminal = self.reasoner.is_terminal();
+            positions.terminal.push(is_terminal);
             let n_roles = self.machine.n_roles();
             let mut goals = vec![None; n_roles];
-            self.reasoner.goals(&mut goals);
+            if is_terminal {
+                self.reasoner.goals(&mut goals);
+            }
             positions.goals.extend(goals);
-            for role in 0..n_roles {
+            let roles = if with_legal { n_roles } else { 0 };
+            for role in 0..roles {
                 let start = positions.legal.len();
                 let legal = self.reasoner.legal_moves(RoleId::from_index(role));
                 positions.legal.extend_from_slice(legal);
@@ -143,22 +149,26 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
     layouts
 }
 
-/// Holds expanders of both widths, with and without what the processor has, to the counter engine.
+/// Holds expanders of both widths, with and without what the processor has, and the one of a reasoner, to the counter engine.
 fn compare(name: &str, rules: &str, sizes: &[usize]) {
     let network = network(rules);
     let mut walker = Walker::new(&network);
     let mut expanders: Vec<Box<dyn Expander>> = layouts(&network)
         .iter()
-        .map(|layout| layout.expander())
+        .map(|layout| layout.expander(Goals::AtEnds))
+        .chain([Arc::clone(&walker.machine).expander()])
         .collect();
     let mut found = Positions::default();
     for &size in sizes {
         let asked: Vec<Asked> = (0..size).map(|_| walker.ask()).collect();
-        let expected = walker.answers(&asked);
-        for (index, expander) in expanders.iter_mut().enumerate() {
-            expander.expand(&steps(&asked), &mut found);
-            let place = || format!("{name}: {size} steps, expander {index}");
-            check(place, &asked, &found, &expected);
+        for with_legal in [false, true] {
+            let expected = walker.answers(&asked, with_legal);
+            for (index, expander) in expanders.iter_mut().enumerate() {
+                expander.expand(&steps(&asked), with_legal, &mut found);
+                let place =
+                    || format!("{name}: {size} steps, legal {with_legal}, expander {index}");
+                check(place, &asked, &found, &expected);
+            }
         }
     }
 }
@@ -170,18 +180,14 @@ fn check(place: impl Fn() -> String, asked: &[Asked], found: &Positions, expecte
     }
     for (index, asked) in asked.iter().enumerate() {
         let of_position = |positions: &Positions| {
-            let n_positions = positions.terminal.len();
-            let n_words = positions.states.len() / n_positions;
-            let n_roles = positions.goals.len() / n_positions;
-            let end = |role: usize| match role {
-                0 => 0,
-                _ => positions.legal_ends[role - 1] as usize,
-            };
+            let roles = (0..positions.n_roles).map(RoleId::from_index);
             (
-                positions.states[n_words * index..][..n_words].to_vec(),
+                positions.state(index).to_vec(),
                 positions.terminal[index],
-                positions.goals[n_roles * index..][..n_roles].to_vec(),
-                positions.legal[end(n_roles * index)..end(n_roles * (index + 1))].to_vec(),
+                positions.goals(index).to_vec(),
+                roles
+                    .map(|role| positions.legal(index, role).to_vec())
+                    .collect::<Vec<_>>(),
             )
         };
         let (found, expected) = (of_position(found), of_position(expected));
@@ -253,10 +259,10 @@ fn nothing_that_callers_give_goes_astray() {
     let network = network(rules);
     let initial = CounterMachine::new(WholeLayout::compile(&network)).initial_state();
     for layout in layouts(&network) {
-        let mut expander = layout.expander();
+        let mut expander = layout.expander(Goals::AtEnds);
         let mut look = |state: &[u64], joint_move: Option<&[MoveId]>| {
             let mut positions = Positions::default();
-            expander.expand(&[Step { state, joint_move }], &mut positions);
+            expander.expand(&[Step { state, joint_move }], true, &mut positions);
             assert_eq!(positions.states.len(), layout.state_words());
             positions
         };

@@ -1,0 +1,89 @@
+//! Expansion where nothing is faster than one position after the other: with a reasoner.
+//!
+//! Steps from one state that follow each other are made while the reasoner stands on it, and only then it goes from one to the next of what
+//! they led to, which differ little: an engine that follows changes likes that best.
+//!
+//! Never knows: which engine the reasoner is of.
+
+use super::{Expander, Positions, Reasoner, Step};
+use crate::ids::{Id, RoleId};
+
+/// An expander made of a reasoner.
+pub struct OneByOne {
+    n_roles: usize,
+    reasoner: Box<dyn Reasoner>,
+    /// Room for a state.
+    next: Vec<u64>,
+}
+
+impl OneByOne {
+    /// An expander of a game with so many roles, made of a reasoner that nobody else uses.
+    pub fn new(n_roles: usize, reasoner: Box<dyn Reasoner>) -> Self {
+        Self {
+            n_roles,
+            reasoner,
+            next: Vec::new(),
+        }
+    }
+
+    /// Adds what the steps, which all start from one state, lead to.
+    fn expand_run(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+        let first = positions.state_ends.len();
+        let mut is_there = false;
+        for step in steps {
+            match step.joint_move {
+                None => positions.states.extend_from_slice(step.state),
+                Some(joint_move) => {
+                    if !is_there {
+                        self.reasoner.set_state(step.state);
+                        is_there = true;
+                    }
+                    self.reasoner.next_state(joint_move, &mut self.next);
+                    positions.states.extend_from_slice(&self.next);
+                }
+            }
+            positions.state_ends.push(positions.states.len() as u32);
+        }
+        for index in first..positions.state_ends.len() {
+            self.reasoner.set_state(positions.state(index));
+            self.look(with_legal, positions);
+        }
+    }
+
+    /// Adds what the state is like that the reasoner stands on.
+    fn look(&mut self, with_legal: bool, positions: &mut Positions) {
+        let is_terminal = self.reasoner.is_terminal();
+        positions.terminal.push(is_terminal);
+        let start = positions.goals.len();
+        positions.goals.resize(start + self.n_roles, None);
+        if is_terminal {
+            self.reasoner.goals(&mut positions.goals[start..]);
+        }
+        if !with_legal {
+            return;
+        }
+        for role in 0..self.n_roles {
+            let start = positions.legal.len();
+            let legal = self.reasoner.legal_moves(RoleId::from_index(role));
+            positions.legal.extend_from_slice(legal);
+            let legal = &mut positions.legal[start..];
+            if !legal.is_sorted() {
+                legal.sort_unstable();
+            }
+            positions.legal_ends.push(positions.legal.len() as u32);
+        }
+    }
+}
+
+impl Expander for OneByOne {
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+        positions.clear(self.n_roles);
+        for run in steps.chunk_by(|step, other| step.state == other.state) {
+            self.expand_run(run, with_legal, positions);
+        }
+    }
+}
