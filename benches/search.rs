@@ -19,7 +19,7 @@ const ITERATIONS: u64 = 20_000;
 fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,
-        first_play_urgency: f32::INFINITY,
+        untried_visits: 0.0,
         max_nodes: 1 << 20,
         max_bytes: 1 << 30,
         samples_per_request: 1,

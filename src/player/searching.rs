@@ -14,8 +14,8 @@ use crate::telemetry::{RootMove, SearchSample};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes about that much.
 const BYTES_PER_NODE: usize = 1024;
-/// The score that an untried move competes with: each move is tried once before any is tried twice.
-const FIRST_PLAY_URGENCY: f32 = f32::INFINITY;
+/// An untried move competes as if it had been visited once, with an average result.
+const UNTRIED_VISITS: f32 = 1.0;
 /// A playout that is longer counts as the goals where it stands.
 const MAX_PLAYOUT_STEPS: u32 = 10_000;
 /// At most this many moves of the root are noted.
@@ -29,7 +29,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
     };
     SearchConfig {
         exploration: settings.exploration as f32,
-        first_play_urgency: FIRST_PLAY_URGENCY,
+        untried_visits: UNTRIED_VISITS,
         max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
         max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),
         samples_per_request: u32::try_from(settings.samples_per_request).unwrap_or(u32::MAX),

@@ -12,7 +12,7 @@
 use super::Search;
 use super::graph::Graph;
 use super::pool::Place;
-use super::record::EntryId;
+use super::record::{EntryId, SEVERAL};
 use crate::ids::NodeId;
 
 /// The way of one iteration through the tree.
@@ -31,7 +31,7 @@ pub(super) struct Path {
 pub(super) struct Step {
     pub(super) node: NodeId,
     /// The node's generation when the path was made.
-    pub(super) generation: u32,
+    pub(super) generation: u16,
     /// Where its picks end; they begin where those of the step before end.
     pub(super) picks_end: u32,
     /// The solved entry whose score is backed up above this node instead of the result, or none.
@@ -75,21 +75,43 @@ impl Search {
         let graph = &mut self.graph;
         let values = &mut self.values;
         let mut complete = true;
+        // The node that the picks of the step at hand led to, if it is there.
+        let mut child = NodeId::NONE;
         for (index, step) in path.steps.iter().enumerate().rev() {
             let node = step.node;
             if graph.nodes[node].generation != step.generation {
                 complete = false;
                 news = None;
+                child = NodeId::NONE;
                 continue;
             }
             let picks = path.picks_of(index);
+            let alone = picks.len() == 1 && graph.nodes[node].decider != SEVERAL;
             for &pick in picks {
                 let chunk = &mut graph.chunks[pick.chunk()];
                 let slot = pick.slot();
+                let role = chunk.role as usize;
                 chunk.in_flight[slot] -= 1;
                 chunk.visits[slot] += 1;
-                let value = values[chunk.role as usize];
-                chunk.means[slot] += (value - chunk.means[slot]) / chunk.visits[slot] as f32;
+                let visits = chunk.visits[slot] as f32;
+                let before = values[role] - chunk.means[slot];
+                chunk.means[slot] += before / visits;
+                let after = values[role] - chunk.means[slot];
+                chunk.variances[slot] += (before * after - chunk.variances[slot]) / visits;
+                if alone && child.is_some() {
+                    // What was learned by other ways into the child counts too.
+                    chunk.means[slot] = graph.means[child][role];
+                    let known = graph.bounds[child][role];
+                    let stale = chunk.bounds(slot) != chunk.bounds(slot).and(known)
+                        || graph.nodes[child].solved != chunk.is_solved(slot);
+                    if news.is_none() && stale {
+                        self.facts.copy_from_slice(&graph.bounds[child]);
+                        news = Some(News {
+                            solved: graph.nodes[child].solved,
+                            length: graph.nodes[child].length_from_parent(),
+                        });
+                    }
+                }
             }
             if !picks.is_empty()
                 && let Some(heard) = news
@@ -100,9 +122,7 @@ impl Search {
                 graph.take_instead(step.instead, values);
             }
             for (value, bounds) in values.iter_mut().zip(&graph.bounds[node]) {
-                if bounds.is_exact() {
-                    *value = f32::from(bounds.lower);
-                }
+                *value = bounds.clamp(*value);
             }
             let record = &mut graph.nodes[node];
             record.in_flight -= 1;
@@ -111,6 +131,7 @@ impl Search {
             for (mean, &value) in graph.means[node].iter_mut().zip(&*values) {
                 *mean += (value - *mean) * weight;
             }
+            child = node;
         }
         complete
     }
@@ -136,9 +157,9 @@ impl Graph {
         let slot = entry.slot();
         let role = chunk.role as usize;
         let value = chunk.bounds(slot).clamp(chunk.means[slot]);
-        let child = chunk.children[slot];
         chunk.visits[slot] += 1;
-        chunk.means[slot] += (value - chunk.means[slot]) / chunk.visits[slot] as f32;
+        chunk.means[slot] = value;
+        let child = self.child_of(entry);
         if child.is_some() {
             self.read_values(child, values);
         }

@@ -11,9 +11,10 @@ pub struct SearchConfig {
     /// Weight of the exploration term `sqrt(ln N / n)` for scores scaled to 0..1; 0.4 to 1.4 are usual. Higher
     /// spreads visits more evenly over the moves, lower follows the best one deeper.
     pub exploration: f32,
-    /// The score, in points of 0..100, that an untried move competes with. Infinite: each move is tried once before
-    /// any is tried twice. Lower values let a good move be followed before hundreds of others were tried.
-    pub first_play_urgency: f32,
+    /// An untried move competes as if it were worth what its node is on average and had been visited so often. 0: each
+    /// move is tried once before any is tried twice. Higher values let a good move be followed before hundreds of others
+    /// were tried.
+    pub untried_visits: f32,
     /// The most nodes held at once. At least 2.
     pub max_nodes: u32,
     /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half

@@ -1,29 +1,30 @@
-//! The game tree: nodes, their legal moves and statistics, and the links between them.
+//! The game graph: nodes, their legal moves and statistics, and the links between them.
 //!
-//! A node is a state. It is *closed* when made: nobody has asked yet which moves are legal there. Opened, it has one
-//! [`Choice`] per role: how many moves are legal, which were not tried yet, and an *entry* for each tried one with
+//! A node is a state, and a state is one node, by whatever moves it was reached: a table finds it by a hash, and the
+//! whole state is compared. A node is *closed* while nobody has asked which moves are legal there. Opened, it has one
+//! [`Choice`] per role: how many moves are legal, which have no entry yet, and an *entry* for each other one with
 //! its visits and mean score. A role with one legal move has no entries; a role with several is a *decider*. With one
 //! decider, each entry names the child. With several, each keeps entries of its own (decoupled statistics: joint
 //! moves are never enumerated) and children are found through a hash table keyed by the tuple of entries.
 //!
 //! ```text
-//! node ──choices──▶ [Choice; roles] ──first──▶ chunk of 8 entries ──link──▶ chunk ...
-//!   │                     └──untried──▶ run of 14 moves ──link──▶ run ...
-//!   └──replies (several deciders)──▶ reply (tuple of entries, child) ──link──▶ reply ...
+//! table ─▶ node ──choices──▶ [Choice; roles] ──first──▶ chunk of 8 entries ──link──▶ chunk ...
+//!           │                     └──untried──▶ run of 14 moves ──link──▶ run ...
+//!           └──replies (several deciders)──▶ reply (tuple of entries, child) ──link──▶ reply ...
 //! ```
 //!
-//! Bytes, for R roles and a state of W words: a closed node costs `44 + 6 R + 8 W`; opening it adds `4 + 20 R` and 64
-//! for every 14 legal moves of a decider; every 8 tried moves take 168 more and every joint child `16 + 4 R`. So a
-//! two-player game with 2-word states and 30 moves costs about 70 bytes for a leaf and 450 for a node visited a few
-//! times.
+//! Bytes, for R roles and a state of W words: a closed node costs `72 + 6 R + 8 W`; opening it adds `4 + 20 R` and 256
+//! for every 8 entries, 64 for every 14 legal moves without one; every joint child costs `20 + 4 R`. So a two-player
+//! game with 2-word states and 8 moves costs about 400 bytes for each open node. The table of states takes 4 to 8 more
+//! for each node there may be.
 //!
-//! Entries live in chunks and never move, so that a path can name them while requests are under way. A path names a
-//! node by id and *generation*, which changes when the node is freed; while the generation holds, its entries are
-//! there, because only nodes that nothing in flight passes through are closed, unless the whole node is freed.
+//! Entries live in chunks and never move, so that a path can name them while requests are under way. Whoever names a
+//! node (a path, an entry, a reply) names its *generation* too, which changes when the node is freed: links to freed
+//! nodes are not hunted down, they are recognised. A node is freed only while nothing under way passes through it, so
+//! while the generation holds, its entries are there.
 //!
-//! Invariants: each node but the root and the garbage has one parent; `in_flight` of a node counts the paths under
-//! way through it, and of an entry those that chose it, so that a node's is never below its child's; a freed node is
-//! first cut off its parent, then waits in the garbage list until [`collect`](Graph::collect) gets to it.
+//! Invariants: a node that is not terminal is in the table once, unless two forced lines came to one state; `in_flight`
+//! of a node counts the paths under way through it, and of an entry those that chose it.
 //!
 //! Never knows: how moves are selected, what a proof is, threads.
 
@@ -40,7 +41,18 @@ use super::record::{
 };
 use crate::ids::{MoveId, NodeId};
 
-/// The tree.
+/// Which moves of a fresh node get entries at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entries {
+    None,
+    /// All, in their order.
+    All,
+    /// The one with this index among the moves of the only decider; the others are not kept, since it is certain that it
+    /// is as good as any.
+    Only(usize),
+}
+
+/// The graph.
 pub(super) struct Graph {
     pub(super) roles: usize,
     /// The role that is searched for.
@@ -68,8 +80,24 @@ pub(super) struct Graph {
     pub(super) buckets: Vec<ReplyId>,
     pub(super) n_buckets: usize,
     budget: Budget,
-    /// Subtrees cut off and not yet freed.
-    pub(super) garbage: NodeId,
+    /// Heads of the hash chains of states, a node's number and one more; 0 where there is none.
+    table: Vec<u32>,
+    /// Counts the positions of the match that were searched.
+    pub(super) page: u32,
+    /// Counts descents.
+    pub(super) descent: u32,
+    /// The node that is looked at next when room has to be made, and how little it must matter to be freed.
+    pub(super) hand: u32,
+    pub(super) threshold: u32,
+    /// Those that are spared while room is made.
+    pub(super) children_of_root: Vec<NodeId>,
+    /// Nodes that are not used again.
+    pub(super) retired: u64,
+    /// Room for moves in random order.
+    pub(super) shuffled: Vec<MoveId>,
+    /// Room for goals, and for bounds.
+    pub(super) goals: Vec<u8>,
+    pub(super) facts: Vec<Bounds>,
     /// Buffers of the proof rules.
     pub(super) judgement: Judgement,
     /// Times that memory was refused.
@@ -94,6 +122,9 @@ impl Graph {
         let max_nodes = (config.max_nodes as usize)
             .min((config.max_bytes / 2 / node_bytes).max(SEGMENT))
             .max(2);
+        let n_buckets = max_nodes.next_power_of_two().max(SEGMENT);
+        let mut budget = Budget::new(config.max_bytes);
+        budget.take_anyway(n_buckets * size_of::<u32>());
         Self {
             roles,
             searcher,
@@ -113,8 +144,18 @@ impl Graph {
             reply_keys: Strided::new(roles),
             buckets: Vec::new(),
             n_buckets: (max_nodes / 2).next_power_of_two().max(SEGMENT),
-            budget: Budget::new(config.max_bytes),
-            garbage: NodeId::NONE,
+            budget,
+            // Zeros come from the system and take no memory until they are written over.
+            table: vec![0; n_buckets],
+            page: 0,
+            descent: 0,
+            hand: 0,
+            threshold: 1,
+            children_of_root: Vec::new(),
+            retired: 0,
+            shuffled: Vec::new(),
+            goals: Vec::new(),
+            facts: Vec::new(),
             judgement: Judgement::default(),
             refused: 0,
             recycled: 0,
@@ -126,29 +167,44 @@ impl Graph {
         self.budget.used()
     }
 
-    /// Makes a fresh node for this state the root, and cuts the old tree off, to be freed bit by bit. There is always
-    /// a root: where memory has run out, the old tree makes room at once, and a state too large for the bound is
-    /// stored in spite of it.
+    /// The node of a state, made if there is none yet, becomes the root. There is always a root: where memory has run
+    /// out, all that can be spared makes room, and a state too large for the bound is stored in spite of it.
     pub(super) fn plant(&mut self, state: &[u64], goals: Option<&[u8]>) {
-        let old = std::mem::replace(&mut self.root, NodeId::NONE);
-        if old.is_some() {
-            self.discard(old);
+        self.page = self.page.wrapping_add(1);
+        if goals.is_none()
+            && let Some(known) = self.find(state)
+        {
+            self.root = known;
+            return;
         }
+        self.root = NodeId::NONE;
         let mut made = self.make_node(state, goals);
         if made.is_none() {
-            self.collect(usize::MAX);
             let bound = self.budget.lift();
             made = self.make_node(state, goals);
+            if made.is_none() {
+                self.free_all_idle();
+                made = self.make_node(state, goals);
+            }
             self.budget.restore(bound);
         }
-        // The pool of nodes is empty now and holds at least two.
-        self.root = made.expect("a node can be made in an empty tree");
+        // Paths under way may hold all nodes there are. Then the pool takes one more.
+        self.root = made.unwrap_or_else(|| self.make_node_beyond(state, goals));
     }
 
-    /// Makes one of the root's descendants the root.
-    pub(super) fn move_root(&mut self, child: NodeId) {
-        let old = std::mem::replace(&mut self.root, child);
-        self.discard(old);
+    /// Makes a known node the root.
+    pub(super) fn move_root(&mut self, node: NodeId) {
+        self.page = self.page.wrapping_add(1);
+        self.root = node;
+    }
+
+    fn make_node_beyond(&mut self, state: &[u64], goals: Option<&[u8]>) -> NodeId {
+        let bound = self.budget.lift();
+        let limit = self.nodes.raise_limit();
+        let made = self.make_node(state, goals);
+        self.nodes.restore_limit(limit);
+        self.budget.restore(bound);
+        made.expect("without bounds there is memory for a node")
     }
 
     /// A new closed node for a state, or a terminal one for the goals given.
@@ -159,26 +215,82 @@ impl Graph {
         let generation = self.nodes[node].generation;
         self.nodes[node] = Node {
             generation,
+            page: self.page,
             terminal: goals.is_some(),
             solved: goals.is_some(),
+            // Nothing under way goes through it yet; the mark keeps it while its state is stored.
+            in_flight: 1,
             ..Node::BLANK
         };
         self.means[node].fill(0.0);
         self.bounds[node].fill(Bounds::OPEN);
-        match goals {
-            Some(goals) => self.set_goals(node, goals),
-            None => {
-                if !self.store_state(node, state) {
-                    self.nodes.release(node);
-                    return None;
-                }
+        let stored = match goals {
+            Some(goals) => {
+                self.set_goals(node, goals);
+                true
             }
+            None => self.store_state(node, state),
+        };
+        self.nodes[node].in_flight = 0;
+        if !stored {
+            self.nodes.release(node);
+            return None;
         }
         Some(node)
     }
 
+    /// The node of a state.
+    pub(super) fn find(&self, state: &[u64]) -> Option<NodeId> {
+        let hash = hash_of(state);
+        let head = self.table[hash as usize & (self.table.len() - 1)];
+        let mut at = NodeId(head.wrapping_sub(1));
+        while at.is_some() {
+            let node = &self.nodes[at];
+            if node.hash == hash && self.is_state(at, state) {
+                return Some(at);
+            }
+            at = node.next_in_bucket;
+        }
+        None
+    }
+
+    /// Puts a node into the table of states.
+    fn list(&mut self, node: NodeId, hash: u32) {
+        let bucket = hash as usize & (self.table.len() - 1);
+        let head = std::mem::replace(&mut self.table[bucket], node.0 + 1);
+        let record = &mut self.nodes[node];
+        record.hash = hash;
+        record.next_in_bucket = NodeId(head.wrapping_sub(1));
+        record.listed = true;
+    }
+
+    /// Takes a node out of the table of states.
+    pub(super) fn unlist(&mut self, node: NodeId) {
+        let record = &mut self.nodes[node];
+        if !std::mem::replace(&mut record.listed, false) {
+            return;
+        }
+        let (hash, next) = (record.hash, record.next_in_bucket);
+        let bucket = hash as usize & (self.table.len() - 1);
+        let head = NodeId(self.table[bucket].wrapping_sub(1));
+        if head == node {
+            self.table[bucket] = next.0.wrapping_add(1);
+            return;
+        }
+        let mut at = head;
+        while at.is_some() {
+            let after = self.nodes[at].next_in_bucket;
+            if after == node {
+                self.nodes[at].next_in_bucket = next;
+                return;
+            }
+            at = after;
+        }
+    }
+
     /// Makes a node terminal.
     pub(super) fn end(&mut self, node: NodeId, goals: &[u8]) {
+        self.unlist(node);
         self.drop_state(node);
         self.set_goals(node, goals);
         self.nodes[node].terminal = true;
@@ -192,7 +304,8 @@ impl Graph {
         }
     }
 
-    /// Writes the node's state, in place of the one it had. On `false` there was no memory, and it keeps the old one.
+    /// Writes the node's state, in place of the one it had, and lists it. On `false` there was no memory, and it keeps the
+    /// old one. The node must be marked as under way, so that making room does not free it.
     pub(super) fn store_state(&mut self, node: NodeId, state: &[u64]) -> bool {
         let mut head = BlockId::NONE;
         // The last part is stored first, so that following the links gives the parts in order. An empty state still
@@ -211,9 +324,26 @@ impl Graph {
             let words = &state[from..state.len().min(from + self.block_words)];
             self.words[block][..words.len()].copy_from_slice(words);
         }
+        self.unlist(node);
         self.drop_state(node);
         self.nodes[node].state = head;
         self.nodes[node].state_words = state.len() as u32;
+        self.list(node, hash_of(state));
+        true
+    }
+
+    /// Whether this is the node's state.
+    fn is_state(&self, node: NodeId, state: &[u64]) -> bool {
+        if self.nodes[node].state_words as usize != state.len() {
+            return false;
+        }
+        let mut block = self.nodes[node].state;
+        for part in state.chunks(self.block_words) {
+            if self.words[block][..part.len()] != *part {
+                return false;
+            }
+            block = self.blocks[block].0;
+        }
         true
     }
 
@@ -247,10 +377,16 @@ impl Graph {
         }
     }
 
-    /// Opens a closed node: `legal` holds the moves of all roles one after the other, `ends` where each role's end.
-    /// On `false` there was no memory, and the node stays closed.
-    pub(super) fn open_with(&mut self, node: NodeId, legal: &[MoveId], ends: &[usize]) -> bool {
-        debug_assert!(!self.nodes[node].is_open());
+    /// Opens a closed node: `legal` holds the moves of all roles one after the other, `ends` where each role's end. Moves of
+    /// deciders without an entry are tried one by one, the last ones first. On `false` there was no memory, and the node stays closed. The node must be marked as under way.
+    pub(super) fn open_with(
+        &mut self,
+        node: NodeId,
+        legal: &[MoveId],
+        ends: &[u32],
+        entries: Entries,
+    ) -> bool {
+        debug_assert!(!self.nodes[node].is_open() && self.nodes[node].in_flight > 0);
         let Some(set) = self.with_pressure(|graph| graph.choice_sets.allocate(&mut graph.budget))
         else {
             return false;
@@ -260,8 +396,8 @@ impl Graph {
         let mut decider = None;
         let mut start = 0;
         for (role, &end) in ends.iter().enumerate() {
-            let moves = &legal[start..end];
-            start = end;
+            let moves = &legal[start..end as usize];
+            start = end as usize;
             self.choices[set][role].legal = moves.len() as u32;
             self.choices[set][role].sole = moves[0];
             if moves.len() > 1 {
@@ -270,25 +406,70 @@ impl Graph {
                 } else {
                     SEVERAL
                 });
-                for part in moves.chunks(RUN) {
-                    let Some(run) =
-                        self.with_pressure(|graph| graph.runs.allocate(&mut graph.budget))
-                    else {
-                        self.free_choices(set);
-                        return false;
-                    };
-                    let link = self.choices[set][role].untried;
-                    let record = &mut self.runs[run];
-                    record.moves[..part.len()].copy_from_slice(part);
-                    record.len = part.len() as u32;
-                    record.link = link;
-                    self.choices[set][role].untried = run;
+                let stored = match entries {
+                    Entries::None => self.store_runs(set, role, moves),
+                    Entries::All => self.store_entries(set, role, moves),
+                    Entries::Only(index) => self.store_entries(set, role, &moves[index..=index]),
+                };
+                if !stored {
+                    self.free_choices(set);
+                    return false;
                 }
             }
         }
-        self.nodes[node].choices = set;
-        self.nodes[node].decider = decider.unwrap_or(SEVERAL);
+        let decider = decider.unwrap_or(SEVERAL);
+        let record = &mut self.nodes[node];
+        record.choices = set;
+        record.decider = decider;
+        self.mirror(node);
         true
+    }
+
+    fn store_runs(&mut self, set: ChoicesId, role: usize, moves: &[MoveId]) -> bool {
+        for part in moves.chunks(RUN) {
+            let Some(run) = self.with_pressure(|graph| graph.runs.allocate(&mut graph.budget))
+            else {
+                return false;
+            };
+            let link = self.choices[set][role].untried;
+            let record = &mut self.runs[run];
+            record.moves[..part.len()].copy_from_slice(part);
+            record.len = part.len() as u32;
+            record.link = link;
+            self.choices[set][role].untried = run;
+        }
+        true
+    }
+
+    /// The chunks are linked so that the first moves come first.
+    fn store_entries(&mut self, set: ChoicesId, role: usize, moves: &[MoveId]) -> bool {
+        for part in moves.chunks(ENTRIES).rev() {
+            let Some(chunk) = self.with_pressure(|graph| graph.chunks.allocate(&mut graph.budget))
+            else {
+                return false;
+            };
+            let record = &mut self.chunks[chunk];
+            *record = Chunk {
+                link: self.choices[set][role].first,
+                role: role as u16,
+                len: part.len() as u8,
+                ..Chunk::BLANK
+            };
+            record.moves[..part.len()].copy_from_slice(part);
+            self.choices[set][role].first = chunk;
+        }
+        self.choices[set][role].tried = moves.len() as u32;
+        true
+    }
+
+    /// Brings what a node has of its only decider's choice up to date.
+    fn mirror(&mut self, node: NodeId) {
+        let record = &mut self.nodes[node];
+        if record.decider != SEVERAL {
+            let choice = &self.choices[record.choices][record.decider as usize];
+            record.first = choice.first;
+            record.untried = choice.untried;
+        }
     }
 
     /// One role's legal moves in an open node.
@@ -297,7 +478,8 @@ impl Graph {
         &self.choices[self.nodes[node].choices][role]
     }
 
-    /// Gives an entry to the next untried move. `None` when none is left or there is no memory.
+    /// Gives an entry to the next untried move. `None` when none is left or there is no memory. The node must be marked as
+    /// under way.
     pub(super) fn try_next(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let set = self.nodes[node].choices;
         let choice = self.choices[set][role];
@@ -326,7 +508,20 @@ impl Graph {
         let slot = record.len as usize;
         record.moves[slot] = mv;
         record.len += 1;
+        self.mirror(node);
         Some(EntryId::new(chunk, slot))
+    }
+
+    /// The joint move that picks in a node stand for.
+    pub(super) fn joint_move(&self, node: NodeId, picks: &[EntryId], joint_move: &mut Vec<MoveId>) {
+        joint_move.clear();
+        let mut picks = picks.iter();
+        for choice in &self.choices[self.nodes[node].choices] {
+            let pick = if choice.decides() { picks.next() } else { None };
+            joint_move.push(pick.map_or(choice.sole, |pick| {
+                self.chunks[pick.chunk()].moves[pick.slot()]
+            }));
+        }
     }
 
     /// The entries of a role's tried moves.
@@ -370,31 +565,53 @@ impl Graph {
         .copied()
     }
 
-    /// The child that these entries, one per decider in role order, lead to.
+    /// The child that these entries, one per decider in role order, lead to; none where it was never made or was freed.
     #[inline]
     pub(super) fn child(&self, node: NodeId, picks: &[EntryId]) -> NodeId {
         if self.nodes[node].decider != SEVERAL {
-            let pick = picks[0];
-            return self.chunks[pick.chunk()].children[pick.slot()];
+            return self.child_of(picks[0]);
         }
         let reply = self.find_reply(node, picks);
         if reply.is_some() {
-            self.replies[reply].child
+            let Reply {
+                child, generation, ..
+            } = self.replies[reply];
+            self.living(child, generation)
         } else {
             NodeId::NONE
         }
     }
 
-    /// Links a child. On `false` there was no memory for the link.
+    /// The child that an entry of a sole decider leads to; none where it was never made or was freed.
+    #[inline]
+    pub(super) fn child_of(&self, entry: EntryId) -> NodeId {
+        let (chunk, slot) = (&self.chunks[entry.chunk()], entry.slot());
+        self.living(chunk.children[slot], chunk.generations[slot])
+    }
+
+    #[inline]
+    fn living(&self, node: NodeId, generation: u16) -> NodeId {
+        if node.is_some() && self.nodes[node].generation == generation {
+            node
+        } else {
+            NodeId::NONE
+        }
+    }
+
+    /// Links a child. On `false` there was no memory for the link. Both nodes must be marked as under way.
     pub(super) fn set_child(&mut self, node: NodeId, picks: &[EntryId], child: NodeId) -> bool {
+        let generation = self.nodes[child].generation;
         if self.nodes[node].decider != SEVERAL {
             let pick = picks[0];
-            self.chunks[pick.chunk()].children[pick.slot()] = child;
+            let chunk = &mut self.chunks[pick.chunk()];
+            chunk.children[pick.slot()] = child;
+            chunk.generations[pick.slot()] = generation;
             return true;
         }
         let found = self.find_reply(node, picks);
         if found.is_some() {
             self.replies[found].child = child;
+            self.replies[found].generation = generation;
             return true;
         }
         if self.buckets.is_empty() {
@@ -411,6 +628,7 @@ impl Graph {
         self.replies[reply] = Reply {
             owner: node,
             child,
+            generation,
             next_in_bucket: self.buckets[bucket],
             link: self.nodes[node].replies,
         };
@@ -453,39 +671,17 @@ impl Graph {
         let replies = std::iter::from_fn(move || {
             let id = next;
             id.is_some().then(|| {
-                next = self.replies[id].link;
-                self.replies[id].child
+                let reply = &self.replies[id];
+                next = reply.link;
+                self.living(reply.child, reply.generation)
             })
         });
         decider
             .into_iter()
-            .flat_map(|choice| self.chunks_of(choice))
-            .flat_map(|(_, chunk)| chunk.children[..chunk.len as usize].iter().copied())
+            .flat_map(|choice| self.entries(choice))
+            .map(|entry| self.child_of(entry))
             .chain(replies)
             .filter(|child| child.is_some())
-    }
-
-    /// Cuts the link to one child, wherever it is.
-    pub(super) fn cut(&mut self, node: NodeId, child: NodeId) {
-        let mut reply = self.nodes[node].replies;
-        while reply.is_some() {
-            if self.replies[reply].child == child {
-                self.replies[reply].child = NodeId::NONE;
-                return;
-            }
-            reply = self.replies[reply].link;
-        }
-        if self.nodes[node].is_open() && self.nodes[node].decider != SEVERAL {
-            let mut at = self.choice(node, self.nodes[node].decider as usize).first;
-            while at.is_some() {
-                let chunk = &mut self.chunks[at];
-                if let Some(slot) = chunk.children.iter().position(|&known| known == child) {
-                    chunk.children[slot] = NodeId::NONE;
-                    return;
-                }
-                at = chunk.link;
-            }
-        }
     }
 
     /// How many roles have a choice in an open node.
@@ -505,4 +701,13 @@ impl Graph {
             chunk.in_flight = [0; ENTRIES];
         }
     }
+}
+
+/// What a state hashes to.
+fn hash_of(state: &[u64]) -> u32 {
+    let mut hasher = FxHasher::default();
+    for &word in state {
+        hasher.write_u64(word);
+    }
+    hasher.finish() as u32
 }

@@ -1,27 +1,27 @@
 //! Search: what to play, found by Monte Carlo tree search with proof.
 //!
-//! One thread, the caller's, owns a game tree and repeats four steps: go down from the root by upper confidence
-//! bounds, grow the tree by a node, play out at random from there, back the goals up. Rollout threads, where there
-//! are any, take over the third step. What is certain is kept apart from what is estimated and travels up as proof.
+//! One thread, the caller's, owns a graph of the game and repeats four steps: go down from the root by upper confidence
+//! bounds, look at a new position, play out at random from there, back the goals up. Workers, on rollout threads where
+//! there are any, do the second and third, many at once. What is certain is kept apart from what is estimated and travels
+//! up as proof.
 //!
 //! A map, in the order to read it:
 //! * [`SearchConfig`] and the other plain types of the interface;
-//! * `pool`, `record`, `graph`: the memory of the tree and its shape; `recycle`: making room in it;
-//! * `expand`: asking the game; `select`: the way down; `backup`: the way up; `proof`: what is certain;
-//! * `rollout`, `abreast`, `pipeline`: playouts and the threads that do them;
+//! * `pool`, `record`, `graph`: the memory of the graph and its shape; `recycle`: making room in it;
+//! * `select`: the way down; `expand`: growing; `backup`: the way up; `proof`: what is certain;
+//! * `worker`, `rollout`, `pipeline`: looking at positions and playing out, and the threads that do it;
 //! * `report`: what is told to the outside.
 //!
 //! Two positions are told apart. The *current* state is the one of the match. The *root* is the node searched from.
 //! They differ while the match is in a line of forced moves: the root then stands at the line's end, where there is
 //! something to choose.
 //!
-//! Invariants: only methods of [`Search`] touch the tree, and they take `&mut self`; nothing is allocated per
-//! iteration once the buffers have grown; with no rollout threads, one seed and limits in iterations, everything
+//! Invariants: only methods of [`Search`] touch the graph, and they take `&mut self`; nothing is allocated per
+//! iteration by the searching thread once the buffers have grown; with no rollout threads, one seed and limits in iterations, everything
 //! repeats exactly.
 //!
 //! Never knows: GDL, HTTP, match ids, what a game means.
 
-mod abreast;
 mod backup;
 mod config;
 mod expand;
@@ -34,6 +34,7 @@ mod recycle;
 mod report;
 mod rollout;
 mod select;
+mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -44,20 +45,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::backup::News;
-use self::expand::{Hands, Opened};
+use self::expand::{Hands, Walked};
 use self::graph::Graph;
 use self::pipeline::{Pipeline, Taken};
 use self::pool::Place;
 use self::record::{Bounds, EntryId, SEVERAL};
-use self::rollout::{Job, play};
 use self::select::Leaf;
+use self::worker::{Ask, Job};
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
 use crate::machine::random::Random;
-
-/// Cut-off nodes freed in each iteration. An iteration makes one node at most, so the garbage shrinks faster than
-/// the tree grows.
-const FREED_PER_ITERATION: usize = 4;
 
 /// A search for one role of one game.
 pub struct Search {
@@ -68,12 +65,12 @@ pub struct Search {
     pipeline: Pipeline,
     /// The state of the match.
     current: Vec<u64>,
+    /// Forced joint moves from there to the root.
+    ahead: u16,
     /// The result being backed up: a goal per role, 0 to 100.
     values: Vec<f32>,
     /// The bounds that travel with news.
     facts: Vec<Bounds>,
-    /// Room for the goals of one playout.
-    goals: Vec<u8>,
     /// Requests that are not under way, for their memory.
     #[expect(
         clippy::vec_box,
@@ -118,9 +115,9 @@ impl Search {
             ),
             pipeline: Pipeline::start(&machine, &config),
             current: Vec::new(),
+            ahead: 0,
             values: vec![0.0; roles],
             facts: vec![Bounds::OPEN; roles],
-            goals: vec![0; roles],
             spare: Vec::new(),
             epoch: 0,
             counters: Counters::default(),
@@ -163,14 +160,23 @@ impl Search {
                     continue;
                 }
             }
-            self.iterate(&clock);
+            if self.pipeline.has_room() {
+                self.iterate();
+            } else {
+                // Every worker has its hands full. What is finished makes room.
+                let before = self.pipeline.in_flight();
+                self.receive_all();
+                if self.pipeline.in_flight() == before {
+                    self.pipeline.wait();
+                }
+                clock.look_soon();
+            }
         }
     }
 
-    /// Follows the match: one move per role, in role order, was played in the current state. What the tree knows
-    /// below that joint move is kept, the rest is freed bit by bit in later iterations. If the tree does not know the
-    /// joint move, the search starts afresh in the state it leads to. A list that is not one move per role is ignored,
-    /// with a warning in the log.
+    /// Follows the match: one move per role, in role order, was played in the current state. What the graph knows
+    /// of what is to come is kept, the rest is used again bit by bit when memory is needed. A list that is not one move
+    /// per role is ignored, with a warning in the log.
     pub fn advance(&mut self, joint_move: &[MoveId]) {
         if joint_move.len() != self.graph.roles {
             tracing::warn!(
@@ -180,37 +186,33 @@ impl Search {
             );
             return;
         }
-        self.hands.stand_on_state(&self.current);
+        self.hands.reasoner.set_state(&self.current);
         let root = self.graph.root;
-        let ahead = self.graph.nodes[root].forced > 0;
-        let follows = if ahead {
-            (0..self.graph.roles).all(|role| {
+        let follows = self.ahead > 0
+            && (0..self.graph.roles).all(|role| {
                 let legal = self.hands.reasoner.legal_moves(RoleId::from_index(role));
                 legal == [joint_move[role]]
-            })
+            });
+        let child = if self.ahead == 0 {
+            self.child_after(joint_move)
         } else {
-            false
+            NodeId::NONE
         };
         self.hands
             .reasoner
             .next_state(joint_move, &mut self.hands.next);
         std::mem::swap(&mut self.current, &mut self.hands.next);
         if follows {
-            self.graph.nodes[root].forced -= 1;
+            self.ahead -= 1;
+            self.graph.move_root(root);
             self.turn_page();
-            return;
-        }
-        let child = if ahead {
-            NodeId::NONE
-        } else {
-            self.child_after(joint_move)
-        };
-        if child.is_some() {
-            self.graph.cut(root, child);
+        } else if child.is_some() && self.graph.nodes[child].terminal {
+            // A terminal node keeps no state that could be compared.
+            self.ahead = 0;
             self.graph.move_root(child);
             self.turn_page();
         } else {
-            self.start_afresh();
+            self.stand();
         }
     }
 
@@ -218,7 +220,7 @@ impl Search {
     pub fn set_state(&mut self, state: &[u64]) {
         self.current.clear();
         self.current.extend_from_slice(state);
-        self.start_afresh();
+        self.stand();
     }
 
     /// Waits until every request under way has come back, and backs the answers up.
@@ -229,16 +231,16 @@ impl Search {
         }
     }
 
-    /// Makes a fresh root for the current state.
-    fn start_afresh(&mut self) {
-        self.hands.stand_on_state(&self.current);
-        let terminal = self.hands.reasoner.is_terminal();
-        if terminal {
-            self.hands.read_goals();
-        }
-        let goals = terminal.then_some(self.hands.goals.as_slice());
-        self.graph.plant(&self.current, goals);
+    /// Stands on the current state: the root is where somebody next has a choice.
+    fn stand(&mut self) {
+        let (walked, ahead) = self.hands.walk(&self.current);
+        let goals = (walked == Walked::End).then_some(self.hands.goals.as_slice());
+        self.graph.plant(&self.hands.next, goals);
+        self.ahead = ahead;
         self.turn_page();
+        if walked == Walked::Choice {
+            self.graph.open_root(&mut self.hands);
+        }
     }
 
     /// Notes that what is counted from now on belongs to another state of the match.
@@ -250,19 +252,23 @@ impl Search {
     /// Opens the root, unless it is open or the game is over. Where memory has run out it may stay closed.
     fn open_root(&mut self) {
         let root = self.graph.root;
-        loop {
-            let record = &self.graph.nodes[root];
-            if record.terminal || record.is_open() {
-                return;
-            }
-            match self.graph.open(root, &mut self.hands) {
-                Opened::OnTheWay => {}
-                Opened::Open | Opened::Ended | Opened::Full => return,
-            }
+        let record = &self.graph.nodes[root];
+        if record.terminal || record.is_open() {
+            return;
+        }
+        let state = self.graph.state(root, &mut self.hands.buffer).to_vec();
+        let (walked, forced) = self.hands.walk(&state);
+        if forced > 0 {
+            let goals = (walked == Walked::End).then_some(self.hands.goals.as_slice());
+            self.graph.plant(&self.hands.next, goals);
+            self.ahead = self.ahead.saturating_add(forced);
+        }
+        if walked == Walked::Choice {
+            self.graph.open_root(&mut self.hands);
         }
     }
 
-    /// The root's child after a joint move, if the tree has it.
+    /// The root's child after a joint move, if the graph has it.
     fn child_after(&self, joint_move: &[MoveId]) -> NodeId {
         let root = self.graph.root;
         if !self.graph.nodes[root].is_open() {
@@ -335,112 +341,62 @@ impl Search {
     }
 
     /// One iteration: a descent, and what it asks for.
-    fn iterate(&mut self, clock: &Clock) {
-        if self.graph.has_garbage() {
-            self.graph.collect(FREED_PER_ITERATION);
-        }
+    fn iterate(&mut self) {
         let mut job = self.spare.pop().unwrap_or_default();
         let leaf = self.descend(&mut job.path);
         self.max_depth = self.max_depth.max(job.path.joint_moves);
-        let source = match leaf {
+        let (node, ask, beyond) = match leaf {
             Leaf::Known(news) => {
                 self.finish(&job, news);
                 self.spare.push(job);
                 return;
             }
-            Leaf::Node(node) => Some(node),
-            Leaf::Beyond => None,
+            Leaf::Beyond(ask) => {
+                let node = job.path.last_node();
+                self.graph
+                    .joint_move(node, job.path.last_picks(), &mut job.joint_move);
+                (node, ask, true)
+            }
+            Leaf::Here(node, ask) => {
+                job.joint_move.clear();
+                (node, ask, false)
+            }
         };
-        let samples = self.pipeline.samples();
-        job.samples = samples;
-        if samples > 1 || self.pipeline.threads() > 0 {
-            job.state.clear();
-            job.state.extend_from_slice(match source {
-                Some(node) => self.graph.state(node, &mut self.hands.buffer),
-                None => &self.hands.next,
-            });
-        }
-        if self.pipeline.threads() > 0 {
-            job.epoch = self.epoch;
-            match self.pipeline.send(job) {
-                Ok(()) => {
-                    self.counters.requests += 1;
-                    return;
-                }
-                Err(returned) => job = returned,
-            }
-            // Every thread has its hands full. What is finished goes first: it may make room, and it may have
-            // changed what is worth playing out, but this path is marked already and is seen through.
-            let epoch = self.epoch;
-            self.receive_all();
-            match self.pipeline.send(job) {
-                Ok(()) => {
-                    self.counters.requests += 1;
-                    return;
-                }
-                Err(returned) => job = returned,
-            }
-            if epoch != self.epoch {
-                // All marks were cleared meanwhile, those of this path among them.
-                self.spare.push(job);
-                return;
-            }
-            job.samples = self.pipeline.turned_away();
-            self.hands.stand_on_state(&job.state);
-        } else if let Some(node) = source {
-            self.hands.stand_on(&self.graph, node);
-        }
-        self.play_here(&mut job, clock);
-        self.counters.own_playouts += u64::from(job.tally.playouts);
-        self.count_playouts(&job);
-        self.average(&job);
-        self.finish(&job, None);
-        self.spare.push(job);
+        job.ask = ask;
+        job.beyond = beyond;
+        job.samples = self.pipeline.samples();
+        job.epoch = self.epoch;
+        job.state.clear();
+        job.state
+            .extend_from_slice(self.graph.state(node, &mut self.hands.buffer));
+        self.counters.requests += 1;
+        self.pipeline.send(job);
     }
 
-    /// Plays out in this thread, from where the reasoner stands. Stops early, but not before the first playout, when
-    /// the time is over in a slow game.
-    fn play_here(&mut self, job: &mut Job, clock: &Clock) {
-        job.tally.clear(self.graph.roles);
-        // The reasoner leaves the state with the first playout.
-        self.hands.wander();
-        for sample in 0..job.samples {
-            if sample > 0 {
-                if clock.is_over_in_slow_game() {
-                    break;
-                }
-                self.hands.reasoner.set_state(&job.state);
-            }
-            play(
-                &mut job.tally,
-                self.hands.reasoner.as_mut(),
-                &mut self.hands.random,
-                self.config.max_playout_steps,
-                &mut self.goals,
-            );
-        }
-    }
-
-    /// Takes in what the rollout thread whose turn it is has finished.
+    /// Takes in what the workers whose turn it is have finished.
     fn receive(&mut self) {
         loop {
             match self.pipeline.take() {
                 Taken::Answer(job) => self.accept(job),
+                Taken::Own(job) => {
+                    self.counters.own_playouts += u64::from(job.tally.playouts);
+                    self.accept(job);
+                }
                 Taken::Nothing => return,
                 Taken::Lost(lost) => self.write_off(lost),
             }
         }
     }
 
-    /// Takes in what all rollout threads have finished.
+    /// Takes in what all workers have finished.
     fn receive_all(&mut self) {
-        for _ in 0..self.pipeline.threads() {
+        for _ in 0..self.pipeline.threads().max(1) {
             self.receive();
         }
     }
 
-    /// Backs an answer up.
-    fn accept(&mut self, job: Box<Job>) {
+    /// Makes the graph grow by what an answer has seen, and backs it up.
+    fn accept(&mut self, mut job: Box<Job>) {
         self.counters.answers += 1;
         if job.epoch == self.epoch {
             self.count_playouts(&job);
@@ -450,7 +406,8 @@ impl Search {
                 .steps
                 .first()
                 .is_some_and(|step| step.node == self.graph.root);
-            let complete = self.finish(&job, None);
+            let news = self.grow(&mut job);
+            let complete = self.finish(&job, news);
             if !(complete && from_root) {
                 self.counters.stale_answers += 1;
             }
@@ -458,6 +415,47 @@ impl Search {
             self.counters.stale_answers += 1;
         }
         self.spare.push(job);
+    }
+
+    /// Puts what an answer has seen into the graph, and the new node at the end of the path.
+    fn grow(&mut self, job: &mut Job) -> Option<News> {
+        let last = job.path.steps.last()?;
+        let (node, generation) = (last.node, last.generation);
+        if self.graph.nodes[node].generation != generation {
+            return None;
+        }
+        let end = if job.ask == Ask::Playouts {
+            return None;
+        } else if !job.beyond {
+            self.graph.see(node, &job.look, &mut self.hands.random);
+            node
+        } else {
+            let picks = job.path.last_picks();
+            let child = self
+                .graph
+                .attach(node, picks, &job.look, &mut self.hands.random);
+            if !child.is_some() {
+                return None;
+            }
+            self.graph.nodes[child].in_flight += 1;
+            self.graph.nodes[child].page = self.graph.page;
+            let generation = self.graph.nodes[child].generation;
+            job.path.push(child, generation);
+            child
+        };
+        let record = &self.graph.nodes[end];
+        let bounds = &self.graph.bounds[end];
+        if !record.solved && bounds.iter().all(|&bounds| bounds == Bounds::OPEN) {
+            return None;
+        }
+        if record.solved {
+            self.graph.read_values(end, &mut self.values);
+        }
+        self.facts.copy_from_slice(bounds);
+        Some(News {
+            solved: record.solved,
+            length: record.length_from_parent(),
+        })
     }
 
     /// Clears all marks after requests were lost with their thread, and opens a new account.
@@ -540,10 +538,5 @@ impl Clock {
     /// Makes the next call look.
     fn look_soon(&mut self) {
         self.calls_left = 0;
-    }
-
-    /// Whether the moment has come, asked between playouts of one iteration; never in a fast game.
-    fn is_over_in_slow_game(&self) -> bool {
-        self.slow && self.until.is_some_and(|until| Instant::now() >= until)
     }
 }

@@ -59,11 +59,11 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::abreast::WIDTHS_WANTED;
 use super::config::SearchConfig;
-use super::rollout::{Job, Rollout};
+use super::rollout::Rollout;
+use super::worker::{Job, WIDTHS_WANTED, Worker};
+use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::machine::{Machine, Playouts};
 use crate::sync::pinning;
 use crate::sync::ring::{Consumer, Producer, ring};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
@@ -77,6 +77,11 @@ const MOST_WIDTHS: u64 = 8;
 const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
 const ADAPT_EVERY: u32 = 256;
+/// Playouts a request where the writer's own lanes play them and no number is set. Adapting would make a search depend on
+/// the time it took.
+const OWN_SAMPLES: u32 = 16;
+/// The index of the writer's own stream of random numbers among those of the threads.
+const OWN: usize = usize::MAX >> 1;
 
 /// The writer's side of all rollout threads.
 pub(super) struct Pipeline {
@@ -95,6 +100,12 @@ pub(super) struct Pipeline {
     adapting: Option<Adapting>,
     stop: StopFlag,
     waiter: Waiter,
+    /// The writer's own hands on the game, made when they are first needed.
+    own: Option<Worker>,
+    own_in_flight: u32,
+    machine: Arc<dyn Machine>,
+    seed: u64,
+    max_steps: u32,
 }
 
 /// What is seen between two looks at whether to ask for more playouts or for fewer.
@@ -134,8 +145,10 @@ struct RolloutThread {
 /// What looking for a result brought.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// An answer.
+    /// An answer of a rollout thread.
     Answer(Box<Job>),
+    /// An answer of the writer's own worker.
+    Own(Box<Job>),
     /// Nothing at the moment.
     Nothing,
     /// A thread has ended, and this many requests with it.
@@ -148,17 +161,12 @@ impl Pipeline {
         let stop = StopFlag::new();
         let (waiter, answered) = stop.waiter();
         let wanted = config.rollout_threads;
-        let players: Vec<_> = (0..wanted)
-            .map(|index| {
-                let mut random = Random::new(stream_seed(config.seed, index));
-                let playouts = Arc::clone(machine).playouts(&mut random, config.max_playout_steps);
-                (random, playouts)
-            })
-            .collect();
-        let lanes = |playouts: &Option<Box<dyn Playouts>>| {
-            playouts.as_ref().map_or(0, |playouts| playouts.width())
+        let worker = |index| {
+            let random = Random::new(stream_seed(config.seed, index));
+            Worker::new(Arc::clone(machine), random, config.max_playout_steps)
         };
-        let widest = players.iter().map(|(_, playouts)| lanes(playouts)).max();
+        let workers: Vec<Worker> = (0..wanted).map(worker).collect();
+        let widest = workers.iter().map(Worker::width).max();
         let capacity = config
             .ring_capacity
             .max(WIDTHS_WANTED as usize * widest.unwrap_or(0))
@@ -169,8 +177,8 @@ impl Pipeline {
             vec![None; wanted]
         };
         let mut threads = Vec::with_capacity(wanted);
-        for (index, (core, (random, playouts))) in cores.into_iter().zip(players).enumerate() {
-            let lanes = lanes(&playouts) as u64;
+        for (index, (core, worker)) in cores.into_iter().zip(workers).enumerate() {
+            let lanes = worker.width() as u64;
             let (requests, incoming) = ring(capacity);
             let (outgoing, results) = ring(capacity);
             let (waiter, waker) = stop.waiter();
@@ -180,10 +188,7 @@ impl Pipeline {
                 waiter,
                 answered: answered.clone(),
                 stop: stop.clone(),
-                max_steps: config.max_playout_steps,
-                random,
             };
-            let machine = Arc::clone(machine);
             let spawned = std::thread::Builder::new()
                 .name(format!("rollout-{index}"))
                 .spawn(move || {
@@ -192,7 +197,7 @@ impl Pipeline {
                     {
                         tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
                     }
-                    rollout.run(machine, playouts);
+                    rollout.run(worker);
                 });
             match spawned {
                 Ok(handle) => threads.push(RolloutThread {
@@ -209,7 +214,7 @@ impl Pipeline {
                 }
             }
         }
-        Self {
+        let mut pipeline = Self {
             lanes: threads.iter().map(|thread| thread.lanes).sum(),
             threads,
             turn: 0,
@@ -217,10 +222,26 @@ impl Pipeline {
             in_flight: 0,
             wanted: 0,
             samples: config.samples_per_request.max(1),
-            adapting: (config.samples_per_request == 0).then(Adapting::default),
+            adapting: (config.samples_per_request == 0 && wanted > 0).then(Adapting::default),
             stop,
             waiter,
+            own: None,
+            own_in_flight: 0,
+            machine: Arc::clone(machine),
+            seed: config.seed,
+            max_steps: config.max_playout_steps,
+        };
+        if wanted == 0 && config.samples_per_request == 0 && pipeline.own().width() > 0 {
+            pipeline.samples = OWN_SAMPLES;
         }
+        pipeline
+    }
+
+    fn own(&mut self) -> &mut Worker {
+        self.own.get_or_insert_with(|| {
+            let random = Random::new(stream_seed(self.seed, OWN));
+            Worker::new(Arc::clone(&self.machine), random, self.max_steps)
+        })
     }
 
     /// Rollout threads alive, as far as noticed.
@@ -241,16 +262,32 @@ impl Pipeline {
         self.samples
     }
 
-    /// Notes that the writer plays out itself because all threads have their hands full, and says how often it is to.
-    /// Where they play abreast, one more is worth little, and keeps it from bringing in theirs.
-    #[inline]
-    pub(super) fn turned_away(&mut self) -> u32 {
-        match &mut self.adapting {
-            Some(adapting) if self.lanes > 0 => {
-                adapting.turned_away |= self.wanted >= WIDTHS_WANTED * self.lanes;
-                1
+    /// Whether a request can be sent. When the rollout threads have their hands full and one playout a request is asked
+    /// for, the writer's own worker takes some.
+    pub(super) fn has_room(&mut self) -> bool {
+        let capacity = self.capacity;
+        if self.threads.iter().any(|thread| thread.has_room(capacity)) {
+            return true;
+        }
+        if let Some(adapting) = &mut self.adapting
+            && self.lanes > 0
+        {
+            adapting.turned_away |= self.wanted >= WIDTHS_WANTED * self.lanes;
+            if self.samples > 1 && !self.threads.is_empty() {
+                return false;
             }
-            _ => self.samples,
+        }
+        self.own().has_room()
+    }
+
+    /// Lets the writer's own worker do a bit, if it has something to do.
+    pub(super) fn work(&mut self) -> bool {
+        match &mut self.own {
+            Some(own) if self.own_in_flight > 0 => {
+                own.work();
+                true
+            }
+            _ => false,
         }
     }
 
@@ -271,29 +308,30 @@ impl Pipeline {
         self.capacity * self.threads.len() as u32
     }
 
-    /// Sends a request to the thread whose turn it is, or else to any that has room; hands it back when none has.
-    pub(super) fn send(&mut self, mut job: Box<Job>) -> Result<(), Box<Job>> {
+    /// Sends a request to the thread whose turn it is, or else to any that has room, or else to the writer's own worker.
+    pub(super) fn send(&mut self, mut job: Box<Job>) {
+        let samples = u64::from(job.samples);
+        self.in_flight += 1;
+        self.wanted += samples;
         for offset in 0..self.threads.len() {
             let index = (self.turn + offset) % self.threads.len();
             let thread = &mut self.threads[index];
             if !thread.has_room(self.capacity) {
                 continue;
             }
-            let samples = u64::from(job.samples);
             match thread.requests.push(job) {
                 Ok(()) => {
                     thread.waker.wake();
                     thread.in_flight += 1;
                     thread.wanted += samples;
-                    self.in_flight += 1;
-                    self.wanted += samples;
                     self.adapt();
-                    return Ok(());
+                    return;
                 }
                 Err(refused) => job = refused,
             }
         }
-        Err(job)
+        self.own_in_flight += 1;
+        self.own().take(job);
     }
 
     /// An answer from the thread whose turn it is. When it has none, the turn goes to the next.
@@ -301,6 +339,14 @@ impl Pipeline {
     /// Looking at one thread a call keeps the cost of a call the same for any number of threads: an empty ring is a
     /// cache line fetched from another core.
     pub(super) fn take(&mut self) -> Taken {
+        if self.own_in_flight > 0
+            && let Some(job) = self.own.as_mut().and_then(Worker::take_done)
+        {
+            self.own_in_flight -= 1;
+            self.in_flight -= 1;
+            self.wanted -= u64::from(job.samples);
+            return Taken::Own(job);
+        }
         let Some(thread) = self.threads.get_mut(self.turn) else {
             return Taken::Nothing;
         };
@@ -322,9 +368,10 @@ impl Pipeline {
         Taken::Nothing
     }
 
-    /// Sleeps until an answer can be taken or a thread has ended. Returns at once when nothing is under way.
+    /// Works until all that the writer's own worker has is done, else sleeps until an answer can be taken or a thread has
+    /// ended. Returns at once when nothing is under way.
     pub(super) fn wait(&mut self) {
-        if self.in_flight == 0 {
+        if self.work() || self.in_flight == 0 {
             return;
         }
         let threads = &self.threads;

@@ -187,6 +187,21 @@ impl<I: Place, T: Linked<I>> Pool<I, T> {
         self.limit
     }
 
+    /// Takes the bound in records away and returns it.
+    pub(super) fn raise_limit(&mut self) -> usize {
+        std::mem::replace(&mut self.limit, u32::MAX as usize - 1)
+    }
+
+    /// Sets the bound in records again.
+    pub(super) fn restore_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Records ever handed out: their ids are those below.
+    pub(super) fn made(&self) -> usize {
+        self.made
+    }
+
     /// How many segments there are; strided tables beside the pool need as many.
     pub(super) fn segments(&self) -> usize {
         self.segments.len()

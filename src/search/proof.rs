@@ -144,7 +144,7 @@ impl Graph {
                 }
                 settled &= chunk.is_solved(slot);
                 let sure = chunk.lower[slot] >= own.upper;
-                let child = chunk.children[slot];
+                let child = self.child_of(EntryId::new(id, slot));
                 let known = if EntryId::new(id, slot) == pick {
                     Some(facts)
                 } else if child.is_some() {

@@ -113,28 +113,42 @@ impl Default for Bounds {
     }
 }
 
-/// A state of the game and how to get at what is known of it.
+/// A state of the game and how to get at what is known of it; one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Node {
-    /// Finished iterations through it.
+    /// Finished iterations through it, from whatever parent.
     pub(super) visits: u32,
     /// Iterations under way through it.
     pub(super) in_flight: u32,
-    /// Changes when the node is freed.
-    pub(super) generation: u32,
     /// The legal moves; none while the node is closed or terminal.
     pub(super) choices: ChoicesId,
-    /// The first child of a node with several deciders.
-    pub(super) replies: ReplyId,
+    /// The newest chunk of the one role that has a choice, as its [`Choice`] has it; none where several have one.
+    pub(super) first: ChunkId,
+    /// The moves without an entry of the one role that has a choice, as its [`Choice`] has them.
+    pub(super) untried: RunId,
+    /// The descent that came by last, which is how a cycle is noticed.
+    pub(super) descent: u32,
     /// The state; none in a terminal node.
     pub(super) state: BlockId,
     pub(super) state_words: u32,
-    /// The next free node or the next in the garbage.
+    /// What the state hashes to.
+    pub(super) hash: u32,
+    /// The next node in the same bucket of the table of states.
+    pub(super) next_in_bucket: NodeId,
+    /// The first child of a node with several deciders.
+    pub(super) replies: ReplyId,
+    /// The next free node.
     pub(super) link: NodeId,
+    /// The position of the match that was searched when it was last met, counted.
+    pub(super) page: u32,
+    /// Changes when the node is freed. A node whose last generation is over is not used again, so that none comes twice.
+    pub(super) generation: u16,
     /// Joint moves from the state to the end along the proof, once the decider's goal is proven. An estimate where
-    /// several roles choose at once or parts of the proof were freed.
+    /// several roles choose at once, several parents lead here by ways of different length, or parts of the proof were
+    /// freed.
     pub(super) proof_length: u16,
-    /// Joint moves in which no role had a choice, walked between the parent's move and this state.
+    /// Joint moves in which no role had a choice, walked between the first parent's move and this state.
     pub(super) forced: u16,
     /// The one role that has a choice, or [`SEVERAL`]. Says nothing while the node is closed.
     pub(super) decider: u16,
@@ -142,9 +156,13 @@ pub(super) struct Node {
     pub(super) terminal: bool,
     /// Whether no further visit can teach anything.
     pub(super) solved: bool,
+    /// Whether the table of states leads here.
+    pub(super) listed: bool,
+    /// Whether it is not to be freed, whatever it is worth.
+    pub(super) spared: bool,
 }
 
-const _: () = assert!(size_of::<Node>() == 40);
+const _: () = assert!(size_of::<Node>() == 64);
 
 impl Node {
     /// Whether the legal moves are known.
@@ -165,17 +183,25 @@ impl Linked<NodeId> for Node {
     const BLANK: Self = Self {
         visits: 0,
         in_flight: 0,
-        generation: 0,
         choices: ChoicesId::NONE,
-        replies: ReplyId::NONE,
+        first: ChunkId::NONE,
+        untried: RunId::NONE,
+        descent: 0,
         state: BlockId::NONE,
         state_words: 0,
+        hash: 0,
+        next_in_bucket: NodeId::NONE,
+        replies: ReplyId::NONE,
         link: NodeId::NONE,
+        page: 0,
+        generation: 0,
         proof_length: 0,
         forced: 0,
         decider: SEVERAL,
         terminal: false,
         solved: false,
+        listed: false,
+        spared: false,
     };
     fn link(&self) -> NodeId {
         self.link
@@ -226,23 +252,28 @@ impl Default for Choice {
     }
 }
 
-/// Eight entries, field by field, so that eight scores are computed side by side.
+/// Eight entries, field by field, so that eight scores are computed side by side: the first three cache lines are all
+/// that a descent looks at.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// Mean score of the role, 0 to 100, over the finished visits.
+    /// Mean score of the role, 0 to 100: where one role decides that of the child over all its visits, else that of the
+    /// visits through the entry.
     pub(super) means: [f32; ENTRIES],
-    /// Finished visits.
+    /// How much the results of one visit vary, in squared points.
+    pub(super) variances: [f32; ENTRIES],
+    /// Finished visits. A first estimate from playouts counts as one.
     pub(super) visits: [u32; ENTRIES],
-    /// The moves.
-    pub(super) moves: [MoveId; ENTRIES],
-    /// The children, where one role decides.
-    pub(super) children: [NodeId; ENTRIES],
     /// Visits under way.
     pub(super) in_flight: [u16; ENTRIES],
     /// Lower bounds of the role's goal after the move.
     pub(super) lower: [u8; ENTRIES],
     /// Upper bounds of the role's goal after the move.
     pub(super) upper: [u8; ENTRIES],
+    /// The children, where one role decides.
+    pub(super) children: [NodeId; ENTRIES],
+    /// The generations of the children: another one means that the child was freed.
+    pub(super) generations: [u16; ENTRIES],
     pub(super) link: ChunkId,
     /// The role whose moves these are.
     pub(super) role: u16,
@@ -250,9 +281,11 @@ pub(super) struct Chunk {
     pub(super) solved: u8,
     /// Entries in use.
     pub(super) len: u8,
+    /// The moves.
+    pub(super) moves: [MoveId; ENTRIES],
 }
 
-const _: () = assert!(size_of::<Chunk>() == 168);
+const _: () = assert!(size_of::<Chunk>() == 256);
 
 impl Chunk {
     /// The entry's bounds.
@@ -273,16 +306,18 @@ impl Chunk {
 impl Linked<ChunkId> for Chunk {
     const BLANK: Self = Self {
         means: [0.0; ENTRIES],
+        variances: [0.0; ENTRIES],
         visits: [0; ENTRIES],
-        moves: [MoveId(0); ENTRIES],
-        children: [NodeId::NONE; ENTRIES],
         in_flight: [0; ENTRIES],
         lower: [0; ENTRIES],
         upper: [100; ENTRIES],
+        children: [NodeId::NONE; ENTRIES],
+        generations: [0; ENTRIES],
         link: ChunkId::NONE,
         role: 0,
         solved: 0,
         len: 0,
+        moves: [MoveId(0); ENTRIES],
     };
     fn link(&self) -> ChunkId {
         self.link
@@ -335,6 +370,8 @@ impl<I: Place> Linked<I> for Bare<I> {
 pub(super) struct Reply {
     pub(super) owner: NodeId,
     pub(super) child: NodeId,
+    /// The child's generation: another one means that the child was freed.
+    pub(super) generation: u16,
     pub(super) next_in_bucket: ReplyId,
     /// The next reply of the owner.
     pub(super) link: ReplyId,
@@ -344,6 +381,7 @@ impl Linked<ReplyId> for Reply {
     const BLANK: Self = Self {
         owner: NodeId::NONE,
         child: NodeId::NONE,
+        generation: 0,
         next_in_bucket: ReplyId::NONE,
         link: ReplyId::NONE,
     };

@@ -51,7 +51,7 @@ impl Search {
         let root = self.graph.root;
         let record = self.graph.nodes[root];
         let role = self.role.index();
-        if record.is_open() && record.forced == 0 && self.graph.choice(root, role).decides() {
+        if record.is_open() && self.ahead == 0 && self.graph.choice(root, role).decides() {
             let choice = self.graph.choice(root, role);
             let best = self
                 .graph
@@ -71,7 +71,7 @@ impl Search {
                 (None, untried) => untried,
             };
         }
-        self.hands.stand_on_state(&self.current);
+        self.hands.reasoner.set_state(&self.current);
         self.hands.reasoner.legal_moves(self.role).first().copied()
     }
 
@@ -85,7 +85,7 @@ impl Search {
         self.graph.read_values(root, &mut self.values);
         let value = (record.visits > 0 || bounds.is_exact()).then(|| self.values[role]);
         let mut moves = Vec::new();
-        if record.is_open() && record.forced == 0 && self.graph.choice(root, role).decides() {
+        if record.is_open() && self.ahead == 0 && self.graph.choice(root, role).decides() {
             let choice = self.graph.choice(root, role);
             for entry in self.graph.entries(choice) {
                 moves.push(self.move_report(entry));
@@ -98,7 +98,7 @@ impl Search {
             }));
             moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
         } else {
-            self.hands.stand_on_state(&self.current);
+            self.hands.reasoner.set_state(&self.current);
             let legal = self.hands.reasoner.legal_moves(self.role);
             // With one legal move, whatever is known of the position is known of the move.
             let sole = legal.len() == 1;
@@ -177,7 +177,7 @@ impl Search {
             0 => f32::NEG_INFINITY,
             _ => chunk.means[slot] - SPREAD / (visits as f32).sqrt(),
         };
-        let child = chunk.children[slot];
+        let child = self.graph.child_of(entry);
         let line = if bounds.is_exact() && child.is_some() {
             let line = self.graph.nodes[child].length_from_parent();
             let shorter_is_better = better_line(bounds, 0, Some(1)) == 0;

@@ -18,21 +18,27 @@
 
 use super::Search;
 use super::backup::{News, Path, Step};
-use super::expand::{Grown, Opened};
 use super::pool::{Place, Pool};
-use super::record::{Bounds, Choice, Chunk, ChunkId, ENTRIES, EntryId, SEVERAL};
+use super::record::{Chunk, ChunkId, ENTRIES, EntryId, Node, SEVERAL};
+use super::worker::Ask;
 use crate::ids::NodeId;
 
 /// Bounds that differ by no more than this many points count as equal where several roles choose at once.
 const NEAR: f32 = 1.0;
 
+/// A descent goes no deeper than this many nodes. Games without a step counter may have cycles of any length.
+const DEEPEST: usize = 4000;
+/// Where a role of a node has more legal moves than this, its children are opened at their second visit only: there are
+/// too many to keep the legal moves of each.
+const MANY: u32 = 64;
+
 /// Where a descent ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Leaf {
-    /// At a node whose state is to be played out from.
-    Node(NodeId),
-    /// One move below the last node, at a state that found no room in the tree; the reasoner stands on it.
-    Beyond,
+    /// At the last node of the path, about which something is to be found out.
+    Here(NodeId, Ask),
+    /// One move beyond the last node of the path.
+    Beyond(Ask),
     /// At known goals, which are in the search's `values`. What is news about them is in the search's `facts`.
     Known(Option<News>),
 }
@@ -49,9 +55,17 @@ struct Best {
     open_score: f32,
 }
 
-/// Computes the scores of all entries and finds the best. `weight` is what the exploration term of one visit is
-/// worth, in points.
-fn scan(chunks: &Pool<ChunkId, Chunk>, choice: &Choice, weight: f32, floor: u8) -> Best {
+/// What the scores of a node's entries depend on.
+#[derive(Clone, Copy, Debug)]
+struct Urge {
+    /// Weight of the exploration term, in points.
+    weight: f32,
+    /// Logarithm of the node's visits.
+    log: f32,
+}
+
+/// Computes the scores of all entries and finds the best.
+fn scan(chunks: &Pool<ChunkId, Chunk>, first: ChunkId, urge: Urge, floor: u8) -> Best {
     let mut best = Best {
         any: EntryId::NONE,
         any_score: f32::NEG_INFINITY,
@@ -59,10 +73,10 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, choice: &Choice, weight: f32, floor: u8) 
         open: EntryId::NONE,
         open_score: f32::NEG_INFINITY,
     };
-    let mut at = choice.first;
+    let mut at = first;
     while at.is_some() {
         let chunk = &chunks[at];
-        let scores = scores(chunk, weight);
+        let scores = scores(chunk, urge);
         for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
             let solved = chunk.is_solved(slot);
             if score > best.any_score {
@@ -80,30 +94,38 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, choice: &Choice, weight: f32, floor: u8) 
     best
 }
 
-/// The upper confidence bounds of a chunk's entries, unused ones included. Eight at a time, without a branch, so that
-/// the compiler uses vectors.
+/// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer, Cesa-Bianchi and Fischer
+/// 2002). Eight at a time, without a branch, so that the compiler uses vectors.
 #[inline]
-fn scores(chunk: &Chunk, weight: f32) -> [f32; ENTRIES] {
+fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
+    /// The greatest variance of numbers from 0 to 100.
+    const GREATEST: f32 = 2500.0;
     std::array::from_fn(|slot| {
-        let visits = chunk.visits[slot] + u32::from(chunk.in_flight[slot]);
+        let visits = (chunk.visits[slot] + u32::from(chunk.in_flight[slot])).max(1) as f32;
         let lower = f32::from(chunk.lower[slot]);
         let upper = f32::from(chunk.upper[slot]);
         let mean = chunk.means[slot].max(lower).min(upper);
-        let doubt = if lower < upper { weight } else { 0.0 };
-        mean + doubt / (visits.max(1) as f32).sqrt()
+        let share = urge.log / visits;
+        let variance = chunk.variances[slot] + 4.0 * GREATEST * (2.0 * share).sqrt();
+        let doubt = urge.weight * (share * variance.min(GREATEST)).sqrt();
+        mean + if lower < upper { doubt } else { 0.0 }
     })
 }
 
 impl Search {
-    /// Goes down from the root, grows the tree by at most one node, and writes the way to `path`.
+    /// Goes down from the root and writes the way to `path`.
     pub(super) fn descend(&mut self, path: &mut Path) -> Leaf {
         path.clear();
+        self.graph.descent = self.graph.descent.wrapping_add(1);
+        let (descent, page) = (self.graph.descent, self.graph.page);
         let mut node = self.graph.root;
         // Whether the step before does not know yet that this node is solved.
         let mut unheard = false;
         loop {
             let record = &mut self.graph.nodes[node];
             record.in_flight += 1;
+            record.descent = descent;
+            record.page = page;
             let at_root = path.steps.is_empty();
             path.push(node, record.generation);
             if !at_root {
@@ -114,56 +136,44 @@ impl Search {
                 return self.known(node, unheard);
             }
             if !record.is_open() {
-                if !at_root && record.visits == 0 && record.in_flight == 1 {
-                    return Leaf::Node(node);
-                }
-                match self.graph.open(node, &mut self.hands) {
-                    Opened::Open => {}
-                    Opened::Ended => return self.known(node, true),
-                    Opened::OnTheWay | Opened::Full => return Leaf::Node(node),
-                }
+                return Leaf::Here(node, Ask::Open);
             }
-            if !self.pick(node, path) {
-                return Leaf::Node(node);
+            if path.steps.len() >= DEEPEST || !self.pick(&record, path) {
+                return Leaf::Here(node, Ask::Playouts);
             }
             let picks = path.last_picks();
+            let mut waiting = false;
             for &pick in picks {
-                self.graph.chunks[pick.chunk()].in_flight[pick.slot()] += 1;
+                let under_way = &mut self.graph.chunks[pick.chunk()].in_flight[pick.slot()];
+                *under_way += 1;
+                waiting |= *under_way > 1;
             }
             let child = self.graph.child(node, picks);
-            if child.is_some() {
-                let record = &self.graph.nodes[node];
-                unheard = record.decider != SEVERAL
-                    && !self.graph.chunks[picks[0].chunk()].is_solved(picks[0].slot());
-                node = child;
-                continue;
+            if !child.is_some() {
+                path.joint_moves += 1;
+                let several = record.decider == SEVERAL;
+                return Leaf::Beyond(if waiting && !several {
+                    Ask::Playouts
+                } else if self.has_many(node) {
+                    Ask::Glance
+                } else {
+                    Ask::Open
+                });
             }
-            return match self.graph.grow(node, picks, &mut self.hands) {
-                Grown::Child(child) => {
-                    let record = &mut self.graph.nodes[child];
-                    record.in_flight += 1;
-                    path.push(child, record.generation);
-                    path.joint_moves += 1;
-                    Leaf::Node(child)
-                }
-                Grown::Terminal(child) => {
-                    let record = &mut self.graph.nodes[child];
-                    record.in_flight += 1;
-                    path.push(child, record.generation);
-                    path.joint_moves += 1;
-                    self.known(child, true)
-                }
-                Grown::Full => Leaf::Beyond,
-                Grown::FullTerminal => {
-                    path.joint_moves += 1;
-                    for (role, &goal) in self.hands.goals.iter().enumerate() {
-                        self.values[role] = f32::from(goal);
-                        self.facts[role] = Bounds::exact(goal);
-                    }
-                    Leaf::Known(Some(News::terminal()))
-                }
-            };
+            if self.graph.nodes[child].descent == descent {
+                // The line has come back to where it was.
+                return Leaf::Beyond(Ask::Playouts);
+            }
+            unheard = record.decider != SEVERAL
+                && !self.graph.chunks[picks[0].chunk()].is_solved(picks[0].slot());
+            node = child;
         }
+    }
+
+    /// Whether somebody has a great many moves here.
+    fn has_many(&self, node: NodeId) -> bool {
+        let choices = &self.graph.choices[self.graph.nodes[node].choices];
+        choices.iter().any(|choice| choice.legal > MANY)
     }
 
     /// Ends a descent at a solved node.
@@ -179,10 +189,11 @@ impl Search {
 
     /// Lets every decider pick a move. `false`, with nothing picked, when one has no entry and there is no memory for
     /// its first.
-    fn pick(&mut self, node: NodeId, path: &mut Path) -> bool {
-        let decider = self.graph.nodes[node].decider;
-        if decider != SEVERAL {
-            let Some((pick, instead)) = self.pick_alone(node, decider as usize) else {
+    #[inline]
+    fn pick(&mut self, record: &Node, path: &mut Path) -> bool {
+        let node = path.last_node();
+        if record.decider != SEVERAL {
+            let Some((pick, instead)) = self.pick_alone(node, record) else {
                 return false;
             };
             path.pick(pick, instead);
@@ -201,29 +212,20 @@ impl Search {
     }
 
     /// The pick of a role that alone has a choice, and the solved entry whose score counts instead.
-    fn pick_alone(&mut self, node: NodeId, role: usize) -> Option<(EntryId, EntryId)> {
-        let choice = *self.graph.choice(node, role);
-        if choice.has_untried()
-            && self.config.first_play_urgency == f32::INFINITY
-            && let Some(fresh) = self.graph.try_next(node, role)
-        {
-            return Some((fresh, EntryId::NONE));
-        }
+    fn pick_alone(&mut self, node: NodeId, record: &Node) -> Option<(EntryId, EntryId)> {
+        let role = record.decider as usize;
+        let urge = self.urge(record);
         let floor = self.graph.bounds[node][role].lower;
-        let best = scan(
-            &self.graph.chunks,
-            &choice,
-            self.exploration_weight(node),
-            floor,
-        );
+        let best = scan(&self.graph.chunks, record.first, urge, floor);
         let mut pick = best.open;
         let mut score = best.open_score;
-        if choice.has_untried()
-            && self.config.first_play_urgency >= score
+        if record.untried.is_some()
+            && let urgency = self.urgency(node, role, urge)
+            && (urgency >= score || !pick.is_some())
             && let Some(fresh) = self.graph.try_next(node, role)
         {
             pick = fresh;
-            score = self.config.first_play_urgency;
+            score = urgency;
         }
         if !pick.is_some() {
             // All that can still be played is solved.
@@ -240,17 +242,11 @@ impl Search {
     /// The pick of a role that chooses at the same time as others.
     fn pick_among_others(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let choice = *self.graph.choice(node, role);
-        let urgency = self.config.first_play_urgency;
+        let record = self.graph.nodes[node];
+        let urge = self.urge(&record);
+        let best = scan(&self.graph.chunks, choice.first, urge, 0);
         if choice.has_untried()
-            && urgency == f32::INFINITY
-            && let Some(fresh) = self.graph.try_next(node, role)
-        {
-            return Some(fresh);
-        }
-        let weight = self.exploration_weight(node);
-        let best = scan(&self.graph.chunks, &choice, weight, 0);
-        if choice.has_untried()
-            && urgency >= best.any_score
+            && (!best.any.is_some() || self.urgency(node, role, urge) >= best.any_score)
             && let Some(fresh) = self.graph.try_next(node, role)
         {
             return Some(fresh);
@@ -258,7 +254,7 @@ impl Search {
         let mut picked = None;
         let mut near = 0;
         for (id, chunk) in self.graph.chunks_of(&choice) {
-            let scores = scores(chunk, weight);
+            let scores = scores(chunk, urge);
             for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
                 if score >= best.any_score - NEAR {
                     // Each of the near ones stays picked with the same chance.
@@ -272,15 +268,39 @@ impl Search {
         picked
     }
 
-    /// What the exploration term of a move visited once is worth in this node, in points.
-    fn exploration_weight(&self, node: NodeId) -> f32 {
-        let record = &self.graph.nodes[node];
+    /// What the scores in a node depend on.
+    #[inline]
+    fn urge(&self, record: &Node) -> Urge {
         let visits = (record.visits + record.in_flight).max(1) as f32;
-        self.config.exploration * 100.0 * visits.ln().sqrt()
+        Urge {
+            weight: self.config.exploration * 2.0,
+            log: visits.ln(),
+        }
+    }
+
+    /// The score of a move that was never tried: as if it were worth what the node is on average, and had been tried as
+    /// often as the settings say.
+    fn urgency(&self, node: NodeId, role: usize, urge: Urge) -> f32 {
+        let tried = self.config.untried_visits;
+        if tried <= 0.0 {
+            return f32::INFINITY;
+        }
+        let mean = if self.graph.nodes[node].visits > 0 {
+            self.graph.means[node][role]
+        } else {
+            50.0
+        };
+        mean + urge.weight * 50.0 * (urge.log / tried).sqrt()
     }
 }
 
 impl Path {
+    /// Where it ends. There is always a root.
+    #[inline]
+    pub(super) fn last_node(&self) -> NodeId {
+        self.steps.last().map_or(NodeId::NONE, |step| step.node)
+    }
+
     /// Empties it, keeping its memory.
     fn clear(&mut self) {
         self.steps.clear();
@@ -288,7 +308,7 @@ impl Path {
         self.joint_moves = 0;
     }
 
-    fn push(&mut self, node: NodeId, generation: u32) {
+    pub(super) fn push(&mut self, node: NodeId, generation: u16) {
         self.steps.push(Step {
             node,
             generation,
@@ -315,7 +335,7 @@ impl Path {
         }
     }
 
-    fn last_picks(&self) -> &[EntryId] {
+    pub(super) fn last_picks(&self) -> &[EntryId] {
         match self.steps.len() {
             0 => &[],
             steps => self.picks_of(steps - 1),
