@@ -20,7 +20,7 @@ pub mod unfolded;
 use std::sync::Arc;
 
 use crate::ids::{Id, MoveId, RoleId};
-use one_by_one::OneByOne;
+pub use one_by_one::OneByOne;
 use random::Random;
 
 /// How a playout ended.

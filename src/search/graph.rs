@@ -254,6 +254,20 @@ impl Graph {
         None
     }
 
+    /// How many nodes the table of states leads to.
+    #[cfg(test)]
+    pub(super) fn in_table(&self) -> usize {
+        let mut count = 0;
+        for &head in &self.table {
+            let mut at = NodeId(head.wrapping_sub(1));
+            while at.is_some() {
+                count += 1;
+                at = self.nodes[at].next_in_bucket;
+            }
+        }
+        count
+    }
+
     /// Puts a node into the table of states.
     fn list(&mut self, node: NodeId, hash: u32) {
         let bucket = hash as usize & (self.table.len() - 1);

@@ -103,6 +103,8 @@ pub(super) struct Pipeline {
     /// The writer's own hands on the game, made when they are first needed.
     own: Option<Worker>,
     own_in_flight: u32,
+    /// Whether a rollout thread has panicked. Then the writer does without lanes, in case it was their fault.
+    is_wary: bool,
     machine: Arc<dyn Machine>,
     seed: u64,
     max_steps: u32,
@@ -227,6 +229,7 @@ impl Pipeline {
             waiter,
             own: None,
             own_in_flight: 0,
+            is_wary: false,
             machine: Arc::clone(machine),
             seed: config.seed,
             max_steps: config.max_playout_steps,
@@ -240,7 +243,12 @@ impl Pipeline {
     fn own(&mut self) -> &mut Worker {
         self.own.get_or_insert_with(|| {
             let random = Random::new(stream_seed(self.seed, OWN));
-            Worker::new(Arc::clone(&self.machine), random, self.max_steps)
+            let machine = Arc::clone(&self.machine);
+            if self.is_wary {
+                Worker::one_by_one(machine, random, self.max_steps)
+            } else {
+                Worker::new(machine, random, self.max_steps)
+            }
         })
     }
 
@@ -416,6 +424,7 @@ impl Pipeline {
         self.lanes -= thread.lanes;
         if let Some(handle) = thread.handle.take() {
             let panicked = handle.join().is_err();
+            self.is_wary |= panicked;
             tracing::error!(
                 panicked,
                 lost = thread.in_flight,
@@ -423,7 +432,14 @@ impl Pipeline {
                 "a rollout thread has ended"
             );
         }
-        thread.in_flight
+        let mut lost = thread.in_flight;
+        if self.is_wary && self.own.as_ref().is_some_and(|own| own.width() > 0) {
+            self.own = None;
+            lost += std::mem::take(&mut self.own_in_flight);
+            self.in_flight = self.threads.iter().map(|thread| thread.in_flight).sum();
+            self.wanted = self.threads.iter().map(|thread| thread.wanted).sum();
+        }
+        lost
     }
 }
 

@@ -84,6 +84,7 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, first: ChunkId, urge: Urge, floor: u8) ->
                 best.any_score = score;
                 best.any_solved = solved;
             }
+            let score = score - waiting(chunk, slot);
             if score > best.open_score && !solved && chunk.upper[slot] >= floor {
                 best.open = EntryId::new(at, slot);
                 best.open_score = score;
@@ -92,6 +93,18 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, first: ChunkId, urge: Urge, floor: u8) ->
         at = chunk.link;
     }
     best
+}
+
+/// What a move loses whose position is being looked at just now: another visit would learn little before that is known.
+#[inline]
+fn waiting(chunk: &Chunk, slot: usize) -> f32 {
+    /// More than any score, so that it is picked only where all others wait too.
+    const SETBACK: f32 = 1000.0;
+    if chunk.in_flight[slot] > 0 && !chunk.children[slot].is_some() {
+        SETBACK
+    } else {
+        0.0
+    }
 }
 
 /// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer, Cesa-Bianchi and Fischer

@@ -22,7 +22,7 @@ use super::expand::FORCED_AT_ONCE;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{
-    Expander, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step, Tally,
+    Expander, Machine, OneByOne, PlayoutEnd, Playouts, Positions, Reasoner, Step, Tally,
 };
 
 /// Playouts asked for at most before more requests are taken up, in widths: a lane that becomes free finds the next one
@@ -65,8 +65,8 @@ pub(super) struct Job {
     /// What was played out. Without playouts, the goals that are certain.
     pub(super) tally: Tally,
     /// Tickets under way, and where the worker keeps the request meanwhile.
-    outstanding: u32,
-    place: u32,
+    pub(super) outstanding: u32,
+    pub(super) place: u32,
 }
 
 /// What a position is like.
@@ -186,11 +186,29 @@ pub(super) struct Worker {
 impl Worker {
     /// Hands that draw from a stream that `random` seeds.
     pub(super) fn new(machine: Arc<dyn Machine>, mut random: Random, max_steps: u32) -> Self {
-        let n_roles = machine.n_roles();
         let playouts = Arc::clone(&machine).playouts(&mut random, max_steps);
+        let expander = Arc::clone(&machine).expander();
+        Self::with(machine, random, max_steps, expander, playouts)
+    }
+
+    /// Hands that look at positions and play out one after the other, whatever the machine can.
+    pub(super) fn one_by_one(machine: Arc<dyn Machine>, random: Random, max_steps: u32) -> Self {
+        let reasoner = Arc::clone(&machine).reasoner();
+        let expander = Box::new(OneByOne::new(machine.n_roles(), reasoner));
+        Self::with(machine, random, max_steps, expander, None)
+    }
+
+    fn with(
+        machine: Arc<dyn Machine>,
+        random: Random,
+        max_steps: u32,
+        expander: Box<dyn Expander>,
+        playouts: Option<Box<dyn Playouts>>,
+    ) -> Self {
+        let n_roles = machine.n_roles();
         Self {
             n_roles,
-            expander: Arc::clone(&machine).expander(),
+            expander,
             playouts,
             reasoner: None,
             machine,

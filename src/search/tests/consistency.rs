@@ -1,8 +1,8 @@
-//! A full check of a tree: links, counts, and that no record is lost.
+//! A full check of a graph: links, counts, and that no record is lost.
 
 use std::collections::HashSet;
 
-use crate::ids::NodeId;
+use crate::ids::{Id, NodeId};
 use crate::search::Search;
 use crate::search::graph::Graph;
 use crate::search::pool::Place;
@@ -17,18 +17,31 @@ struct Met {
 }
 
 impl Search {
-    /// Checks every invariant of the tree that can be seen from outside, and returns how many nodes it has.
+    /// Checks every invariant of the graph that can be seen from outside, and returns how many nodes it has.
     pub(super) fn check(&self) -> usize {
         let graph = &self.graph;
+        let mut reached = Met::default();
+        visit(graph, graph.root, &mut reached);
+        let reachable = reached.nodes.len();
+        // What no longer is below the root is kept until memory is needed.
         let mut met = Met::default();
-        visit(graph, graph.root, &mut met);
-        let reachable = met.nodes.len();
-        let mut garbage = graph.garbage;
-        while garbage.is_some() {
-            visit(graph, garbage, &mut met);
-            garbage = graph.nodes[garbage].link;
+        let mut listed = 0;
+        for index in 0..graph.nodes.made() {
+            let node = NodeId::from_index(index);
+            let record = &graph.nodes[node];
+            assert!(!record.spared);
+            if record.terminal || record.state.is_some() {
+                visit(graph, node, &mut met);
+                assert_eq!(record.listed, !record.terminal);
+                if record.listed {
+                    listed += 1;
+                    let mut buffer = Vec::new();
+                    assert!(graph.find(graph.state(node, &mut buffer)).is_some());
+                }
+            }
         }
-        assert_eq!(graph.nodes.in_use(), met.nodes.len(), "nodes");
+        assert_eq!(graph.in_table(), listed, "table");
+        assert_eq!(graph.nodes.in_use(), met.nodes.len() + graph.retired as usize, "nodes");
         assert_eq!(graph.chunks.in_use(), met.chunks, "chunks");
         assert_eq!(graph.choice_sets.in_use(), met.open, "choices");
         reachable
@@ -43,7 +56,9 @@ impl Search {
 fn visit(graph: &Graph, node: NodeId, met: &mut Met) {
     let mut stack = vec![node];
     while let Some(node) = stack.pop() {
-        assert!(met.nodes.insert(node), "{node:?} has two parents");
+        if !met.nodes.insert(node) {
+            continue;
+        }
         let record = &graph.nodes[node];
         for bounds in &graph.bounds[node] {
             assert!(bounds.lower <= bounds.upper && bounds.upper <= 100);
@@ -63,7 +78,8 @@ fn visit(graph: &Graph, node: NodeId, met: &mut Met) {
             if choice.decides() {
                 deciders += 1;
                 assert_eq!(entries, choice.tried as usize);
-                assert_eq!(entries + untried, choice.legal as usize);
+                let sure = record.solved && (entries, untried) == (1, 0);
+                assert!(sure || entries + untried == choice.legal as usize);
             } else {
                 assert_eq!((choice.legal, entries, untried), (1, 0, 0));
             }
@@ -74,9 +90,6 @@ fn visit(graph: &Graph, node: NodeId, met: &mut Met) {
             }
         }
         assert_eq!(record.decider == SEVERAL, deciders > 1);
-        for child in graph.children(node) {
-            assert!(graph.nodes[child].in_flight <= record.in_flight);
-            stack.push(child);
-        }
+        stack.extend(graph.children(node));
     }
 }

@@ -18,7 +18,7 @@ pub(super) trait Rules: Send + Sync + 'static {
     fn goal(&self, state: &[u64], role: usize) -> u8;
     fn legal(&self, state: &[u64], role: usize) -> Vec<u32>;
     fn next(&self, state: &[u64], joint_move: &[u32]) -> Vec<u64>;
-    /// Called at the start of each playout; `own` says whether it is the searching thread's reasoner.
+    /// Called at the start of each playout; `own` says whether the searching thread plays.
     fn before_playout(&self, _own: bool) {}
     /// Called for each question about legal moves that is not part of a playout.
     fn asked_for_moves(&self) {}
@@ -27,14 +27,15 @@ pub(super) trait Rules: Send + Sync + 'static {
 /// A machine for any rules.
 pub(super) struct Game<R> {
     pub(super) rules: R,
-    reasoners: AtomicUsize,
+    /// The thread that made it, which is the one that searches.
+    owner: std::thread::ThreadId,
 }
 
 impl<R: Rules> Game<R> {
     pub(super) fn new(rules: R) -> Arc<Self> {
         Arc::new(Self {
             rules,
-            reasoners: AtomicUsize::new(0),
+            owner: std::thread::current().id(),
         })
     }
 }
@@ -70,11 +71,9 @@ impl<R: Rules> Machine for Game<R> {
             .collect()
     }
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        let own = self.reasoners.fetch_add(1, Ordering::Relaxed) == 0;
         Box::new(Hand {
             state: self.rules.initial(),
             legal: Vec::new(),
-            own,
             game: self,
         })
     }
@@ -84,7 +83,6 @@ struct Hand<R> {
     game: Arc<Game<R>>,
     state: Vec<u64>,
     legal: Vec<MoveId>,
-    own: bool,
 }
 
 impl<R: Rules> Reasoner for Hand<R> {
@@ -118,7 +116,7 @@ impl<R: Rules> Reasoner for Hand<R> {
     }
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
         let rules = &self.game.rules;
-        rules.before_playout(self.own);
+        rules.before_playout(std::thread::current().id() == self.game.owner);
         let mut steps = 0;
         let mut end = PlayoutEnd::CutOff;
         'steps: loop {

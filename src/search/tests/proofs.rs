@@ -367,10 +367,10 @@ proptest! {
     #[test]
     fn proofs_stay_right_in_a_small_tree_that_follows_the_match(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), max_nodes in 2u32..40,
-        several in any::<bool>(), urgency in prop_oneof![Just(f32::INFINITY), Just(45.0f32)],
+        several in any::<bool>(), untried_visits in prop_oneof![Just(0.0f32), Just(2.0f32)],
     ) {
         let table = table(shape, 2, several, false);
-        let config = SearchConfig { seed, max_nodes, first_play_urgency: urgency, ..config() };
+        let config = SearchConfig { seed, max_nodes, untried_visits, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         let mut random = Random::new(seed);
