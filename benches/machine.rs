@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use criterion::measurement::WallTime;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use panza::commands::engine::EngineKind;
 use panza::commands::engine_choice::{Built, EngineChoice, build, build_machine};
@@ -265,8 +265,41 @@ fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Pl
     batches
 }
 
+/// The time that this thread has worked: what else the processor is busy with does not count.
+struct WorkTime(WallTime);
+
+impl Measurement for WorkTime {
+    type Intermediate = Duration;
+    type Value = Duration;
+
+    fn start(&self) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    fn end(&self, start: Duration) -> Duration {
+        self.start() - start
+    }
+
+    fn add(&self, left: &Duration, right: &Duration) -> Duration {
+        self.0.add(left, right)
+    }
+
+    fn zero(&self) -> Duration {
+        self.0.zero()
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        self.0.to_f64(value)
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self.0.formatter()
+    }
+}
+
 /// What it costs to look at positions in one go, by lanes where those are faster, and one by one. A figure is of one batch.
-fn looks(criterion: &mut Criterion) {
+fn looks(criterion: &mut Criterion<WorkTime>) {
     for name in GAMES.iter().chain(&["hex"]) {
         let game = Game::load(name).expect("the game can be played");
         let by_lanes =
@@ -315,6 +348,7 @@ criterion_group!(benches, transitions, expansions, playouts, passes);
 criterion_group! {
     name = looking;
     config = Criterion::default()
+        .with_measurement(WorkTime(WallTime))
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600));

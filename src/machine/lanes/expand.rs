@@ -175,23 +175,19 @@ impl<const N: usize> Lanes<N> {
         let now = self.memory.now(Side::Even);
         for (word, group) in steps.chunks(64).enumerate() {
             for (index, vectors) in now.chunks_mut(64).enumerate() {
-                let bits_of = |step: &Step<'_>| step.state.get(index).copied().unwrap_or(0);
                 if group.len() <= 8 {
                     let mut rows = [0; 8];
-                    for (row, step) in rows.iter_mut().zip(group) {
-                        *row = bits_of(step);
-                    }
-                    for (vector, bits) in vectors.iter_mut().zip(columns_of_8(rows)) {
-                        vector[word] = u64::from(bits);
+                    fill_rows(&mut rows, group, index);
+                    let columns = columns_of_8(rows);
+                    for (column, vector) in vectors.iter_mut().enumerate() {
+                        vector[word] = u64::from(columns[column & 63]);
                     }
                 } else {
                     let mut square = [0; 64];
-                    for (row, step) in square.iter_mut().zip(group) {
-                        *row = bits_of(step);
-                    }
+                    fill_rows(&mut square, group, index);
                     transpose(&mut square);
-                    for (vector, bits) in vectors.iter_mut().zip(square) {
-                        vector[word] = bits;
+                    for (column, vector) in vectors.iter_mut().enumerate() {
+                        vector[word] = square[column & 63];
                     }
                 }
             }
@@ -255,18 +251,18 @@ impl<const N: usize> Lanes<N> {
         positions.states.resize(start + count * n_words, 0);
         let ends = (1..=count).map(|lane| (start + lane * n_words) as u32);
         positions.state_ends.extend(ends);
+        let states = &mut positions.states[start..];
         for (index, vectors) in self.memory.now(side).chunks(64).enumerate() {
-            let states = positions.states[start..].chunks_exact_mut(n_words);
             if count <= 8 {
                 let rows = rows_of(vectors, word);
-                for (state, bits) in states.zip(rows) {
-                    state[index] = bits;
+                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
+                    state[index] = rows[lane & 7];
                 }
             } else {
                 let mut square = [0; 64];
                 fill_square(&mut square, vectors, word);
-                for (state, bits) in states.zip(square) {
-                    state[index] = bits;
+                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
+                    state[index] = square[lane & 63];
                 }
             }
         }
@@ -330,13 +326,22 @@ impl<const N: usize> Lanes<N> {
     }
 }
 
+/// Reads one word of the states of some steps; a state of too few words is padded with nothing.
+#[inline(always)]
+fn fill_rows(rows: &mut [u64], steps: &[Step<'_>], index: usize) {
+    for (row, step) in rows.iter_mut().zip(steps) {
+        *row = step.state.get(index).copied().unwrap_or(0);
+    }
+}
+
 /// What up to 64 vectors have in 64 lanes: a word for each lane.
 #[inline(always)]
 fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], word: usize) {
     let mut any = 0;
-    for (row, vector) in square.iter_mut().zip(vectors) {
-        *row = vector[word];
-        any |= *row;
+    for (column, vector) in vectors.iter().enumerate() {
+        let bits = vector[word];
+        square[column & 63] = bits;
+        any |= bits;
     }
     square[vectors.len().min(64)..].fill(0);
     if any != 0 {
@@ -348,8 +353,8 @@ fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], wo
 #[inline(always)]
 fn rows_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 8] {
     let mut columns = [0; 64];
-    for (column, vector) in columns.iter_mut().zip(vectors) {
-        *column = vector[word] as u8;
+    for (column, vector) in vectors.iter().enumerate() {
+        columns[column & 63] = vector[word] as u8;
     }
     rows_of_8(columns)
 }

@@ -17,16 +17,19 @@ pub(super) fn transpose(square: &mut [u64; 64]) {
     round::<1>(square, 0x5555_5555_5555_5555);
 }
 
-/// In each block of `2 * HALF` rows the upper half's bits outside the mask and the lower half's bits in it change places.
+/// In each block of `2 * HALF` rows the upper half's bits outside the mask and the lower half's bits in it change places. (Counted
+/// loops: of iterators over pairs of slices, compilers leave calls in functions as large as those that turn squares.)
 #[inline(always)]
 fn round<const HALF: usize>(square: &mut [u64; 64], low: u64) {
-    for block in square.chunks_exact_mut(2 * HALF) {
-        let (upper, lower) = block.split_at_mut(HALF);
-        for (upper, lower) in upper.iter_mut().zip(lower) {
-            let changed = (*upper >> HALF ^ *lower) & low;
-            *upper ^= changed << HALF;
-            *lower ^= changed;
+    let mut block = 0;
+    while block < 64 {
+        for row in block..block + HALF {
+            let (upper, lower) = (square[row], square[row + HALF]);
+            let changed = (upper >> HALF ^ lower) & low;
+            square[row] = upper ^ changed << HALF;
+            square[row + HALF] = lower ^ changed;
         }
+        block += 2 * HALF;
     }
 }
 
@@ -57,13 +60,15 @@ fn turn_bytes(rows: &mut [u64; 8]) {
 /// As [`round`], of bytes.
 #[inline(always)]
 fn byte_round<const HALF: usize>(rows: &mut [u64; 8], low: u64) {
-    for block in rows.chunks_exact_mut(2 * HALF) {
-        let (upper, lower) = block.split_at_mut(HALF);
-        for (upper, lower) in upper.iter_mut().zip(lower) {
-            let changed = (*upper >> (8 * HALF) ^ *lower) & low;
-            *upper ^= changed << (8 * HALF);
-            *lower ^= changed;
+    let mut block = 0;
+    while block < 8 {
+        for row in block..block + HALF {
+            let (upper, lower) = (rows[row], rows[row + HALF]);
+            let changed = (upper >> (8 * HALF) ^ lower) & low;
+            rows[row] = upper ^ changed << (8 * HALF);
+            rows[row + HALF] = lower ^ changed;
         }
+        block += 2 * HALF;
     }
 }
 
