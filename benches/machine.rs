@@ -1,13 +1,14 @@
 //! What one step costs on the machine that the player plays with: a transition, the expansion of a node, and a whole
-//! playout; and what lanes make of a step of 512 playouts, and of 256 positions.
+//! playout; what lanes make of a step of 512 playouts; and what a position costs when many are looked at in one go.
 //!
 //! Transitions and expansions go round the states of a few random playouts, so that a figure is a mean over opening,
 //! middle and end, and over both phases of games that have them.
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::Duration;
 
-use criterion::measurement::WallTime;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use panza::commands::engine::EngineKind;
 use panza::commands::engine_choice::{Built, EngineChoice, build, build_machine};
@@ -212,33 +213,145 @@ fn passes(criterion: &mut Criterion) {
     });
 }
 
-/// The states after 256 joint moves and all that is asked of them, in one go.
-fn expansions_abreast(criterion: &mut Criterion) {
-    by_lanes_on_each_game(criterion, "expansion abreast", STATES as u64, |machine| {
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        let places = places(machine.as_ref(), reasoner.as_mut());
-        let mut expander = Arc::clone(&machine).expander();
-        let mut positions = Positions::default();
-        move || {
-            let steps: Vec<Step<'_>> = places
-                .iter()
-                .map(|place| Step {
-                    state: &place.state,
-                    joint_move: Some(&place.joint_move),
-                })
-                .collect();
-            expander.expand(&steps, true, &mut positions);
-            black_box(&positions);
-        }
-    });
+/// How many positions are looked at in one go.
+const BATCHES: [usize; 3] = [8, 64, 512];
+
+/// Steps to look at: one from each of many states, with all that is asked of a new leaf, or all from each of a few states, of
+/// which legal moves are not asked.
+#[derive(Clone, Copy)]
+enum Looking {
+    Leaves,
+    Children,
 }
 
-criterion_group!(
-    benches,
-    transitions,
-    expansions,
-    playouts,
-    passes,
-    expansions_abreast
-);
-criterion_main!(benches);
+/// Batches of steps to go round, `n` in each.
+fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Place>> {
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let places = places(machine.as_ref(), reasoner.as_mut());
+    let mut steps = Vec::new();
+    // Strides without a common divisor with their number: states of one batch are of many playouts.
+    for index in 0.. {
+        let Place { state, joint_move } = &places[index * 37 % places.len()];
+        match looking {
+            Looking::Leaves => steps.push(Place {
+                state: state.clone(),
+                joint_move: joint_move.clone(),
+            }),
+            Looking::Children => {
+                reasoner.set_state(state);
+                let legal: Vec<Vec<MoveId>> = (0..machine.n_roles())
+                    .map(|role| reasoner.legal_moves(RoleId::from_index(role)).to_vec())
+                    .collect();
+                let most = legal.iter().map(Vec::len).max().unwrap_or(0);
+                steps.extend((0..most).map(|child| {
+                    Place {
+                        state: state.clone(),
+                        joint_move: legal
+                            .iter()
+                            .map(|moves| moves[child % moves.len()])
+                            .collect(),
+                    }
+                }));
+            }
+        }
+        if steps.len() >= (8 * n).max(512) {
+            break;
+        }
+    }
+    let mut batches = Vec::new();
+    while steps.len() >= n {
+        batches.push(steps.drain(..n).collect());
+    }
+    batches
+}
+
+/// The time that this thread has worked: what else the processor is busy with does not count.
+struct WorkTime(WallTime);
+
+impl Measurement for WorkTime {
+    type Intermediate = Duration;
+    type Value = Duration;
+
+    fn start(&self) -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    fn end(&self, start: Duration) -> Duration {
+        self.start() - start
+    }
+
+    fn add(&self, left: &Duration, right: &Duration) -> Duration {
+        self.0.add(left, right)
+    }
+
+    fn zero(&self) -> Duration {
+        self.0.zero()
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        self.0.to_f64(value)
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self.0.formatter()
+    }
+}
+
+/// What it costs to look at positions in one go, by lanes where those are faster, and one by one. A figure is of one batch.
+fn looks(criterion: &mut Criterion<WorkTime>) {
+    for name in GAMES.iter().chain(&["hex"]) {
+        let game = Game::load(name).expect("the game can be played");
+        let by_lanes =
+            build(&game.rules, EngineChoice::Only(EngineKind::Lanes)).expect("the game has lanes");
+        let Built::Machine(lanes) = by_lanes else {
+            unreachable!("the game has a network")
+        };
+        let counter = build_machine(&game.rules).expect("the game has a network");
+        for (what, looking, with_legal) in [
+            ("leaves", Looking::Leaves, true),
+            ("children", Looking::Children, false),
+        ] {
+            let mut group = criterion.benchmark_group(format!("look/{what}/{name}"));
+            for n in BATCHES {
+                group.throughput(Throughput::Elements(n as u64));
+                for (engine, machine) in [("lanes", &lanes), ("counter", &counter)] {
+                    let batches = batches(machine, looking, n);
+                    let batches: Vec<Vec<Step<'_>>> = batches
+                        .iter()
+                        .map(|batch| {
+                            let steps = batch.iter().map(|place| Step {
+                                state: &place.state,
+                                joint_move: Some(&place.joint_move),
+                            });
+                            steps.collect()
+                        })
+                        .collect();
+                    let mut expander = Arc::clone(machine).expander();
+                    let mut positions = Positions::default();
+                    let mut index = 0;
+                    group.bench_function(format!("{engine}/{n}"), |bencher| {
+                        bencher.iter(|| {
+                            index = (index + 1) % batches.len();
+                            expander.expand(&batches[index], with_legal, &mut positions);
+                            black_box(&positions);
+                        });
+                    });
+                }
+            }
+            group.finish();
+        }
+    }
+}
+
+criterion_group!(benches, transitions, expansions, playouts, passes);
+criterion_group! {
+    name = looking;
+    config = Criterion::default()
+        .with_measurement(WorkTime(WallTime))
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(600));
+    targets = looks
+}
+criterion_main!(benches, looking);

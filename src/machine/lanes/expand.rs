@@ -1,8 +1,8 @@
 //! Expansion: as many positions at once as a vector has bits.
 //!
-//! States and moves go into the lanes, a step is made where one is wanted, and what the lanes then stand on is looked at, all with
-//! the same two programs. Words of states and bits of lanes are each other's rows and columns, so they change places by squares of
-//! 64 times 64.
+//! States and moves go into the lanes, a step is made where one is wanted, and what the lanes then stand on is looked at. Words
+//! of states and bits of lanes are each other's rows and columns, so they change places by squares of 64 times 64, or of 8 times 8
+//! where no more lanes are asked for. The programs are quick beside that: what is asked for is what is paid for.
 //!
 //! Invariants: between calls no slot of a move is on in any lane. What one lane is asked says nothing about another's answer.
 //!
@@ -13,8 +13,9 @@ use std::sync::Arc;
 use super::code::Code;
 use super::compile::{ExpanderPrograms, LegalPlaces};
 use super::interpret::Features;
-use super::memory::{Memory, Side, Vector};
-use super::transpose::transpose;
+use super::memory::{Memory, Side, Vector, both, combine};
+use super::rank::is_any;
+use super::transpose::{columns_of_8, rows_of_8, transpose};
 use crate::ids::{Id, IdVec, MoveId, RoleId};
 use crate::machine::{Expander, Positions, Step};
 
@@ -33,12 +34,16 @@ pub struct Layout {
     features: Features,
     n_words: usize,
     step: Code,
-    look: Code,
+    end: Code,
+    legal: Code,
+    goals: Code,
     moves: IdVec<MoveId, Option<u32>>,
+    /// Slots of moves, from the first on.
+    n_made: usize,
     terminal: usize,
     /// One entry per role.
-    legal: Vec<LegalPlaces>,
-    goals: Vec<(RoleId, u8, u32)>,
+    legal_places: Vec<LegalPlaces>,
+    goal_places: Vec<(RoleId, u8, u32)>,
     n_slots: usize,
     n_bases: usize,
 }
@@ -48,19 +53,28 @@ impl Layout {
     pub fn new(programs: ExpanderPrograms, features: Features, n_words: usize) -> Self {
         let n_words = if n_words == 4 { 4 } else { 8 };
         let n_bases = programs.n_bases;
-        let step = Code::new(&programs.step, features, n_words, n_bases);
-        let look = Code::new(&programs.look, features, n_words, n_bases);
+        let code = |piece| Code::new(piece, features, n_words, n_bases);
+        let [step, end, legal, goals] = [
+            code(&programs.step),
+            code(&programs.end),
+            code(&programs.legal),
+            code(&programs.goals),
+        ];
+        let n_slots = [&step, &end, &legal, &goals].map(Code::n_slots);
         let n_named = programs.n_slots as usize;
         Self {
             features,
             n_words,
-            n_slots: n_named.max(step.n_slots()).max(look.n_slots()),
+            n_slots: n_slots.into_iter().fold(n_named, usize::max),
             step,
-            look,
+            end,
+            legal,
+            goals,
             moves: programs.moves,
+            n_made: programs.n_made as usize,
             terminal: programs.terminal as usize,
-            legal: programs.legal,
-            goals: programs.goals,
+            legal_places: programs.legal_places,
+            goal_places: programs.goal_places,
             n_bases,
         }
     }
@@ -73,6 +87,10 @@ impl Layout {
     /// Words of a state.
     pub fn state_words(&self) -> usize {
         self.n_bases.div_ceil(64).max(1)
+    }
+
+    fn n_roles(&self) -> usize {
+        self.legal_places.len()
     }
 
     /// A new expander.
@@ -91,8 +109,6 @@ struct Lanes<const N: usize> {
     layout: Arc<Layout>,
     goals: Goals,
     memory: Memory<N>,
-    /// Slots of moves that are on in some lane.
-    made: Vec<usize>,
     /// For 64 lanes, the legal moves of each role as bits: 64 words for each 64 moves, a word a lane.
     legal: Vec<[u64; 64]>,
 }
@@ -100,12 +116,11 @@ struct Lanes<const N: usize> {
 impl<const N: usize> Lanes<N> {
     fn new(layout: Arc<Layout>, goals: Goals) -> Self {
         let n_squares = layout
-            .legal
+            .legal_places
             .iter()
             .map(|role| role.moves.len().div_ceil(64));
         Self {
             memory: Memory::new(layout.n_bases, layout.n_slots),
-            made: Vec::new(),
             legal: vec![[0; 64]; n_squares.sum()],
             goals,
             layout,
@@ -117,77 +132,114 @@ impl<const N: usize> Lanes<N> {
     fn expand_batch(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
         let layout = Arc::clone(&self.layout);
         self.scatter_states(steps);
-        let moving = self.scatter_moves(steps);
+        let (moving, still) = self.scatter_moves(steps);
         let mut side = Side::Even;
-        if moving.iter().any(|&word| word != 0) {
+        if is_any(&moving) {
             layout.step.run(&mut self.memory, side);
-            self.keep_still(&moving);
-            side = Side::Odd;
-            for slot in self.made.drain(..) {
-                self.memory.slots()[slot] = [0; N];
+            if is_any(&still) {
+                self.keep_still(&still);
             }
+            side = Side::Odd;
+            self.clear_moves(steps);
         }
-        layout.look.run(&mut self.memory, side);
+        layout.end.run(&mut self.memory, side);
+        if with_legal {
+            layout.legal.run(&mut self.memory, side);
+        }
+        let mut told = [0u64; N];
+        for (word, group) in told.iter_mut().zip(steps.chunks(64)) {
+            *word = u64::MAX >> (64 - group.len());
+        }
+        let terminal = self.memory.slots()[layout.terminal];
+        if self.goals == Goals::AtEnds {
+            told = both(&told, &terminal);
+        }
+        if is_any(&told) {
+            layout.goals.run(&mut self.memory, side);
+        }
         for (word, group) in steps.chunks(64).enumerate() {
-            self.gather_states(side, word, group.len(), positions);
-            self.gather_answers(word, group.len(), positions);
+            let count = group.len();
+            self.gather_states(side, word, count, positions);
+            let is_terminal = (0..count).map(|lane| terminal[word] >> lane & 1 == 1);
+            positions.terminal.extend(is_terminal);
+            self.gather_goals(word, count, told[word], positions);
             if with_legal {
-                self.gather_legal(word, group.len(), positions);
+                self.gather_legal(word, count, positions);
             }
         }
     }
 
-    /// Puts the states into the lanes. Lanes that are not needed keep what they had.
+    /// Puts the states into the lanes. In lanes that are not needed there may be anything.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[Step<'_>]) {
         let now = self.memory.now(Side::Even);
         for (word, group) in steps.chunks(64).enumerate() {
             for (index, vectors) in now.chunks_mut(64).enumerate() {
-                let mut square = [0; 64];
-                for (row, step) in square.iter_mut().zip(group) {
-                    *row = step.state.get(index).copied().unwrap_or(0);
-                }
-                transpose(&mut square);
-                for (vector, bits) in vectors.iter_mut().zip(square) {
-                    vector[word] = bits;
+                if group.len() <= 8 {
+                    let mut rows = [0; 8];
+                    fill_rows(&mut rows, group, index);
+                    let columns = columns_of_8(rows);
+                    for (column, vector) in vectors.iter_mut().enumerate() {
+                        vector[word] = u64::from(columns[column & 63]);
+                    }
+                } else {
+                    let mut square = [0; 64];
+                    fill_rows(&mut square, group, index);
+                    transpose(&mut square);
+                    for (column, vector) in vectors.iter_mut().enumerate() {
+                        vector[word] = square[column & 63];
+                    }
                 }
             }
         }
     }
 
-    /// Puts the moves into their slots, and returns the lanes in which any are made.
+    /// Puts the moves into their slots, and returns the lanes in which any are made and those in which none are.
     #[inline(always)]
-    fn scatter_moves(&mut self, steps: &[Step<'_>]) -> Vector<N> {
+    fn scatter_moves(&mut self, steps: &[Step<'_>]) -> (Vector<N>, Vector<N>) {
         let slots = self.memory.slots();
-        let mut moving = [0u64; N];
+        let (mut moving, mut still) = ([0u64; N], [0u64; N]);
         for (lane, step) in steps.iter().enumerate() {
+            let (word, bit) = (lane / 64, 1 << (lane % 64));
             let Some(joint_move) = step.joint_move else {
+                still[word] |= bit;
                 continue;
             };
-            let (word, bit) = (lane / 64, 1 << (lane % 64));
             moving[word] |= bit;
             for &mv in joint_move {
                 if let Some(&Some(slot)) = self.layout.moves.get(mv) {
                     slots[slot as usize][word] |= bit;
-                    self.made.push(slot as usize);
                 }
             }
         }
-        moving
+        (moving, still)
     }
 
-    /// Lanes without a move stay where they are.
+    /// Takes the moves out of their slots again.
     #[inline(always)]
-    fn keep_still(&mut self, moving: &Vector<N>) {
-        if moving.iter().all(|&word| word == u64::MAX) {
+    fn clear_moves(&mut self, steps: &[Step<'_>]) {
+        let layout = &*self.layout;
+        let slots = self.memory.slots();
+        if steps.len() * layout.n_roles() >= layout.n_made {
+            slots[..layout.n_made].fill([0; N]);
             return;
         }
+        for &mv in steps.iter().flat_map(|step| step.joint_move).flatten() {
+            if let Some(&Some(slot)) = layout.moves.get(mv) {
+                slots[slot as usize] = [0; N];
+            }
+        }
+    }
+
+    /// These lanes stay where they are.
+    #[inline(always)]
+    fn keep_still(&mut self, still: &Vector<N>) {
         let n_bases = self.layout.n_bases;
         let (now, rest) = self.memory.all().split_at_mut(n_bases);
         for (now, next) in now.iter().zip(&mut rest[..n_bases]) {
-            for word in 0..N {
-                next[word] = next[word] & moving[word] | now[word] & !moving[word];
-            }
+            *next = combine(*now, *next, *still, |now, next, still| {
+                now & still | next & !still
+            });
         }
     }
 
@@ -199,33 +251,35 @@ impl<const N: usize> Lanes<N> {
         positions.states.resize(start + count * n_words, 0);
         let ends = (1..=count).map(|lane| (start + lane * n_words) as u32);
         positions.state_ends.extend(ends);
+        let states = &mut positions.states[start..];
         for (index, vectors) in self.memory.now(side).chunks(64).enumerate() {
-            let square = square_of(vectors, word);
-            let states = positions.states[start..].chunks_exact_mut(n_words);
-            for (state, bits) in states.zip(square) {
-                state[index] = bits;
+            if count <= 8 {
+                let rows = rows_of(vectors, word);
+                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
+                    state[index] = rows[lane & 7];
+                }
+            } else {
+                let mut square = [0; 64];
+                fill_square(&mut square, vectors, word);
+                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
+                    state[index] = square[lane & 63];
+                }
             }
         }
     }
 
-    /// Reads what the first `count` of 64 lanes are like.
+    /// Reads the goals in those of the first `count` of 64 lanes in which they are told.
     #[inline(always)]
-    fn gather_answers(&mut self, word: usize, count: usize, positions: &mut Positions) {
-        let layout = &*self.layout;
-        let slots = &*self.memory.slots();
-        let terminal = slots[layout.terminal][word];
-        let is_terminal = (0..count).map(|lane| terminal >> lane & 1 == 1);
-        positions.terminal.extend(is_terminal);
-
-        let n_roles = layout.legal.len();
+    fn gather_goals(&mut self, word: usize, count: usize, told: u64, positions: &mut Positions) {
+        let n_roles = self.layout.n_roles();
         let start = positions.goals.len();
         positions.goals.resize(start + count * n_roles, None);
-        let mut lanes_read = u64::MAX >> (64 - count);
-        if self.goals == Goals::AtEnds {
-            lanes_read &= terminal;
+        if told == 0 {
+            return;
         }
-        for &(role, value, slot) in &layout.goals {
-            let mut lanes = slots[slot as usize][word] & lanes_read;
+        let slots = &*self.memory.slots();
+        for &(role, value, slot) in &self.layout.goal_places {
+            let mut lanes = slots[slot as usize][word] & told;
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
@@ -240,42 +294,69 @@ impl<const N: usize> Lanes<N> {
         let layout = &*self.layout;
         let slots = &*self.memory.slots();
         let mut squares = self.legal.iter_mut();
-        for role in &layout.legal {
+        for role in &layout.legal_places {
             let first = role.first as usize;
             let vectors = &slots[first..first + role.moves.len()];
             for (vectors, square) in vectors.chunks(64).zip(&mut squares) {
-                *square = square_of(vectors, word);
+                if count <= 8 {
+                    square[..8].copy_from_slice(&rows_of(vectors, word));
+                } else {
+                    fill_square(square, vectors, word);
+                }
             }
         }
+        let n_legal = self.legal.iter().flat_map(|square| &square[..count]);
+        let n_legal: u32 = n_legal.map(|bits| bits.count_ones()).sum();
+        let mut end = positions.legal.len();
+        positions.legal.resize(end + n_legal as usize, MoveId(0));
         for lane in 0..count {
             let mut squares = self.legal.iter();
-            for role in &layout.legal {
+            for role in &layout.legal_places {
                 for (moves, square) in role.moves.chunks(64).zip(&mut squares) {
                     let mut legal = square[lane];
                     while legal != 0 {
-                        positions.legal.push(moves[legal.trailing_zeros() as usize]);
+                        positions.legal[end] = moves[legal.trailing_zeros() as usize];
+                        end += 1;
                         legal &= legal - 1;
                     }
                 }
-                positions.legal_ends.push(positions.legal.len() as u32);
+                positions.legal_ends.push(end as u32);
             }
         }
     }
 }
 
+/// Reads one word of the states of some steps; a state of too few words is padded with nothing.
+#[inline(always)]
+fn fill_rows(rows: &mut [u64], steps: &[Step<'_>], index: usize) {
+    for (row, step) in rows.iter_mut().zip(steps) {
+        *row = step.state.get(index).copied().unwrap_or(0);
+    }
+}
+
 /// What up to 64 vectors have in 64 lanes: a word for each lane.
 #[inline(always)]
-fn square_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 64] {
-    let mut square = [0; 64];
+fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], word: usize) {
     let mut any = 0;
-    for (row, vector) in square.iter_mut().zip(vectors) {
-        *row = vector[word];
-        any |= *row;
+    for (column, vector) in vectors.iter().enumerate() {
+        let bits = vector[word];
+        square[column & 63] = bits;
+        any |= bits;
     }
+    square[vectors.len().min(64)..].fill(0);
     if any != 0 {
-        transpose(&mut square);
+        transpose(square);
     }
-    square
+}
+
+/// What up to 64 vectors have in the first 8 of 64 lanes: a word for each lane.
+#[inline(always)]
+fn rows_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 8] {
+    let mut columns = [0; 64];
+    for (column, vector) in vectors.iter().enumerate() {
+        columns[column & 63] = vector[word] as u8;
+    }
+    rows_of_8(columns)
 }
 
 /// Compiles a batch for what the processor has.
@@ -293,10 +374,8 @@ macro_rules! batch_with {
         }
     };
 }
-batch_with!(
-    batch_avx512,
-    "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt"
-);
+// Vectors of 256 bits: with those of 512, compilers make of squares what takes three times as long.
+batch_with!(batch_avx512, "avx2,bmi1,bmi2,popcnt,lzcnt");
 batch_with!(batch_avx2, "avx2,popcnt");
 
 impl<const N: usize> Expander for Lanes<N> {
@@ -305,7 +384,7 @@ impl<const N: usize> Expander for Lanes<N> {
     }
 
     fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
-        positions.clear(self.layout.legal.len());
+        positions.clear(self.layout.n_roles());
         for batch in steps.chunks(64 * N) {
             match self.layout.features {
                 #[cfg(target_arch = "x86_64")]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::code::Code;
 use super::compile::{ChoicePlaces, PhasePrograms, Programs, n_operations};
 use super::interpret::Features;
-use super::memory::{Memory, Side, Vector, combine};
+use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
 use crate::ids::{BaseId, Id, RoleId};
 use crate::machine::random::Random;
@@ -525,11 +525,6 @@ impl<const N: usize> Playouts for Gang<N> {
         self.free.push(ticket);
         Some(ticket)
     }
-}
-
-#[inline(always)]
-fn both<const N: usize>(left: &Vector<N>, right: &Vector<N>) -> Vector<N> {
-    combine(*left, *right, *right, |left, right, _| left & right)
 }
 
 /// The numbers of the bits that are on.

@@ -29,6 +29,11 @@ pub(super) fn combine<const N: usize>(
     result
 }
 
+#[inline(always)]
+pub(super) fn both<const N: usize>(left: &Vector<N>, right: &Vector<N>) -> Vector<N> {
+    combine(*left, *right, *right, |left, right, _| left & right)
+}
+
 /// Which of the two banks of states is "now".
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Side {
