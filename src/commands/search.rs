@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Outcome;
-use super::engine_choice::{build_faster, build_machine};
+use super::engine_choice::build_faster;
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
 use super::trace::canonical;
@@ -85,12 +85,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    // A thread that does everything plays one state at a time, which is the counters' work.
-    let built = match arguments.threads {
-        1 => build_machine(&game.rules),
-        _ => build_faster(&game.rules),
-    };
-    let machine = match built {
+    let machine = match build_faster(&game.rules) {
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");

@@ -18,7 +18,7 @@ pub struct SearchConfig {
     /// The most nodes held at once. At least 2.
     pub max_nodes: u32,
     /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half
-    /// of it. Each kind of record may always fill one segment of 1024, so very small bounds are exceeded.
+    /// of it. There may always be 1024 records of each kind, so very small bounds are exceeded.
     pub max_bytes: usize,
     /// Playouts averaged into one result. 0 lets the search adapt it, between 1 and 1000, so that rollout threads are
     /// never short of work; without rollout threads it then means 1.

@@ -33,7 +33,7 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::config::SearchConfig;
-use super::pool::{Budget, Linked, Place, Pool, SEGMENT, Strided};
+use super::pool::{ALWAYS, Budget, Linked, Place, Pool, Strided};
 use super::proof::Judgement;
 use super::record::{
     Bare, BlockId, Bounds, Choice, ChoicesId, Chunk, ChunkId, ENTRIES, EntryId, Node, RUN, Reply,
@@ -120,9 +120,9 @@ impl Graph {
         let beside_block = Strided::<BlockId, u64>::row_bytes(block_words);
         let node_bytes = size_of::<Node>() + beside_node + size_of::<BlockId>() + beside_block;
         let max_nodes = (config.max_nodes as usize)
-            .min((config.max_bytes / 2 / node_bytes).max(SEGMENT))
+            .min((config.max_bytes / 2 / node_bytes).max(ALWAYS))
             .max(2);
-        let n_buckets = max_nodes.next_power_of_two().max(SEGMENT);
+        let n_buckets = max_nodes.next_power_of_two().max(ALWAYS);
         let mut budget = Budget::new(config.max_bytes);
         budget.take_anyway(n_buckets * size_of::<u32>());
         Self {
@@ -143,7 +143,7 @@ impl Graph {
             replies: Pool::new(max_nodes, Strided::<ReplyId, EntryId>::row_bytes(roles)),
             reply_keys: Strided::new(roles),
             buckets: Vec::new(),
-            n_buckets: (max_nodes / 2).next_power_of_two().max(SEGMENT),
+            n_buckets: (max_nodes / 2).next_power_of_two().max(ALWAYS),
             budget,
             // Zeros come from the system and take no memory until they are written over.
             table: vec![0; n_buckets],
@@ -210,8 +210,8 @@ impl Graph {
     /// A new closed node for a state, or a terminal one for the goals given.
     pub(super) fn make_node(&mut self, state: &[u64], goals: Option<&[u8]>) -> Option<NodeId> {
         let node = self.with_pressure(|graph| graph.nodes.allocate(&mut graph.budget))?;
-        self.means.follow(self.nodes.segments());
-        self.bounds.follow(self.nodes.segments());
+        self.means.follow(self.nodes.made());
+        self.bounds.follow(self.nodes.made());
         let generation = self.nodes[node].generation;
         self.nodes[node] = Node {
             generation,
@@ -331,7 +331,7 @@ impl Graph {
                 self.free_blocks(head);
                 return false;
             };
-            self.words.follow(self.blocks.segments());
+            self.words.follow(self.blocks.made());
             self.blocks[block].0 = head;
             head = block;
             let from = part * self.block_words;
@@ -405,7 +405,7 @@ impl Graph {
         else {
             return false;
         };
-        self.choices.follow(self.choice_sets.segments());
+        self.choices.follow(self.choice_sets.made());
         self.choices[set].fill(Choice::default());
         let mut decider = None;
         let mut start = 0;
@@ -637,7 +637,7 @@ impl Graph {
         else {
             return false;
         };
-        self.reply_keys.follow(self.replies.segments());
+        self.reply_keys.follow(self.replies.made());
         let bucket = self.bucket(node, picks);
         self.replies[reply] = Reply {
             owner: node,

@@ -1,11 +1,14 @@
 //! Memory of the tree: pools of equal records, addressed by typed `u32` ids, under one bound in bytes.
 //!
-//! A [`Pool`] grows by segments of [`SEGMENT`] records, so that growing never moves a record nor pauses to copy one,
-//! and freed records are handed out again, last freed first. Records of a length known only at run time (one score
-//! per role) lie beside a pool in a [`Strided`] table with the same ids.
+//! A [`Pool`] lies in segments of [`SEGMENT`] records, for which address space is set aside at once and memory as they
+//! are made, so that growing never moves a record nor pauses to copy one. Freed records are handed out again, last freed
+//! first. Records of a length known only at run time (one score per role) lie beside a pool in a [`Strided`] table with
+//! the same ids. A descent through a large graph jumps from one end of memory to the other, so the system is asked for
+//! large pages, which it can find its way in more quickly.
 //!
-//! Invariants: an id is valid from `allocate` to `release`; a segment is counted in the [`Budget`] when it is made
-//! and stays until the pool is dropped; free records form a list through their own link field.
+//! Invariants: an id is valid from `allocate` to `release`; a record is counted in the [`Budget`] when it is made
+//! and stays until the pool is dropped; free records form a list through their own link field. What the system hands out
+//! in large pages exceeds what is counted by less than one of them (2 MiB on most machines) a segment.
 //!
 //! Never knows: what the records mean.
 
@@ -14,9 +17,41 @@ use std::ops::{Index, IndexMut};
 
 use crate::ids::{Id, NodeId};
 
-const SEGMENT_BITS: u32 = 10;
+const SEGMENT_BITS: u32 = 18;
 /// Records in a segment.
 pub(super) const SEGMENT: usize = 1 << SEGMENT_BITS;
+/// Records that a pool may always make, whatever the bound in bytes.
+pub(super) const ALWAYS: usize = 1024;
+
+/// Room for so many values, in large pages where the system has them. Nothing is touched.
+fn room_for<T>(count: usize) -> Vec<T> {
+    let room = Vec::<T>::with_capacity(count);
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        /// Advice is for whole pages only.
+        const PAGE: usize = 4096;
+        let start = room.as_ptr().addr();
+        let end = (start + count * size_of::<T>()) / PAGE * PAGE;
+        let skipped = start.next_multiple_of(PAGE) - start;
+        if let Some(length) = end.checked_sub(start + skipped)
+            && length > 0
+        {
+            let first = room.as_ptr().cast::<u8>().wrapping_add(skipped);
+            // SAFETY: the pages lie within memory that the vector owns, and this advice changes nothing of what they hold.
+            let advised = unsafe {
+                rustix::mm::madvise(
+                    first.cast_mut().cast(),
+                    length,
+                    rustix::mm::Advice::LinuxHugepage,
+                )
+            };
+            if let Err(error) = advised {
+                tracing::debug!(%error, "the system has no large pages to give");
+            }
+        }
+    }
+    room
+}
 
 /// An id with one value set apart for "none", which keeps a link at four bytes.
 pub(super) trait Place: Id {
@@ -116,7 +151,7 @@ pub(super) trait Linked<I>: Copy {
 
 /// Records of one type.
 pub(super) struct Pool<I, T> {
-    segments: Vec<Box<[T]>>,
+    segments: Vec<Vec<T>>,
     /// Head of the list of freed records.
     free: I,
     /// Records ever handed out: those behind it are still blank.
@@ -152,16 +187,18 @@ impl<I: Place, T: Linked<I>> Pool<I, T> {
         if self.made >= self.limit {
             return None;
         }
-        if self.made == self.segments.len() * SEGMENT {
-            let bytes = SEGMENT * self.record_bytes;
-            if !budget.take(bytes) {
-                if !self.segments.is_empty() {
-                    return None;
-                }
-                budget.take_anyway(bytes);
+        if !budget.take(self.record_bytes) {
+            if self.made >= ALWAYS {
+                return None;
             }
-            self.segments
-                .push(vec![T::BLANK; SEGMENT].into_boxed_slice());
+            budget.take_anyway(self.record_bytes);
+        }
+        if self.made == self.segments.len() * SEGMENT {
+            let left = (self.limit - self.made).min(SEGMENT);
+            self.segments.push(room_for(left));
+        }
+        if let Some(segment) = self.segments.last_mut() {
+            segment.push(T::BLANK);
         }
         let id = I::from_index(self.made);
         self.made += 1;
@@ -202,11 +239,6 @@ impl<I: Place, T: Linked<I>> Pool<I, T> {
         self.made
     }
 
-    /// How many segments there are; strided tables beside the pool need as many.
-    pub(super) fn segments(&self) -> usize {
-        self.segments.len()
-    }
-
     /// Every record ever handed out, the freed ones included.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.segments
@@ -235,7 +267,8 @@ impl<I: Id, T> IndexMut<I> for Pool<I, T> {
 
 /// Rows of a fixed number of values, one row for each record of a pool.
 pub(super) struct Strided<I, T> {
-    segments: Vec<Box<[T]>>,
+    segments: Vec<Vec<T>>,
+    rows: usize,
     stride: usize,
     marker: PhantomData<fn(I)>,
 }
@@ -245,6 +278,7 @@ impl<I: Id, T: Copy + Default> Strided<I, T> {
     pub(super) fn new(stride: usize) -> Self {
         Self {
             segments: Vec::new(),
+            rows: 0,
             stride,
             marker: PhantomData,
         }
@@ -255,12 +289,17 @@ impl<I: Id, T: Copy + Default> Strided<I, T> {
         stride * size_of::<T>()
     }
 
-    /// Grows to as many segments as the pool it lies beside.
+    /// Grows to as many rows as the pool it lies beside has made records.
     #[inline]
-    pub(super) fn follow(&mut self, segments: usize) {
-        while self.segments.len() < segments {
-            self.segments
-                .push(vec![T::default(); SEGMENT * self.stride].into_boxed_slice());
+    pub(super) fn follow(&mut self, made: usize) {
+        while self.rows < made {
+            if self.rows == self.segments.len() * SEGMENT {
+                self.segments.push(room_for(SEGMENT * self.stride));
+            }
+            if let Some(segment) = self.segments.last_mut() {
+                segment.resize(segment.len() + self.stride, T::default());
+            }
+            self.rows += 1;
         }
     }
 }
@@ -331,15 +370,15 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_shared_and_the_first_segment_is_always_given() {
-        let bytes = SEGMENT * size_of::<Record>();
+    fn the_budget_is_shared_and_the_first_records_are_always_given() {
+        let bytes = ALWAYS * size_of::<Record>();
         let mut budget = Budget::new(2 * bytes + 1);
         let mut first = Pool::<RecordId, Record>::new(usize::MAX, 0);
         let taken = std::iter::from_fn(|| first.allocate(&mut budget)).count();
-        assert_eq!((taken, budget.used()), (2 * SEGMENT, 2 * bytes));
+        assert_eq!((taken, budget.used()), (2 * ALWAYS, 2 * bytes));
         let mut second = Pool::<RecordId, Record>::new(usize::MAX, 0);
         let taken = std::iter::from_fn(|| second.allocate(&mut budget)).count();
-        assert_eq!((taken, budget.used()), (SEGMENT, 3 * bytes));
+        assert_eq!((taken, budget.used()), (ALWAYS, 3 * bytes));
     }
 
     #[test]
@@ -348,7 +387,7 @@ mod tests {
         let mut pool = Pool::<RecordId, Record>::new(2000, Strided::<RecordId, u8>::row_bytes(3));
         let mut rows = Strided::<RecordId, u8>::new(3);
         let ids: Vec<RecordId> = std::iter::from_fn(|| pool.allocate(&mut budget)).collect();
-        rows.follow(pool.segments());
+        rows.follow(pool.made());
         for &id in &ids {
             rows[id].fill((id.0 % 251) as u8);
         }

@@ -113,7 +113,8 @@ fn waiting(chunk: &Chunk, slot: usize) -> f32 {
 fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
     /// The greatest variance of numbers from 0 to 100.
     const GREATEST: f32 = 2500.0;
-    std::array::from_fn(|slot| {
+    let mut scores = [0.0; ENTRIES];
+    for (slot, score) in scores.iter_mut().enumerate() {
         let visits = (chunk.visits[slot] + u32::from(chunk.in_flight[slot])).max(1) as f32;
         let lower = f32::from(chunk.lower[slot]);
         let upper = f32::from(chunk.upper[slot]);
@@ -121,8 +122,9 @@ fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
         let share = urge.log / visits;
         let variance = chunk.variances[slot] + 4.0 * GREATEST * (2.0 * share).sqrt();
         let doubt = urge.weight * (share * variance.min(GREATEST)).sqrt();
-        mean + if lower < upper { doubt } else { 0.0 }
-    })
+        *score = mean + if lower < upper { doubt } else { 0.0 };
+    }
+    scores
 }
 
 impl Search {
