@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use panza::commands::engine::EngineKind;
-use panza::commands::engine_choice::{Built, EngineChoice, build, build_machine};
+use panza::commands::engine_choice::{Built, EngineChoice, build, build_faster, build_machine};
 use panza::commands::game_source::Game;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
@@ -298,15 +298,11 @@ impl Measurement for WorkTime {
     }
 }
 
-/// What it costs to look at positions in one go, by lanes where those are faster, and one by one. A figure is of one batch.
+/// What it costs to look at positions in one go, as the player does it and one by one. A figure is of one batch.
 fn looks(criterion: &mut Criterion<WorkTime>) {
     for name in GAMES.iter().chain(&["hex"]) {
         let game = Game::load(name).expect("the game can be played");
-        let by_lanes =
-            build(&game.rules, EngineChoice::Only(EngineKind::Lanes)).expect("the game has lanes");
-        let Built::Machine(lanes) = by_lanes else {
-            unreachable!("the game has a network")
-        };
+        let lanes = build_faster(&game.rules).expect("the game has a network");
         let counter = build_machine(&game.rules).expect("the game has a network");
         for (what, looking, with_legal) in [
             ("leaves", Looking::Leaves, true),
@@ -315,7 +311,7 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
             let mut group = criterion.benchmark_group(format!("look/{what}/{name}"));
             for n in BATCHES {
                 group.throughput(Throughput::Elements(n as u64));
-                for (engine, machine) in [("lanes", &lanes), ("counter", &counter)] {
+                for (engine, machine) in [("play", &lanes), ("counter", &counter)] {
                     let batches = batches(machine, looking, n);
                     let batches: Vec<Vec<Step<'_>>> = batches
                         .iter()

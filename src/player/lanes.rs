@@ -11,9 +11,10 @@ use crate::ground;
 use crate::ids::BaseId;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Programs};
+use crate::machine::lanes::expand;
 use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
-use crate::machine::lanes::machine::LanesMachine;
+use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Tally};
 use crate::propnet::{self, Network, passes};
@@ -94,7 +95,7 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
     };
     let time = MEASURED.min(left(&limits) / SHARE);
     let mut speeds = vec![counter_speed(&counter, time)];
-    let mut best = (speeds[0].steps_per_second, alone);
+    let mut best = (speeds[0].steps_per_second, None);
     let n_roles = counter.n_roles();
     for width in WIDTHS {
         let started = Instant::now();
@@ -103,8 +104,7 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
         let speed = gang_speed(&layout, &counter.initial_state(), time);
         speeds.push(speed);
         if speed.steps_per_second > best.0 {
-            let paired = LanesMachine::for_play(Arc::clone(&counter), layout);
-            best = (speed.steps_per_second, Arc::new(paired));
+            best = (speed.steps_per_second, Some(layout));
         }
         if left(&limits) < started.elapsed() * 2 {
             break;
@@ -117,7 +117,35 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
     {
         tracing::info!(width, steps_per_second, "an engine was measured");
     }
-    (best.1, speeds)
+    let Some(gangs) = best.1 else {
+        return (alone, speeds);
+    };
+    let expansion = expansion(&counter, &compiled.lanes.network, time, left(&limits));
+    let machine = LanesMachine::for_play(counter, gangs, expansion);
+    (Arc::new(machine), speeds)
+}
+
+/// How many positions are looked at abreast: few more than most batches have, since what is not needed costs too.
+const EXPANDED: usize = 256;
+
+/// Lanes for looking at positions, held against the counters for up to `time`; nothing where that may take more than a fair share of
+/// the time `left`. Making them takes less than making lanes for playouts does.
+fn expansion(
+    counter: &Arc<CounterMachine>,
+    network: &Network,
+    time: Duration,
+    left: Duration,
+) -> Option<Expansion> {
+    let started = Instant::now();
+    let programs = compile::compile_expander(network)?;
+    if left / SHARE < started.elapsed() {
+        return None;
+    }
+    let layout = expand::Layout::new(programs, Features::detect(), EXPANDED / 64);
+    let expansion = Expansion::measured(counter, Arc::new(layout), time);
+    let [bare, with_legal] = expansion.fewest;
+    tracing::info!(bare, with_legal, "positions from which on lanes are faster");
+    Some(expansion)
 }
 
 fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {

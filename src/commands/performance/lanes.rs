@@ -152,6 +152,7 @@ impl Abreast {
         Built::Machine(Arc::new(LanesMachine::for_play(
             counter,
             self.layout(width),
+            None,
         )))
     }
 }

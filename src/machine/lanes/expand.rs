@@ -169,7 +169,7 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Puts the states into the lanes. In lanes that are not needed there may be anything.
+    /// Puts the states into the lanes. Lanes that are not needed get states in which nothing holds, so that loops come to rest soon.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[Step<'_>]) {
         let now = self.memory.now(Side::Even);
@@ -180,14 +180,14 @@ impl<const N: usize> Lanes<N> {
                     fill_rows(&mut rows, group, index);
                     let columns = columns_of_8(rows);
                     for (column, vector) in vectors.iter_mut().enumerate() {
-                        vector[word] = u64::from(columns[column & 63]);
+                        put(vector, word, u64::from(columns[column & 63]));
                     }
                 } else {
                     let mut square = [0; 64];
                     fill_rows(&mut square, group, index);
                     transpose(&mut square);
                     for (column, vector) in vectors.iter_mut().enumerate() {
-                        vector[word] = square[column & 63];
+                        put(vector, word, square[column & 63]);
                     }
                 }
             }
@@ -324,6 +324,15 @@ impl<const N: usize> Lanes<N> {
             }
         }
     }
+}
+
+/// Writes a word of a vector, after those before it; the first clears all others.
+#[inline(always)]
+fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
+    if word == 0 {
+        *vector = [0; N];
+    }
+    vector[word] = bits;
 }
 
 /// Reads one word of the states of some steps; a state of too few words is padded with nothing.

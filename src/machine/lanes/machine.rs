@@ -1,7 +1,7 @@
 //! A game run by lanes: a machine that takes the place of any other.
 //!
-//! Many playouts go through a gang and many positions through an expander. A machine for play leaves single states to the
-//! counters, which are better at them; one for comparing engines has reasoners with an expander of their own that use
+//! Many playouts go through a gang and many positions through an expander. A machine for play leaves single states and batches of few to
+//! the counters, which are better at them; one for comparing engines has reasoners with an expander of their own that use
 //! one lane of it: slow, but every answer comes out of lanes.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and numbers. Of the same state, seed and
@@ -10,6 +10,7 @@
 //! Never knows: trees, GDL text.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::compile::{ExpanderPrograms, Programs};
 use super::expand::Goals;
@@ -25,17 +26,24 @@ use crate::machine::{Expander, Machine, PlayoutEnd, Playouts, Positions, Reasone
 pub struct LanesMachine {
     counter: Arc<CounterMachine>,
     gangs: Option<Arc<gang::Layout>>,
-    /// Where it answers for single states too.
-    expander: Option<Arc<expand::Layout>>,
+    expansion: Option<Expansion>,
+    /// Whether lanes answer for single states too.
+    is_all_by_lanes: bool,
 }
 
 impl LanesMachine {
-    /// A machine for play: one state at a time by counters, many playouts by gangs of the same game.
-    pub fn for_play(counter: Arc<CounterMachine>, gangs: Arc<gang::Layout>) -> Self {
+    /// A machine for play: one state at a time by counters, many playouts and, if there is an expansion, many positions by lanes of the
+    /// same game.
+    pub fn for_play(
+        counter: Arc<CounterMachine>,
+        gangs: Arc<gang::Layout>,
+        expansion: Option<Expansion>,
+    ) -> Self {
         Self {
             counter,
             gangs: Some(gangs),
-            expander: None,
+            expansion,
+            is_all_by_lanes: false,
         }
     }
 
@@ -53,7 +61,11 @@ impl LanesMachine {
         Self {
             counter,
             gangs: gangs.map(Arc::new),
-            expander: Some(Arc::new(expand::Layout::new(expander, features, n_words))),
+            expansion: Some(Expansion {
+                layout: Arc::new(expand::Layout::new(expander, features, n_words)),
+                fewest: [0; 2],
+            }),
+            is_all_by_lanes: true,
         }
     }
 
@@ -97,13 +109,13 @@ impl Machine for LanesMachine {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        match &self.expander {
-            Some(expander) => Box::new(LanesReasoner::new(
-                expander.expander(Goals::Everywhere),
+        match &self.expansion {
+            Some(expansion) if self.is_all_by_lanes => Box::new(LanesReasoner::new(
+                expansion.layout.expander(Goals::Everywhere),
                 self.counter.n_roles(),
                 self.counter.initial_state(),
             )),
-            None => Arc::clone(&self.counter).reasoner(),
+            _ => Arc::clone(&self.counter).reasoner(),
         }
     }
 
@@ -113,10 +125,142 @@ impl Machine for LanesMachine {
     }
 
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
-        match &self.expander {
-            Some(expander) => expander.expander(Goals::AtEnds),
-            None => Arc::clone(&self.counter).expander(),
+        let Some(Expansion { layout, fewest }) = &self.expansion else {
+            return Arc::clone(&self.counter).expander();
+        };
+        let lanes = layout.expander(Goals::AtEnds);
+        if self.is_all_by_lanes {
+            return lanes;
         }
+        Box::new(ByNumber {
+            lanes,
+            one_by_one: Arc::clone(&self.counter).expander(),
+            fewest: *fewest,
+        })
+    }
+}
+
+/// How a machine for play looks at many positions.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    layout: Arc<expand::Layout>,
+    /// From how many positions on lanes are faster than counters, without and with legal moves.
+    pub fewest: [usize; 2],
+}
+
+impl Expansion {
+    /// Finds out by trying from how many positions on lanes of the counters' game are faster, in batches of 1, 2, 4 .. up to
+    /// all lanes, and in so much time: what it does not come to is left to the counters.
+    pub fn measured(
+        counter: &Arc<CounterMachine>,
+        layout: Arc<expand::Layout>,
+        time: Duration,
+    ) -> Self {
+        let started = Instant::now();
+        let places = places(counter, layout.width(), started + time / 2);
+        let steps: Vec<Step<'_>> = places
+            .iter()
+            .map(|(state, joint_move)| Step {
+                state,
+                joint_move: Some(joint_move),
+            })
+            .collect();
+        let mut lanes = layout.expander(Goals::AtEnds);
+        let mut one_by_one = Arc::clone(counter).expander();
+        let mut fewest_of = |with_legal: bool, until: Instant| {
+            let mut size = 1;
+            while size <= steps.len() && Instant::now() < until {
+                let batch = &steps[..size];
+                let one_by_one = least_time(one_by_one.as_mut(), batch, with_legal);
+                if least_time(lanes.as_mut(), batch, with_legal) <= one_by_one {
+                    return size;
+                }
+                size *= 2;
+            }
+            usize::MAX
+        };
+        let bare = fewest_of(false, started + time * 3 / 4);
+        let fewest = [bare, fewest_of(true, started + time)];
+        Self { layout, fewest }
+    }
+}
+
+/// How often what is measured is done.
+const RUNS: usize = 3;
+/// Joint moves of a playout that is gone through for positions.
+const MAX_STEPS: usize = 1000;
+
+/// States of random playouts with a joint move in each, as many as `count` if there is time.
+fn places(
+    counter: &Arc<CounterMachine>,
+    count: usize,
+    until: Instant,
+) -> Vec<(Vec<u64>, Vec<MoveId>)> {
+    let mut reasoner = Arc::clone(counter).reasoner();
+    let mut random = Random::new(1);
+    let initial = counter.initial_state();
+    let mut places = Vec::with_capacity(count);
+    let mut state = initial.clone();
+    let mut n_steps = 0;
+    while places.len() < count && Instant::now() < until {
+        reasoner.set_state(&state);
+        let joint_move: Vec<MoveId> = (0..counter.n_roles())
+            .map_while(
+                |role| match reasoner.legal_moves(RoleId::from_index(role)) {
+                    [] => None,
+                    legal => Some(legal[random.below(legal.len() as u32) as usize]),
+                },
+            )
+            .collect();
+        let is_over = reasoner.is_terminal() || joint_move.len() < counter.n_roles();
+        if is_over || n_steps == MAX_STEPS {
+            if n_steps == 0 {
+                // It is over at its start.
+                break;
+            }
+            state.clone_from(&initial);
+            n_steps = 0;
+            continue;
+        }
+        let mut next = Vec::new();
+        reasoner.next_state(&joint_move, &mut next);
+        places.push((std::mem::replace(&mut state, next), joint_move));
+        n_steps += 1;
+    }
+    places
+}
+
+/// The time that a batch takes, the least of a few.
+fn least_time(expander: &mut dyn Expander, batch: &[Step<'_>], with_legal: bool) -> Duration {
+    let mut positions = Positions::default();
+    let times = (0..RUNS).map(|_| {
+        let started = Instant::now();
+        expander.expand(batch, with_legal, &mut positions);
+        started.elapsed()
+    });
+    times.min().unwrap_or_default()
+}
+
+/// Looks at few positions one by one and at many by lanes.
+struct ByNumber {
+    lanes: Box<dyn Expander>,
+    one_by_one: Box<dyn Expander>,
+    /// From how many positions on lanes are taken, without and with legal moves.
+    fewest: [usize; 2],
+}
+
+impl Expander for ByNumber {
+    fn width(&self) -> usize {
+        self.lanes.width()
+    }
+
+    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+        let expander = if steps.len() < self.fewest[usize::from(with_legal)] {
+            &mut self.one_by_one
+        } else {
+            &mut self.lanes
+        };
+        expander.expand(steps, with_legal, positions);
     }
 }
 

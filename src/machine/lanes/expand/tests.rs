@@ -1,11 +1,14 @@
 //! Expanders held to the counter engine on random walks through all of the project's games.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::*;
 use crate::machine::compile::Layout as WholeLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::compile_expander;
+use crate::machine::lanes::compile::{compile, compile_expander};
+use crate::machine::lanes::gang;
+use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
 use crate::propnet::{self, Network, passes};
@@ -149,14 +152,57 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
     layouts
 }
 
-/// Holds expanders of both widths, with and without what the processor has, and the one of a reasoner, to the counter engine.
+/// The machine that a game is played with, where lanes are taken for 5 positions, or for 70 with their legal moves.
+fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
+    let features = Features::detect();
+    let gangs = compile(network, None, 10.0).unwrap();
+    let gangs = gang::Layout::new(&gangs, network.roles.len(), features, 4);
+    let layout = Layout::new(compile_expander(network).unwrap(), features, 4);
+    let time = Duration::from_millis(5);
+    let mut expansion = Expansion::measured(counter, Arc::new(layout), time);
+    expansion.fewest = [5, 70];
+    let machine = LanesMachine::for_play(Arc::clone(counter), Arc::new(gangs), Some(expansion));
+    Arc::new(machine)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it measures time")]
+fn lanes_are_found_to_be_faster_where_the_counters_have_much_to_do() {
+    // Much follows from each move, and all of it is asked for.
+    let mut rules = String::from(
+        "(role r) (<= (base (on ?x)) (size ?x)) (<= (input r (turn ?x)) (size ?x)) (init (on 0))
+         (<= (legal r (turn ?x)) (size ?x) (true (on ?y)) (distinct ?x ?y)) (<= terminal (true (on 0)) (true (on 1)) (true (on 2)))
+         (<= (next (on ?x)) (does r (turn ?y)) (true (on ?x)) (true (on ?z)) (distinct ?y ?z))
+         (<= (next (on ?x)) (does r (turn ?x))) (goal r 50)",
+    );
+    for number in 0..40 {
+        rules.push_str(&format!(" (size {number})"));
+    }
+    let network = network(&rules);
+    let counter = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
+    let layout = Layout::new(compile_expander(&network).unwrap(), Features::detect(), 4);
+    let time = Duration::from_secs(1);
+    let layout = Arc::new(layout);
+    let found = Expansion::measured(&counter, Arc::clone(&layout), time);
+    assert!(
+        found.fewest.iter().all(|&fewest| fewest <= 256),
+        "{found:?}"
+    );
+    let without_time = Expansion::measured(&counter, layout, Duration::ZERO);
+    assert_eq!(without_time.fewest, [usize::MAX; 2]);
+}
+
+/// Holds expanders of both widths, with and without what the processor has, the one of a reasoner and the one for play, to the counter engine.
 fn compare(name: &str, rules: &str, sizes: &[usize]) {
     let network = network(rules);
     let mut walker = Walker::new(&network);
     let mut expanders: Vec<Box<dyn Expander>> = layouts(&network)
         .iter()
         .map(|layout| layout.expander(Goals::AtEnds))
-        .chain([Arc::clone(&walker.machine).expander()])
+        .chain([
+            Arc::clone(&walker.machine).expander(),
+            for_play(&network, &walker.machine).expander(),
+        ])
         .collect();
     let mut found = Positions::default();
     for &size in sizes {
@@ -209,7 +255,11 @@ fn positions_are_what_the_counter_engine_says_on_every_game() {
         games += 1;
         let rules = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
-        compare(&name, &rules, &[1, 0, 3, 64, 65, 200, 257, 512, 600, 2]);
+        compare(
+            &name,
+            &rules,
+            &[1, 0, 3, 7, 8, 9, 64, 65, 200, 257, 512, 600, 2],
+        );
     }
     assert!(games >= 18, "only {games} games");
 }
