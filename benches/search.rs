@@ -20,6 +20,8 @@ fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,
         untried_visits: 0.0,
+        look_ahead: true,
+        samples_per_child: 4,
         max_nodes: 1 << 20,
         max_bytes: 1 << 30,
         samples_per_request: 1,

@@ -30,6 +30,8 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
     SearchConfig {
         exploration: settings.exploration as f32,
         untried_visits: UNTRIED_VISITS,
+        look_ahead: true,
+        samples_per_child: 4,
         max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
         max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),
         samples_per_request: u32::try_from(settings.samples_per_request).unwrap_or(u32::MAX),

@@ -15,6 +15,12 @@ pub struct SearchConfig {
     /// move is tried once before any is tried twice. Higher values let a good move be followed before hundreds of others
     /// were tried.
     pub untried_visits: f32,
+    /// Whether the children of a new position are looked at together with it, where the machine looks at many positions at
+    /// once: a win in one is then certain from the first.
+    pub look_ahead: bool,
+    /// Playouts from each child, rather than from the position itself, once a request has so many for each: they give all
+    /// its moves a first estimate.
+    pub samples_per_child: u32,
     /// The most nodes held at once. At least 2.
     pub max_nodes: u32,
     /// The most bytes taken for nodes, their states, moves and statistics; nodes with their states get at most half

@@ -106,8 +106,7 @@ pub(super) struct Pipeline {
     /// Whether a rollout thread has panicked. Then the writer does without lanes, in case it was their fault.
     is_wary: bool,
     machine: Arc<dyn Machine>,
-    seed: u64,
-    max_steps: u32,
+    config: SearchConfig,
 }
 
 /// What is seen between two looks at whether to ask for more playouts or for fewer.
@@ -165,7 +164,7 @@ impl Pipeline {
         let wanted = config.rollout_threads;
         let worker = |index| {
             let random = Random::new(stream_seed(config.seed, index));
-            Worker::new(Arc::clone(machine), random, config.max_playout_steps)
+            Worker::new(Arc::clone(machine), random, config)
         };
         let workers: Vec<Worker> = (0..wanted).map(worker).collect();
         let widest = workers.iter().map(Worker::width).max();
@@ -231,8 +230,7 @@ impl Pipeline {
             own_in_flight: 0,
             is_wary: false,
             machine: Arc::clone(machine),
-            seed: config.seed,
-            max_steps: config.max_playout_steps,
+            config: config.clone(),
         };
         if wanted == 0 && config.samples_per_request == 0 && pipeline.own().width() > 0 {
             pipeline.samples = OWN_SAMPLES;
@@ -242,12 +240,12 @@ impl Pipeline {
 
     fn own(&mut self) -> &mut Worker {
         self.own.get_or_insert_with(|| {
-            let random = Random::new(stream_seed(self.seed, OWN));
+            let random = Random::new(stream_seed(self.config.seed, OWN));
             let machine = Arc::clone(&self.machine);
             if self.is_wary {
-                Worker::one_by_one(machine, random, self.max_steps)
+                Worker::one_by_one(machine, random, &self.config)
             } else {
-                Worker::new(machine, random, self.max_steps)
+                Worker::new(machine, random, &self.config)
             }
         })
     }

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::backup::Path;
+use super::config::SearchConfig;
 use super::expand::FORCED_AT_ONCE;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
@@ -64,6 +65,8 @@ pub(super) struct Job {
     pub(super) look: Look,
     /// What was played out. Without playouts, the goals that are certain.
     pub(super) tally: Tally,
+    /// Whether what was seen of the children says all.
+    pub(super) is_certain: bool,
     /// Tickets under way, and where the worker keeps the request meanwhile.
     pub(super) outstanding: u32,
     pub(super) place: u32,
@@ -162,6 +165,8 @@ pub(super) struct Worker {
     reasoner: Option<Box<dyn Reasoner>>,
     random: Random,
     max_steps: u32,
+    look_ahead: bool,
+    samples_per_child: u32,
     /// Requests that nobody has looked at yet, and the playouts that they ask for.
     fresh: Vec<Box<Job>>,
     fresh_samples: u64,
@@ -185,23 +190,27 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Hands that draw from a stream that `random` seeds.
-    pub(super) fn new(machine: Arc<dyn Machine>, mut random: Random, max_steps: u32) -> Self {
-        let playouts = Arc::clone(&machine).playouts(&mut random, max_steps);
+    pub(super) fn new(machine: Arc<dyn Machine>, mut random: Random, config: &SearchConfig) -> Self {
+        let playouts = Arc::clone(&machine).playouts(&mut random, config.max_playout_steps);
         let expander = Arc::clone(&machine).expander();
-        Self::with(machine, random, max_steps, expander, playouts)
+        Self::with(machine, random, config, expander, playouts)
     }
 
     /// Hands that look at positions and play out one after the other, whatever the machine can.
-    pub(super) fn one_by_one(machine: Arc<dyn Machine>, random: Random, max_steps: u32) -> Self {
+    pub(super) fn one_by_one(
+        machine: Arc<dyn Machine>,
+        random: Random,
+        config: &SearchConfig,
+    ) -> Self {
         let reasoner = Arc::clone(&machine).reasoner();
         let expander = Box::new(OneByOne::new(machine.n_roles(), reasoner));
-        Self::with(machine, random, max_steps, expander, None)
+        Self::with(machine, random, config, expander, None)
     }
 
     fn with(
         machine: Arc<dyn Machine>,
         random: Random,
-        max_steps: u32,
+        config: &SearchConfig,
         expander: Box<dyn Expander>,
         playouts: Option<Box<dyn Playouts>>,
     ) -> Self {
@@ -213,7 +222,9 @@ impl Worker {
             reasoner: None,
             machine,
             random,
-            max_steps,
+            max_steps: config.max_playout_steps,
+            look_ahead: config.look_ahead,
+            samples_per_child: config.samples_per_child.max(1),
             fresh: Vec::new(),
             fresh_samples: 0,
             under_way: Vec::new(),
@@ -295,6 +306,7 @@ impl Worker {
         for job in &mut jobs {
             job.look.clear();
             job.tally.clear(self.n_roles);
+            job.is_certain = false;
         }
         let mut round = 0;
         while !self.walking.is_empty() {
@@ -391,7 +403,7 @@ impl Worker {
 
     /// Looks at the children of all positions that have few enough of them for the playouts that are wanted.
     fn look_at_children(&mut self, jobs: &mut [Box<Job>]) {
-        if self.playouts.is_none() || self.expander.width() < 2 {
+        if !self.look_ahead || self.expander.width() < 2 {
             return;
         }
         self.joint_moves.clear();
@@ -404,7 +416,7 @@ impl Worker {
                 continue;
             };
             let n_moves = look.moves_of(decider).len();
-            if n_moves > MOST_CHILDREN || 2 * job.samples < n_moves as u32 {
+            if n_moves > MOST_CHILDREN {
                 continue;
             }
             look.children.resize(n_moves, ChildLook::default());
@@ -476,9 +488,14 @@ impl Worker {
                     *total = u64::from(goal);
                 }
             }
+            job.is_certain = true;
             return;
         }
-        let samples = (job.samples / n_open).max(1);
+        let samples = job.samples / n_open;
+        if samples < self.samples_per_child {
+            // Nothing is known of the moves then but what is certain.
+            return;
+        }
         let place = self.reserve();
         job.place = place;
         for index in 0..look.children.len() {
@@ -510,11 +527,11 @@ impl Worker {
             return;
         }
         if job.outstanding == 0 {
-            if !job.look.children.is_empty() {
-                // What is certain says enough.
+            if job.is_certain {
                 self.done.push_back(job);
                 return;
             }
+            job.look.children.clear();
             job.place = self.reserve();
             submit(
                 &mut self.playouts,

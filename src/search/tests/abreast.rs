@@ -248,7 +248,7 @@ fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) ->
     let worker = Worker::new(
         Arc::clone(machine) as Arc<dyn Machine>,
         Random::new(1),
-        MAX_STEPS,
+        &wide_config(1, 1),
     );
     let rollout = Rollout {
         requests: incoming,
