@@ -345,28 +345,14 @@ mod tests {
     fn a_table_for_people() {
         let expected = "\
 ada (2) against bob
-game          clocks  matches     points    share  95 % interval  W D L  steps  seconds  faults
-breakthrough    10/1        2  0.5 : 1.5   25.0 %   2.7 - 80.3 %  0 1 1   30.0     20.5  -
+game          clocks  matches     points    share   95 % interval  W D L  steps  seconds  faults
+breakthrough    10/1        2  0.5 : 1.5   25.0 %    2.7 - 80.2 %  0 1 1   30.0     20.5  -
 hex             10/1        2      2 : 0  100.0 %  34.2 - 100.0 %  2 0 0   30.0     20.5  bob: 1 timeout
-all                -        4  2.5 : 1.5   62.5 %  20.4 - 91.5 %  2 1 1   30.0     20.5  bob: 1 timeout
+all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0     20.5  bob: 1 timeout
+
 ";
         let found = text(&tally(&results()));
-        let without_padding = |text: &str| -> Vec<String> {
-            let lines = text.lines();
-            lines
-                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-                .collect()
-        };
-        let lines = without_padding(&found);
-        assert_eq!(lines[..5], without_padding(expected), "\n{found}");
-        // All columns end or begin at the same place.
-        let starts: BTreeSet<Option<usize>> = found
-            .lines()
-            .skip(1)
-            .take(4)
-            .map(|line| line.find(" 30.0").or(line.find(" steps")))
-            .collect();
-        assert_eq!(starts.len(), 1, "\n{found}");
+        assert!(found.starts_with(expected), "\n{found}");
         assert_eq!(text(&[]), "no matches yet\n");
     }
 

@@ -201,3 +201,6 @@ impl Plan {
         roles.max().unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,8 +30,9 @@ const READY_SECONDS: f64 = 30.0;
 pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {
     let source = Source { text, shown };
     let written: Written = toml::from_str(text).map_err(|error| {
-        let at = error.span().unwrap_or(0..0);
-        source.fault(&at, error.message())
+        // A message of the reader may have lines of its own.
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        source.fault(&error.span().unwrap_or(0..0), message)
     })?;
     written.resolve(&source)
 }
@@ -43,16 +44,11 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A fault at a place of the text; without a place where there is none.
+    /// A fault at a place of the text.
     fn fault(&self, at: &Range<usize>, message: impl fmt::Display) -> anyhow::Error {
         let before = self.text.get(..at.start).unwrap_or("");
-        match at.start < at.end {
-            true => {
-                let line = before.matches('\n').count() + 1;
-                anyhow::anyhow!("{}:{line}: {message}", self.shown)
-            }
-            false => anyhow::anyhow!("{}: {message}", self.shown),
-        }
+        let line = before.matches('\n').count() + 1;
+        anyhow::anyhow!("{}:{line}: {message}", self.shown)
     }
 }
 
@@ -388,3 +384,6 @@ fn resolve_pairs(
     }
     Ok(pairs)
 }
+
+#[cfg(test)]
+mod tests;
