@@ -106,7 +106,7 @@ struct State<'a> {
 
 /// What became of one match.
 enum Attempt {
-    Finished(MatchResult),
+    Finished(Box<MatchResult>),
     /// Whose fault, and what it was.
     Failed(usize, anyhow::Error),
     Interrupted,
@@ -241,7 +241,7 @@ impl<'a> Hall<'a> {
         match record {
             Ok(record) => {
                 let result = self.result(fixture, record, seed, &seated, &cores);
-                Ok(Attempt::Finished(result))
+                Ok(Attempt::Finished(Box::new(result)))
             }
             Err(MatchError::Interrupted) => Ok(Attempt::Interrupted),
             Err(error) => Err(error.into()),
