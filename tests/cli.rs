@@ -79,6 +79,7 @@ fn wrong_arguments_are_refused_with_status_2() {
         &["performance", "ticTacToe", "--runs", "0"],
         &["performance", "ticTacToe", "--baseline", "echo"],
         &["fingerprint", "--playouts", "0"],
+        &["tournament"],
         &["bench", "ticTacToe", "--seconds", "0"],
         &["bench", "ticTacToe", "--threads", "0"],
         &["perft", "ticTacToe"],
@@ -111,6 +112,7 @@ fn help_teaches_each_command_by_example() {
         "bench",
         "performance",
         "fingerprint",
+        "tournament",
     ];
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");

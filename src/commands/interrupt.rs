@@ -99,3 +99,18 @@ pub fn watch() -> watch::Receiver<bool> {
     });
     receiver
 }
+
+/// Becomes true on Ctrl-C and, where there is such a signal, on SIGTERM; a second time ends the program at once,
+/// after `leave` has put in order what must not be left behind. Must be called on a runtime.
+pub fn watch_ending(leave: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
+    let (sender, receiver) = watch::channel(false);
+    tokio::spawn(async move {
+        ended().await;
+        eprintln!("interrupted");
+        sender.send_replace(true);
+        ended().await;
+        leave();
+        std::process::exit(i32::from(EXIT_STATUS));
+    });
+    receiver
+}

@@ -301,7 +301,7 @@ impl Series<'_> {
 }
 
 /// The match's name: one symbol that no other match has.
-fn match_id(game: &str, number: u32) -> String {
+pub fn match_id(game: &str, number: u32) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let game: String = game.chars().filter(|&c| is_plain(c)).collect();
     let now = SystemTime::now()

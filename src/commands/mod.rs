@@ -28,6 +28,7 @@ pub mod scores;
 pub mod search;
 pub mod serve;
 pub mod stats;
+pub mod tournament;
 pub mod trace;
 pub mod verify;
 
@@ -149,6 +150,21 @@ enum Command {
             panza fingerprint --against tests/fingerprints.json\n  panza fingerprint connectFour --playouts 1000 --json"
     )]
     Fingerprint(fingerprint::FingerprintArguments),
+    /// Play a tournament between players that a file names, go on where it was broken off, and show what it came to.
+    #[command(
+        after_help = "FILE is TOML; config/example-tournament.toml explains every key. The least of it:\n\n  \
+            games = [\"ticTacToe\", \"connectFour\"]\n  games_a_side = 10\n  start_clock = 10\n  play_clock = 1\n  \
+            cores = [0, 1]\n  [[players]]\n  name = \"new\"\n  \
+            command = [\"target/release/panza\", \"serve\", \"--listen\", \"127.0.0.1:{port}\"]\n  \
+            [[players]]\n  name = \"chance\"\n  builtin = \"random\"\n\n\
+            Each finished match is a line of the results file. A match is known by its players and their versions, game, clocks,\n\
+            round and side; what is there is not played again. A match whose player does not start does not count.\n\
+            Shares and intervals (Wilson, 95 %) are those of the first player of a pair; games that it lost come first.\n\
+            Status 1: matches could not be played, or had no end. Ctrl-C aborts the matches under way and ends all players.\n\n\
+            Examples:\n  panza tournament spring.toml\n  panza tournament spring.toml --limit 1 --json\n  \
+            panza tournament --show spring.toml summer.toml --markdown docs/strength.md"
+    )]
+    Tournament(tournament::TournamentArguments),
 }
 
 /// How a command that could do its work ended.
@@ -190,7 +206,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // These have leave to take.
     if !matches!(
         command,
-        Command::Serve(_) | Command::Match(_) | Command::Performance(_)
+        Command::Serve(_) | Command::Match(_) | Command::Performance(_) | Command::Tournament(_)
     ) {
         interrupt::exit_on_ctrl_c()?;
     }
@@ -207,6 +223,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
+        Command::Tournament(arguments) => tournament::run(arguments, output),
     }
 }
 

@@ -311,7 +311,10 @@ fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
 }
 
 /// The notes of the page that stands there; nothing when there is none.
-fn kept_notes(out: &Path) -> anyhow::Result<Option<String>> {
+///
+/// # Errors
+/// The page could not be written, or its notes not be kept.
+pub fn kept_notes(out: &Path) -> anyhow::Result<Option<String>> {
     let shown = out.display();
     let folder = match out.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -397,7 +400,7 @@ fn conditions(arguments: &PerformanceArguments, chosen: &Chosen) -> Conditions {
 }
 
 /// A path below the working directory as it is, of any other path the file's name.
-fn without_folders(path: &Path) -> String {
+pub fn without_folders(path: &Path) -> String {
     let is_inside = path
         .components()
         .all(|component| matches!(component, Component::Normal(_)));

@@ -16,9 +16,10 @@ use super::page_lanes;
 use crate::commands::game_source::Game;
 use crate::commands::output::grouped;
 
-/// Text between these is kept.
-const NOTES: &str = "<!-- notes -->";
-const NOTES_END: &str = "<!-- /notes -->";
+/// Text between this and [`NOTES_END`] is kept.
+pub const NOTES: &str = "<!-- notes -->";
+/// The end of such text.
+pub const NOTES_END: &str = "<!-- /notes -->";
 
 /// Under what conditions was measured.
 #[derive(Clone, PartialEq, Debug, Serialize)]

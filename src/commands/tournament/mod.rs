@@ -1,0 +1,204 @@
+//! `panza tournament`: matches between players as a file says, and tables of what they came to.
+//!
+//! [`written`] reads the file into a [`plan`]; [`play`] plays what [`results`] does not hold yet, with the players
+//! that [`seats`] and [`children`] start, and [`progress`] tells how it goes; [`tally`] adds up and [`page`] shows.
+//!
+//! Invariant: tables are made from the file of results alone, so that they are the same whenever they are made.
+
+pub mod children;
+pub mod page;
+pub mod plan;
+pub mod play;
+pub mod progress;
+pub mod results;
+pub mod seats;
+pub mod tally;
+pub mod written;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::Outcome;
+use super::interrupt;
+use super::output::Output;
+use super::performance::{kept_notes, without_folders};
+use super::players::PlayerSpec;
+use crate::sync::pinning;
+use plan::{Entry, Plan};
+use play::Played;
+use results::{MatchResult, ResultsFile};
+
+/// Arguments of `panza tournament`.
+#[derive(Args, Debug)]
+pub struct TournamentArguments {
+    /// Files with players, games and clocks; with --show also files of results (.jsonl).
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file of results, for a single FILE. [default: FILE with the ending .results.jsonl]
+    #[arg(long, value_name = "PATH")]
+    results: Option<PathBuf>,
+    /// Play nothing; show the results there are.
+    #[arg(long)]
+    show: bool,
+    /// Write a page of Markdown with the tables to this file, and keep the notes that stand in it.
+    #[arg(long, value_name = "PATH")]
+    markdown: Option<PathBuf>,
+    /// Play at most so many matches now.
+    #[arg(long, value_name = "N", conflicts_with = "show")]
+    limit: Option<usize>,
+}
+
+/// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or had no proper end.
+///
+/// # Errors
+/// Unusable arguments or files, rules that cannot be evaluated, or results that cannot be written.
+pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Outcome> {
+    if arguments.results.is_some() && arguments.files.len() > 1 {
+        bail!(
+            "--results is for a single FILE, found {}",
+            arguments.files.len()
+        );
+    }
+    if let Some(page) = &arguments.markdown {
+        // Better now than after all the work.
+        kept_notes(page)?;
+    }
+    let mut outcome = Outcome::Holds;
+    let mut all = Vec::new();
+    if arguments.show {
+        for file in &arguments.files {
+            let path = results_of(arguments, file);
+            if !path.is_file() {
+                bail!("no results `{}`", path.display());
+            }
+            all.extend(results::load(&path)?);
+        }
+    } else {
+        let plans: Vec<(&PathBuf, Plan)> = arguments
+            .files
+            .iter()
+            .map(|file| Ok((file, load_plan(file, output)?)))
+            .collect::<anyhow::Result<_>>()?;
+        let mut limit = arguments.limit.unwrap_or(usize::MAX);
+        for (file, plan) in &plans {
+            let path = results_of(arguments, file);
+            let (played, results) = play_one(plan, &path, limit)?;
+            limit = limit.saturating_sub(played.finished + played.failed);
+            all.extend(results);
+            if played.failed + played.left_out > 0 {
+                output.complaint(format_args!(
+                    "{}: {} matches could not be played and {} were left out; the same command plays them again",
+                    file.display(),
+                    played.failed,
+                    played.left_out
+                ));
+                outcome = Outcome::DoesNotHold;
+            }
+            if played.is_interrupted {
+                outcome = Outcome::Interrupted;
+                break;
+            }
+        }
+    }
+    let tallies = tally::tally(&all);
+    output.text(&page::text(&tallies))?;
+    output.object(&page::report(&tallies))?;
+    if let Some(path) = &arguments.markdown {
+        // The notes may have been written on meanwhile.
+        let notes = kept_notes(path)?;
+        let text = page::markdown(&tallies, &all, &command(arguments), notes.as_deref());
+        fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    let has_no_end = |result: &MatchResult| result.ending != "terminal";
+    if outcome == Outcome::Holds && all.iter().any(has_no_end) {
+        outcome = Outcome::DoesNotHold;
+    }
+    Ok(outcome)
+}
+
+fn results_of(arguments: &TournamentArguments, file: &Path) -> PathBuf {
+    let named = arguments.results.clone();
+    named.unwrap_or_else(|| results::beside(file))
+}
+
+/// The command as the page shows it, without folders of this machine.
+fn command(arguments: &TournamentArguments) -> String {
+    let mut command = "panza tournament".to_string();
+    if arguments.show {
+        command.push_str(" --show");
+    }
+    if let Some(results) = &arguments.results {
+        command.push_str(&format!(" --results {}", without_folders(results)));
+    }
+    for file in &arguments.files {
+        command.push_str(&format!(" {}", without_folders(file)));
+    }
+    if let Some(page) = &arguments.markdown {
+        command.push_str(&format!(" --markdown {}", without_folders(page)));
+    }
+    command
+}
+
+/// Reads a tournament that is to be played here.
+fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
+    let plan = Plan::load(file)?;
+    let shown = file.display();
+    let usable = pinning::available_cores();
+    if let Some(core) = plan.cores.iter().find(|core| !usable.contains(core)) {
+        let usable: Vec<String> = usable.iter().map(|core| core.id.to_string()).collect();
+        bail!(
+            "{shown}: `cores` names core {}; this process may use {}",
+            core.id,
+            usable.join(", ")
+        );
+    }
+    if !plan.cores.is_empty() {
+        let playing: BTreeSet<usize> = plan.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        for player in playing.into_iter().map(|player| &plan.players[player]) {
+            // What random and legal do takes no time.
+            if matches!(
+                &player.entry,
+                Entry::Spec(PlayerSpec::Panza | PlayerSpec::Remote(_))
+            ) {
+                output.complaint(format_args!(
+                    "{shown}: player `{}` is no process that is started here, so `cores` do not confine it",
+                    player.name
+                ));
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// Plays what is missing, at most `limit` matches, and gives all results of the plan.
+fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, Vec<MatchResult>)> {
+    let (mut file, known) = ResultsFile::open(path)?;
+    let done: BTreeSet<_> = known.iter().map(|result| &result.key).collect();
+    let mut missing = plan.fixtures();
+    missing.retain(|fixture| !done.contains(&plan.key(fixture)));
+    missing.truncate(limit);
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let handle = runtime.handle();
+    let cancelled = {
+        let _on_runtime = handle.enter();
+        interrupt::watch_ending(children::end_all)
+    };
+    let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
+    // A connection that hangs must not keep the program.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let played = played?;
+
+    let planned: BTreeSet<_> = plan.fixtures().iter().map(|f| plan.key(f)).collect();
+    let mut results = results::load(path)?;
+    results.retain(|result| planned.contains(&result.key));
+    Ok((played, results))
+}

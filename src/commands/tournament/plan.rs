@@ -1,0 +1,206 @@
+//! The file of a tournament: players, pairs, games, clocks, cores, and the matches that follow from them.
+//!
+//! A [`Plan`] is read once and then only looked at. Its [`Fixture`]s are all matches of the tournament in the order
+//! in which they are played: a round of every game and pair with both sides, then the next round, so that a
+//! tournament that was broken off has played everything about equally often.
+//!
+//! Invariants: names of players are unique; pairs name two different players; each match has at least one role and
+//! each of its players can be started as often as it is seated.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::results::Key;
+use super::written;
+use crate::commands::game_source::Game;
+use crate::commands::players::PlayerSpec;
+use crate::sync::pinning::CoreId;
+
+/// A place in a player's command that becomes a free loopback port.
+pub const PORT: &str = "{port}";
+/// A place in a player's command that becomes a number of its own for each match.
+pub const SEED: &str = "{seed}";
+
+/// Larger files are refused.
+const MAX_BYTES: u64 = 1 << 20;
+/// A has the first role, or B has.
+const SIDES: u32 = 2;
+
+/// A tournament that can be played.
+#[derive(Debug)]
+pub struct Plan {
+    /// All players.
+    pub players: Vec<Contestant>,
+    /// Who meets whom, by position in `players`: A and B.
+    pub pairs: Vec<(usize, usize)>,
+    /// All games.
+    pub events: Vec<Event>,
+    /// Fixes what random players play.
+    pub seed: u64,
+    /// Matches at once.
+    pub parallel: usize,
+    /// Cores for the players of matches, as many as play at once; or none.
+    pub cores: Vec<CoreId>,
+    /// Where the output of started players goes; nothing throws it away.
+    pub log_folder: Option<PathBuf>,
+}
+
+/// A player of the tournament.
+#[derive(Debug)]
+pub struct Contestant {
+    /// Its name in tables.
+    pub name: String,
+    /// How it is reached.
+    pub entry: Entry,
+    /// What tables say about which one it is.
+    pub version: String,
+    /// How long it may take until it answers.
+    pub ready: Duration,
+}
+
+/// How a player is reached.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Entry {
+    /// One of ours in this process, or one that listens already.
+    Spec(PlayerSpec),
+    /// A process to start for each match.
+    Command {
+        /// Program and arguments, places not filled in.
+        argv: Vec<String>,
+        /// Variables that it has beside those of this process.
+        environment: BTreeMap<String, String>,
+    },
+}
+
+/// A game with its clocks.
+#[derive(Debug)]
+pub struct Event {
+    /// The game.
+    pub game: Game,
+    /// Its number of roles.
+    pub n_roles: usize,
+    /// Seconds from the rules to the first move.
+    pub start_clock: u32,
+    /// Seconds for each move.
+    pub play_clock: u32,
+    /// Matches of each pair on each side.
+    pub games_a_side: u32,
+}
+
+/// One match of the tournament.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fixture {
+    /// By position in [`Plan::pairs`].
+    pub pair: usize,
+    /// By position in [`Plan::events`].
+    pub event: usize,
+    /// From 0.
+    pub round: u32,
+    /// 0 where A has the first role, 1 where B has it.
+    pub side: u32,
+}
+
+impl Contestant {
+    /// Whether it is a process that is started here, which can be kept on a core.
+    pub fn can_be_confined(&self) -> bool {
+        matches!(self.entry, Entry::Command { .. })
+    }
+}
+
+/// Whether A has a role: the two players take turns through the roles, and who is first depends on the side.
+pub fn is_role_of_a(role: usize, side: u32) -> bool {
+    (role + side as usize).is_multiple_of(2)
+}
+
+impl Plan {
+    /// Reads a tournament and its rulesheets.
+    ///
+    /// # Errors
+    /// Something that cannot be played, with the file, the line and what was expected.
+    pub fn load(file: &Path) -> anyhow::Result<Self> {
+        let shown = file.display();
+        let length = fs::metadata(file)
+            .with_context(|| format!("cannot read `{shown}`"))?
+            .len();
+        if length > MAX_BYTES {
+            bail!("`{shown}` has {length} bytes; a tournament of at most {MAX_BYTES} was expected");
+        }
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
+        written::parse(&text, &shown.to_string())
+    }
+
+    /// All matches, in the order in which they are played.
+    pub fn fixtures(&self) -> Vec<Fixture> {
+        let rounds = self.events.iter().map(|event| event.games_a_side).max();
+        let mut fixtures = Vec::new();
+        for round in 0..rounds.unwrap_or(0) {
+            for (event, of_game) in self.events.iter().enumerate() {
+                if round >= of_game.games_a_side {
+                    continue;
+                }
+                for pair in 0..self.pairs.len() {
+                    fixtures.extend((0..SIDES).map(|side| Fixture {
+                        pair,
+                        event,
+                        round,
+                        side,
+                    }));
+                }
+            }
+        }
+        fixtures
+    }
+
+    /// How a match is known among results.
+    pub fn key(&self, fixture: &Fixture) -> Key {
+        let event = &self.events[fixture.event];
+        let (a, b) = self.pairs[fixture.pair];
+        let (a, b) = (&self.players[a], &self.players[b]);
+        Key {
+            a: a.name.clone(),
+            a_version: a.version.clone(),
+            b: b.name.clone(),
+            b_version: b.version.clone(),
+            game: event.game.sheet.name.clone(),
+            start_clock: event.start_clock,
+            play_clock: event.play_clock,
+            round: fixture.round,
+            side: fixture.side,
+        }
+    }
+
+    /// The player of each role, in role order, by position in `players`.
+    pub fn seated(&self, fixture: &Fixture) -> Vec<usize> {
+        let (a, b) = self.pairs[fixture.pair];
+        (0..self.events[fixture.event].n_roles)
+            .map(|role| match is_role_of_a(role, fixture.side) {
+                true => a,
+                false => b,
+            })
+            .collect()
+    }
+
+    /// A seed of its own for each match, the same whenever it is played.
+    pub fn seed(&self, fixture: &Fixture) -> u64 {
+        // FNV-1a; the result must be the same in each run and on each machine.
+        let text = format!("{} {:?}", self.seed, self.key(fixture));
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        // Fits any program's idea of a seed, and 0 means none to some.
+        ((hash ^ (hash >> 32)) & 0x7fff_ffff).max(1)
+    }
+
+    /// The greatest number of roles of a game.
+    pub fn most_roles(&self) -> usize {
+        let roles = self.events.iter().map(|event| event.n_roles);
+        roles.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! The results of a tournament: one JSON object per line and finished match, appended as matches end.
+//!
+//! The file is all that a tournament needs to go on where it was broken off, and all that its tables are made from.
+//! A last line without an end is what a program left that died while it wrote; it is dropped. Any other line that
+//! cannot be read is an error, for results are not thrown away silently.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+/// The ending of a results file, instead of that of the tournament's file.
+const ENDING: &str = "results.jsonl";
+/// Larger files are refused.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// What tells a match from all others.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Key {
+    /// The pair's first player.
+    pub a: String,
+    /// Which one it is, as the tournament's file says.
+    pub a_version: String,
+    /// The pair's second player.
+    pub b: String,
+    /// Which one it is.
+    pub b_version: String,
+    /// The game's name.
+    pub game: String,
+    /// Seconds from the rules to the first move.
+    pub start_clock: u32,
+    /// Seconds for each move.
+    pub play_clock: u32,
+    /// From 0.
+    pub round: u32,
+    /// 0 where A has the first role, 1 where B has it.
+    pub side: u32,
+}
+
+/// A finished match.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MatchResult {
+    /// Which match.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The game's roles.
+    pub roles: Vec<String>,
+    /// The player of each role.
+    pub players: Vec<String>,
+    /// The goal of each role; nothing where the rules define none.
+    pub goals: Vec<Option<u8>>,
+    /// `terminal`, `stuck` or `endless`.
+    pub ending: String,
+    /// Joint moves.
+    pub steps: usize,
+    /// From START to the end.
+    pub seconds: f64,
+    /// What players did wrong.
+    pub faults: Vec<PlayerFault>,
+    /// The joint moves, each in role order.
+    pub moves: Vec<Vec<String>>,
+    /// The seed of this match.
+    pub seed: u64,
+    /// The core of each role's player; nothing where it was not confined.
+    pub cores: Vec<Option<usize>>,
+    /// The processor it was played on, where the system tells.
+    pub processor: Option<String>,
+    /// The day it ended, as YYYY-MM-DD.
+    pub date: String,
+}
+
+/// A fault of a player.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlayerFault {
+    /// Whose, by position in role order.
+    pub role: usize,
+    /// `START`, `PLAY` or `STOP`.
+    pub request: String,
+    /// Joint moves made before it.
+    pub step: u32,
+    /// `timeout`, `connection` or `illegal`.
+    pub kind: String,
+    /// More about it.
+    pub detail: String,
+}
+
+/// Where the results of a tournament are: `FILE` with another ending. A file of results is its own.
+pub fn beside(file: &Path) -> PathBuf {
+    if file.extension().is_some_and(|ending| ending == "jsonl") {
+        return file.to_path_buf();
+    }
+    file.with_extension(ENDING)
+}
+
+/// The results in a file; none where there is no file.
+///
+/// # Errors
+/// The file or a line of it cannot be read.
+pub fn load(path: &Path) -> anyhow::Result<Vec<MatchResult>> {
+    Ok(read(path)?.0)
+}
+
+/// The results, and how many bytes of the file they take.
+fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
+    let shown = path.display();
+    if !path.exists() {
+        return Ok((Vec::new(), 0));
+    }
+    let length = fs::metadata(path)
+        .with_context(|| format!("cannot read `{shown}`"))?
+        .len();
+    if length > MAX_BYTES {
+        bail!("`{shown}` has {length} bytes; results of at most {MAX_BYTES} were expected");
+    }
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n');
+    let whole = &bytes[..whole.map_or(0, |end| end + 1)];
+    let mut results = Vec::new();
+    let lines = whole.split(|&byte| byte == b'\n');
+    for (number, line) in (1..).zip(lines) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let result: MatchResult = serde_json::from_slice(line)
+            .with_context(|| format!("{shown}:{number}: not a result of a match"))?;
+        result
+            .check()
+            .with_context(|| format!("{shown}:{number}: not a result of a match"))?;
+        results.push(result);
+    }
+    Ok((results, whole.len() as u64))
+}
+
+impl MatchResult {
+    /// Whether its parts agree with each other.
+    fn check(&self) -> anyhow::Result<()> {
+        let n_roles = self.roles.len();
+        if n_roles == 0 || self.goals.len() != n_roles || self.players.len() != n_roles {
+            bail!("expected a goal and a player for each role");
+        }
+        if self.goals.iter().flatten().any(|&goal| goal > 100) {
+            bail!("expected goals of 0 to 100");
+        }
+        if self.key.side > 1 {
+            bail!("expected side 0 or 1");
+        }
+        if self.faults.iter().any(|fault| fault.role >= n_roles) {
+            bail!("expected the role of each fault by its number");
+        }
+        Ok(())
+    }
+}
+
+/// A results file that grows.
+#[derive(Debug)]
+pub struct ResultsFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl ResultsFile {
+    /// Opens or makes the file, and gives what it holds already.
+    ///
+    /// # Errors
+    /// It cannot be written, or holds something else.
+    pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<MatchResult>)> {
+        let (results, length) = read(path)?;
+        let shown = path.display();
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .with_context(|| format!("cannot write `{shown}`"))?;
+        file.set_len(length)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .with_context(|| format!("cannot write `{shown}`"))?;
+        let path = path.to_path_buf();
+        Ok((Self { path, file }, results))
+    }
+
+    /// Appends a match.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn append(&mut self, result: &MatchResult) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(result)?;
+        line.push(b'\n');
+        self.file
+            .write_all(&line)
+            .and_then(|()| self.file.sync_data())
+            .with_context(|| format!("cannot write `{}`", self.path.display()))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A match of two roles with these goals in role order.
+    pub fn result(game: &str, round: u32, side: u32, goals: [u8; 2]) -> MatchResult {
+        let mut players = vec!["ada".to_string(), "bob".to_string()];
+        if side == 1 {
+            players.reverse();
+        }
+        MatchResult {
+            key: Key {
+                a: "ada".into(),
+                a_version: "2".into(),
+                b: "bob".into(),
+                b_version: String::new(),
+                game: game.into(),
+                start_clock: 10,
+                play_clock: 1,
+                round,
+                side,
+            },
+            roles: vec!["white".into(), "black".into()],
+            players,
+            goals: goals.map(Some).to_vec(),
+            ending: "terminal".into(),
+            steps: 30,
+            seconds: 20.5,
+            faults: Vec::new(),
+            moves: vec![vec!["noop".into(), "(mark 1 1)".into()]],
+            seed: 7,
+            cores: vec![Some(0), None],
+            processor: Some("Some Processor".into()),
+            date: "2026-01-02".into(),
+        }
+    }
+
+    #[test]
+    fn what_was_appended_is_there_after_the_next_opening() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = beside(&folder.path().join("spring.toml"));
+        assert!(path.ends_with("spring.results.jsonl"));
+        assert_eq!(beside(&path), path);
+        assert_eq!(load(&path).unwrap(), []);
+
+        let matches = [result("hex", 0, 0, [100, 0]), result("hex", 0, 1, [0, 100])];
+        for (done, result) in matches.iter().enumerate() {
+            let (mut file, before) = ResultsFile::open(&path).unwrap();
+            assert_eq!(before, matches[..done]);
+            file.append(result).unwrap();
+        }
+        assert_eq!(load(&path).unwrap(), matches);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_dropped_and_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.results.jsonl");
+        let whole = serde_json::to_string(&result("hex", 0, 0, [100, 0])).unwrap();
+        fs::write(&path, format!("{whole}\n{}", &whole[..40])).unwrap();
+        let (mut file, before) = ResultsFile::open(&path).unwrap();
+        assert_eq!(before.len(), 1);
+        file.append(&result("hex", 1, 0, [50, 50])).unwrap();
+        assert_eq!(load(&path).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn lines_that_are_no_results_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.results.jsonl");
+        let good = result("hex", 0, 0, [100, 0]);
+        let mut too_few = good.clone();
+        too_few.goals.pop();
+        let mut too_many = good.clone();
+        too_many.goals[0] = Some(101);
+        let mut stranger = good.clone();
+        stranger.faults.push(PlayerFault {
+            role: 2,
+            request: "PLAY".into(),
+            step: 0,
+            kind: "timeout".into(),
+            detail: String::new(),
+        });
+        let text = |result: &MatchResult| serde_json::to_string(result).unwrap();
+        for (line, why) in [
+            ("{}".to_string(), "missing field"),
+            ("no".to_string(), "expected"),
+            (text(&too_few), "a goal and a player for each role"),
+            (text(&too_many), "goals of 0 to 100"),
+            (text(&stranger), "the role of each fault"),
+        ] {
+            fs::write(&path, format!("{}\n{line}\n", text(&good))).unwrap();
+            let message = format!("{:#}", load(&path).unwrap_err());
+            assert!(
+                message.contains("t.results.jsonl:2: not a result of a match"),
+                "{message}"
+            );
+            assert!(message.contains(why), "{message}");
+        }
+    }
+}

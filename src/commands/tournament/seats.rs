@@ -1,0 +1,144 @@
+//! Brings the players of one match to the table: started, confined, and seen to answer.
+//!
+//! A player is ready when it answers INFO and does not say that it is busy. One that is not ready in time is no fault
+//! of its play: the match does not count and can be played another time.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::children::{self, Child};
+use super::plan::{Contestant, Entry, PORT, SEED};
+use crate::commands::game_manager::Seat;
+use crate::commands::game_manager::wire::{Address, NoAnswer, ask};
+use crate::commands::players::Player;
+use crate::sync::pinning::CoreId;
+
+/// How long one INFO may take.
+const ANSWER: Duration = Duration::from_secs(2);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A player at the table. It leaves with [`Seated::leave`]; a process of its own ends also when this is dropped.
+#[derive(Debug)]
+pub struct Seated {
+    /// Where it sits.
+    pub seat: Seat,
+    running: Running,
+}
+
+#[derive(Debug)]
+enum Running {
+    Player(Player),
+    Child(Child),
+}
+
+/// What a player is given for a match.
+#[derive(Debug)]
+pub struct Conditions<'a> {
+    /// Fixes what it draws, where it wants to know.
+    pub seed: u64,
+    /// The core that its process may use.
+    pub core: Option<CoreId>,
+    /// The folder for its output, and the file's name there.
+    pub log: Option<(&'a Path, String)>,
+}
+
+impl Seated {
+    /// Starts a player. It may not be ready yet.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(
+        player: &Contestant,
+        conditions: &Conditions<'_>,
+        runtime: &Handle,
+    ) -> anyhow::Result<Self> {
+        let (argv, environment) = match &player.entry {
+            Entry::Spec(spec) => {
+                let started = Player::start(spec, conditions.seed, runtime)?;
+                return Ok(Self {
+                    seat: started.seat().clone(),
+                    running: Running::Player(started),
+                });
+            }
+            Entry::Command { argv, environment } => (argv, environment),
+        };
+        let port = children::free_port().context("no free port")?;
+        let (seed, port_text) = (conditions.seed.to_string(), port.to_string());
+        let argv: Vec<String> = argv
+            .iter()
+            .map(|word| word.replace(PORT, &port_text).replace(SEED, &seed))
+            .collect();
+        let log = conditions
+            .log
+            .as_ref()
+            .map(|(folder, name)| log_file(folder, name))
+            .transpose()?;
+        let child = Child::start(&argv, environment, conditions.core, log)?;
+        Ok(Self {
+            seat: Seat {
+                name: player.name.clone(),
+                address: Address {
+                    host: "127.0.0.1".to_string(),
+                    port,
+                },
+            },
+            running: Running::Child(child),
+        })
+    }
+
+    /// Waits until it answers; false when `cancelled` became true meanwhile.
+    ///
+    /// # Errors
+    /// It ended, or did not get ready in time.
+    pub fn wait_until_ready(
+        &mut self,
+        patience: Duration,
+        runtime: &Handle,
+        cancelled: &watch::Receiver<bool>,
+    ) -> anyhow::Result<bool> {
+        let until = Instant::now() + patience;
+        loop {
+            if *cancelled.borrow() {
+                return Ok(false);
+            }
+            let info = "( INFO )".to_string();
+            let answer = ask(&self.seat.address, &self.seat.name, info, ANSWER, ANSWER);
+            let why = match runtime.block_on(answer) {
+                // Any answer shows that it listens; a busy one would not play.
+                Ok(answer) if !answer.to_ascii_lowercase().contains("busy") => return Ok(true),
+                Ok(_) => "it is busy with another match".to_string(),
+                Err(NoAnswer::Timeout) => "no answer to INFO".to_string(),
+                Err(NoAnswer::Connection(why)) => why,
+            };
+            if let Running::Child(child) = &mut self.running
+                && let Some(status) = child.ended()
+            {
+                bail!("it ended with {status} before it was ready");
+            }
+            if Instant::now() >= until {
+                bail!("not ready after {} s: {why}", patience.as_secs_f64());
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Ends it, and waits for its end.
+    pub fn leave(self, runtime: &Handle) {
+        match self.running {
+            Running::Player(player) => player.shut_down(runtime),
+            Running::Child(child) => drop(child),
+        }
+    }
+}
+
+fn log_file(folder: &Path, name: &str) -> anyhow::Result<File> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let path = folder.join(name);
+    File::create(&path).with_context(|| format!("cannot write `{}`", path.display()))
+}

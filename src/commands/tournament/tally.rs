@@ -1,0 +1,388 @@
+//! What matches come to: points, wins, intervals and faults of each pair in each game.
+//!
+//! A player's points in a match are its goal divided by 100; where it has several roles, their mean. The share of a
+//! player is its points out of the matches it played. The interval about it is Wilson's for 95 %, with points in the
+//! place of successes: right for wins and losses, a little too wide where goals lie between, and sound also where a
+//! player won or lost everything. Of games with one role both players play the same rounds, each alone; there a round
+//! is won by the higher goal.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::plan::is_role_of_a;
+use super::results::MatchResult;
+
+/// The 97.5 % point of the normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// A pair of players, each by name and version.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Pair {
+    /// The player whose points the shares are of.
+    pub a: String,
+    /// Which one it is.
+    pub a_version: String,
+    /// The other.
+    pub b: String,
+    /// Which one it is.
+    pub b_version: String,
+}
+
+/// All matches of a pair.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PairTally {
+    /// Who.
+    pub pair: Pair,
+    /// Each game with its clocks, the lowest share of A first.
+    pub games: Vec<Tally>,
+    /// All together.
+    pub total: Tally,
+}
+
+/// Matches of a pair in one game, or in all.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Tally {
+    /// The game's name; empty for all of them.
+    pub game: String,
+    /// Start clock and play clock in seconds; none for all games.
+    pub clocks: Option<(u32, u32)>,
+    /// Matches.
+    pub matches: u32,
+    /// Matches in which A had a role, and its points.
+    pub a: Points,
+    /// The same of B.
+    pub b: Points,
+    /// Wins, draws and losses of A.
+    pub outcomes: [u32; 3],
+    /// Joint moves of all matches.
+    pub steps: u64,
+    /// Seconds of all matches.
+    pub seconds: f64,
+    /// Matches without a proper end.
+    pub endless: u32,
+}
+
+/// What a player got.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Points {
+    /// Matches in which it had a role.
+    pub matches: u32,
+    /// Sum of its points, each from 0 to 1.
+    pub points: f64,
+    /// What it did wrong.
+    pub faults: Faults,
+}
+
+/// Faults of a player.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Faults {
+    /// No answer in time.
+    pub timeouts: u32,
+    /// No connection, or one that broke.
+    pub connection: u32,
+    /// No legal move.
+    pub illegal: u32,
+}
+
+impl Faults {
+    fn add(&mut self, kind: &str) {
+        match kind {
+            "timeout" => self.timeouts += 1,
+            "illegal" => self.illegal += 1,
+            _ => self.connection += 1,
+        }
+    }
+
+    fn add_all(&mut self, other: Faults) {
+        self.timeouts += other.timeouts;
+        self.connection += other.connection;
+        self.illegal += other.illegal;
+    }
+
+    /// In words; nothing where there are none.
+    pub fn words(&self) -> String {
+        let kinds = [
+            (self.timeouts, "timeout"),
+            (self.connection, "connection"),
+            (self.illegal, "illegal"),
+        ];
+        let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = kinds
+            .map(|(count, kind)| format!("{count} {kind}"))
+            .collect();
+        words.join(", ")
+    }
+}
+
+impl Points {
+    /// Points out of matches; nothing without matches.
+    pub fn share(&self) -> Option<f64> {
+        (self.matches > 0).then(|| self.points / f64::from(self.matches))
+    }
+
+    /// The interval in which the share lies that endless play would show, with 95 % confidence.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.share().map(|share| wilson(share, self.matches))
+    }
+
+    fn add_match(&mut self, points: f64) {
+        self.matches += 1;
+        self.points += points;
+    }
+
+    fn add_all(&mut self, other: &Points) {
+        self.matches += other.matches;
+        self.points += other.points;
+        self.faults.add_all(other.faults);
+    }
+}
+
+/// Wilson's score interval for 95 % about a share of successes in some trials, of which there is at least one.
+fn wilson(share: f64, trials: u32) -> (f64, f64) {
+    let n = f64::from(trials);
+    let z2 = Z * Z;
+    let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z / (1.0 + z2 / n) * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
+    ((middle - half).max(0.0), (middle + half).min(1.0))
+}
+
+impl Tally {
+    /// Mean number of joint moves; nothing without matches.
+    pub fn mean_steps(&self) -> Option<f64> {
+        (self.matches > 0).then(|| self.steps as f64 / f64::from(self.matches))
+    }
+
+    /// Mean seconds of a match; nothing without matches.
+    pub fn mean_seconds(&self) -> Option<f64> {
+        (self.matches > 0).then(|| self.seconds / f64::from(self.matches))
+    }
+
+    /// Adds a match; whether it is won is seen elsewhere where both play alone.
+    fn add(&mut self, result: &MatchResult) {
+        self.matches += 1;
+        self.steps += result.steps as u64;
+        self.seconds += result.seconds;
+        self.endless += u32::from(result.ending != "terminal");
+        let side = result.key.side;
+        let (a, b) = points(result);
+        if let Some(a) = a {
+            self.a.add_match(a);
+        }
+        if let Some(b) = b {
+            self.b.add_match(b);
+        }
+        if let (Some(a), Some(b)) = (a, b) {
+            self.compare(a, b);
+        }
+        for fault in &result.faults {
+            let player = match is_role_of_a(fault.role, side) {
+                true => &mut self.a,
+                false => &mut self.b,
+            };
+            player.faults.add(&fault.kind);
+        }
+    }
+
+    fn compare(&mut self, a: f64, b: f64) {
+        let outcome = match a.total_cmp(&b) {
+            std::cmp::Ordering::Greater => 0,
+            std::cmp::Ordering::Equal => 1,
+            std::cmp::Ordering::Less => 2,
+        };
+        self.outcomes[outcome] += 1;
+    }
+
+    fn add_all(&mut self, other: &Tally) {
+        self.matches += other.matches;
+        self.a.add_all(&other.a);
+        self.b.add_all(&other.b);
+        for (own, other) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *own += other;
+        }
+        self.steps += other.steps;
+        self.seconds += other.seconds;
+        self.endless += other.endless;
+    }
+}
+
+/// The points of A and of B, where they have a role. A role without a goal counts as 0.
+pub fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
+    let mean = |of_a: bool| {
+        let own = result.goals.iter().enumerate();
+        let own: Vec<f64> = own
+            .filter(|(role, _)| is_role_of_a(*role, result.key.side) == of_a)
+            .map(|(_, goal)| f64::from(goal.unwrap_or(0)) / 100.0)
+            .collect();
+        (!own.is_empty()).then(|| own.iter().sum::<f64>() / own.len() as f64)
+    };
+    (mean(true), mean(false))
+}
+
+/// Puts matches together by pair and game, pairs in the order in which they come first. A match that is there twice
+/// counts once.
+pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
+    let mut order: Vec<Pair> = Vec::new();
+    let mut by_pair: BTreeMap<Pair, BTreeMap<_, BTreeMap<_, &MatchResult>>> = BTreeMap::new();
+    for result in results {
+        let key = &result.key;
+        let pair = Pair {
+            a: key.a.clone(),
+            a_version: key.a_version.clone(),
+            b: key.b.clone(),
+            b_version: key.b_version.clone(),
+        };
+        if !by_pair.contains_key(&pair) {
+            order.push(pair.clone());
+        }
+        let games = by_pair.entry(pair).or_default();
+        let event = (&key.game, key.start_clock, key.play_clock);
+        let matches = games.entry(event).or_default();
+        matches.entry((key.round, key.side)).or_insert(result);
+    }
+    let mut tallies = Vec::new();
+    for pair in order {
+        let mut games: Vec<Tally> = Vec::new();
+        for ((game, start, play), matches) in by_pair.remove(&pair).unwrap_or_default() {
+            let mut tally = Tally {
+                game: game.clone(),
+                clocks: Some((start, play)),
+                ..Tally::default()
+            };
+            matches.values().for_each(|result| tally.add(result));
+            compare_alone(&mut tally, &matches);
+            games.push(tally);
+        }
+        let mut total = Tally::default();
+        games.iter().for_each(|tally| total.add_all(tally));
+        let share = |tally: &Tally| tally.a.share().unwrap_or(1.0);
+        games.sort_by(|x, y| share(x).total_cmp(&share(y)));
+        tallies.push(PairTally { pair, games, total });
+    }
+    tallies
+}
+
+/// Compares the rounds of a game with one role, where each player has played.
+fn compare_alone(tally: &mut Tally, matches: &BTreeMap<(u32, u32), &MatchResult>) {
+    for (&(round, side), of_a) in matches {
+        let of_b = (side == 0).then(|| matches.get(&(round, 1))).flatten();
+        if of_a.roles.len() == 1
+            && let Some(of_b) = of_b
+            && let (Some(a), Some(b)) = (points(of_a).0, points(of_b).1)
+        {
+            tally.compare(a, b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::tournament::results::PlayerFault;
+    use crate::commands::tournament::results::tests::result;
+
+    fn close(found: (f64, f64), expected: (f64, f64)) {
+        let is_close = |x: f64, y: f64| (x - y).abs() < 5e-5;
+        assert!(
+            is_close(found.0, expected.0) && is_close(found.1, expected.1),
+            "{found:?} is not {expected:?}"
+        );
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_textbook() {
+        // Known values of Wilson's interval without continuity correction.
+        close(wilson(0.5, 10), (0.2366, 0.7634));
+        close(wilson(0.8, 10), (0.4902, 0.9433));
+        close(wilson(0.0, 20), (0.0, 0.1611));
+        close(wilson(1.0, 20), (0.8389, 1.0));
+        close(wilson(81.0 / 263.0, 263), (0.2553, 0.3662));
+        assert_eq!(Points::default().interval(), None);
+    }
+
+    #[test]
+    fn points_follow_the_players_through_the_sides() {
+        let mut late = result("hex", 1, 1, [100, 0]);
+        for (role, kind) in [(0, "timeout"), (0, "illegal"), (1, "connection")] {
+            late.faults.push(PlayerFault {
+                role,
+                request: "PLAY".into(),
+                step: 3,
+                kind: kind.into(),
+                detail: String::new(),
+            });
+        }
+        late.steps = 10;
+        late.ending = "endless".into();
+        let results = [
+            result("hex", 0, 0, [100, 0]),
+            result("hex", 0, 1, [30, 70]),
+            result("hex", 1, 0, [50, 50]),
+            late.clone(),
+            // The same match again does not count.
+            late,
+            result("chess", 0, 0, [0, 100]),
+        ];
+        let [pair] = tally(&results).try_into().expect("one pair");
+        assert_eq!((pair.pair.a.as_str(), pair.pair.b.as_str()), ("ada", "bob"));
+        let games: Vec<&str> = pair.games.iter().map(|tally| tally.game.as_str()).collect();
+        assert_eq!(games, ["chess", "hex"], "lost games come first");
+        let hex = &pair.games[1];
+        assert_eq!((hex.matches, hex.outcomes), (4, [2, 1, 1]));
+        assert!((hex.a.points - 2.2).abs() < 1e-9, "{hex:?}");
+        assert!((hex.b.points - 1.8).abs() < 1e-9, "{hex:?}");
+        assert_eq!(hex.a.faults.words(), "1 connection");
+        assert_eq!(hex.b.faults.words(), "1 timeout, 1 illegal");
+        assert_eq!((hex.mean_steps(), hex.endless), (Some(25.0), 1));
+        assert_eq!((pair.total.matches, pair.total.outcomes), (5, [2, 1, 2]));
+        assert!((pair.total.a.points - 2.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn other_versions_and_clocks_stand_apart() {
+        let mut newer = result("hex", 0, 0, [100, 0]);
+        newer.key.a_version = "3".into();
+        let mut slower = result("hex", 0, 0, [0, 100]);
+        slower.key.play_clock = 9;
+        let tallies = tally(&[newer, result("hex", 0, 0, [100, 0]), slower]);
+        let versions: Vec<&str> = tallies.iter().map(|t| t.pair.a_version.as_str()).collect();
+        assert_eq!(versions, ["3", "2"], "in the order of the results");
+        let clocks: Vec<_> = tallies[1].games.iter().map(|tally| tally.clocks).collect();
+        assert_eq!(clocks, [Some((10, 9)), Some((10, 1))]);
+    }
+
+    #[test]
+    fn who_plays_alone_is_compared_by_round() {
+        let alone = |round, side, goal| {
+            let mut result = result("puzzle", round, side, [goal, 0]);
+            result.roles.pop();
+            result.goals.pop();
+            result.players.pop();
+            result
+        };
+        let results = [
+            alone(0, 0, 100),
+            alone(0, 1, 40),
+            alone(1, 0, 40),
+            alone(1, 1, 40),
+            // B has not played this round yet.
+            alone(2, 0, 100),
+        ];
+        let tallies = tally(&results);
+        let total = &tallies[0].total;
+        assert_eq!((total.matches, total.outcomes), (5, [1, 1, 0]));
+        assert_eq!((total.a.matches, total.b.matches), (3, 2));
+        assert!((total.a.points - 2.4).abs() < 1e-9 && (total.b.points - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_three_roles_the_first_player_has_two() {
+        let mut three = result("trio", 0, 0, [100, 0]);
+        three.roles.push("red".into());
+        three.goals.push(None);
+        three.players.push("ada".into());
+        assert_eq!(points(&three), (Some(0.5), Some(0.0)));
+        three.key.side = 1;
+        assert_eq!(points(&three), (Some(0.0), Some(0.5)));
+    }
+}
