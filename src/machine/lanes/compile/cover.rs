@@ -206,7 +206,8 @@ impl<'a> Cover<'a> {
         circuit.conjunction(functions).inverted_if(is_or)
     }
 
-    /// One round of a block's gates.
+    /// One round of a block's gates. Each gate sees what those before it have become in this round already, so that news goes far in
+    /// one.
     fn block(&mut self, circuit: &mut Circuit, block: u32) -> Loop {
         let gates = &self.network.blocks[block as usize];
         let n_gates = gates.len() as u32;
@@ -220,6 +221,11 @@ impl<'a> Cover<'a> {
             let function = self.gate(circuit, gate);
             let literal = circuit.value(function);
             outputs.push((literal, Place::Slot(new + index as u32)));
+            self.literals[gate] = Some(literal);
+        }
+        // At rest both are the same; others find them in the slots.
+        for (index, &gate) in gates.iter().enumerate() {
+            self.literals[gate] = Some(circuit.place(Place::Slot(old + index as u32)));
         }
         Loop {
             outputs,
