@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::engine::{Choice, Thinker};
 use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
-use crate::machine::Machine;
+use crate::machine::random::Random;
+use crate::machine::{Machine, Tally};
 use crate::search::{Limit, Search, SearchConfig, Stopped};
 use crate::telemetry::{RootMove, SearchSample};
 
@@ -18,6 +19,12 @@ const BYTES_PER_NODE: usize = 1024;
 const UNTRIED_VISITS: f32 = 1.0;
 /// A playout that is longer counts as the goals where it stands.
 const MAX_PLAYOUT_STEPS: u32 = 10_000;
+/// How long playouts are measured to find out how many to ask for.
+const MEASURED: Duration = Duration::from_millis(10);
+/// What an iteration takes the writer, about, without its playouts.
+const ITERATION: Duration = Duration::from_micros(2);
+/// More playouts from one position tell little more about it.
+const MOST_OWN_SAMPLES: u32 = 32;
 /// At most this many moves of the root are noted.
 const NOTED_MOVES: usize = 32;
 
@@ -45,10 +52,32 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
 }
 
 /// Rollout threads on so many cores: one core is for the thread that writes the graph, and from eight on another for
-/// everything else.
+/// everything else. Where there is but one core, the writer does it all.
 fn default_threads(cores: usize) -> usize {
     let others = if cores >= 8 { 2 } else { 1 };
-    cores.saturating_sub(others).max(1)
+    cores.saturating_sub(others)
+}
+
+/// Playouts a request for a search without rollout threads: as many as take about as long as the writer takes for an
+/// iteration. Nothing where the machine plays one after the other. It is measured for some milliseconds.
+fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
+    let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), MAX_PLAYOUT_STEPS)?;
+    let width = playouts.width() as u64;
+    let mut tally = Tally::default();
+    let mut done = 0;
+    let started = Instant::now();
+    while started.elapsed() < MEASURED {
+        while playouts.n_wanted() < 2 * width {
+            playouts.submit(state, width as u32)?;
+        }
+        playouts.advance();
+        while playouts.take_done(&mut tally).is_some() {
+            done += u64::from(tally.playouts);
+        }
+    }
+    let a_second = done as f64 / started.elapsed().as_secs_f64();
+    let samples = (a_second * ITERATION.as_secs_f64()).round() as u32;
+    Some(samples.clamp(1, MOST_OWN_SAMPLES))
 }
 
 /// The tree search of a match.
@@ -64,8 +93,11 @@ impl Searching {
         machine: Arc<dyn Machine>,
         role: RoleId,
         state: &[u64],
-        config: SearchConfig,
+        mut config: SearchConfig,
     ) -> Self {
+        if config.rollout_threads == 0 && config.samples_per_request == 0 {
+            config.samples_per_request = own_samples(&machine, state).unwrap_or(1);
+        }
         let mut search = Search::new(Arc::clone(&machine), role, config);
         if state != machine.initial_state() {
             search.set_state(state);
@@ -156,6 +188,6 @@ mod tests {
 
     #[test]
     fn cores_are_left_for_the_writer_and_the_rest() {
-        assert_eq!([1, 2, 4, 8, 16].map(default_threads), [1, 1, 3, 6, 14]);
+        assert_eq!([1, 2, 4, 8, 16].map(default_threads), [0, 1, 3, 6, 14]);
     }
 }

@@ -87,6 +87,9 @@ impl Search {
             }
             let picks = path.picks_of(index);
             let alone = picks.len() == 1 && graph.nodes[node].decider != SEVERAL;
+            if !alone && !picks.is_empty() {
+                graph.regret(node, picks, values);
+            }
             for &pick in picks {
                 let chunk = &mut graph.chunks[pick.chunk()];
                 let slot = pick.slot();
@@ -96,8 +99,10 @@ impl Search {
                 let visits = chunk.visits[slot] as f32;
                 let before = values[role] - chunk.means[slot];
                 chunk.means[slot] += before / visits;
-                let after = values[role] - chunk.means[slot];
-                chunk.variances[slot] += (before * after - chunk.variances[slot]) / visits;
+                if alone {
+                    let after = values[role] - chunk.means[slot];
+                    chunk.variances[slot] += (before * after - chunk.variances[slot]) / visits;
+                }
                 if alone && child.is_some() {
                     // What was learned by other ways into the child counts too.
                     chunk.means[slot] = graph.means[child][role];

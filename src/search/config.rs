@@ -100,6 +100,8 @@ pub struct MoveReport {
     pub value: Option<f32>,
     /// Our goal after it with best play by everyone, once proven.
     pub proven: Option<u8>,
+    /// How often it is to be played, where several roles choose at once and moves are mixed; all of them sum to 1.
+    pub share: Option<f32>,
 }
 
 /// Counters of a search since it was made, and levels as they are now.

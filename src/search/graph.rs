@@ -93,6 +93,8 @@ pub(super) struct Graph {
     pub(super) children_of_root: Vec<NodeId>,
     /// Nodes that are not used again.
     pub(super) retired: u64,
+    /// Room for a joint move.
+    pub(super) joint: Vec<EntryId>,
     /// Room for moves in random order.
     pub(super) shuffled: Vec<MoveId>,
     /// Room for goals, and for bounds.
@@ -153,6 +155,7 @@ impl Graph {
             threshold: 1,
             children_of_root: Vec::new(),
             retired: 0,
+            joint: Vec::new(),
             shuffled: Vec::new(),
             goals: Vec::new(),
             facts: Vec::new(),

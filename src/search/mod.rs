@@ -8,7 +8,7 @@
 //! A map, in the order to read it:
 //! * [`SearchConfig`] and the other plain types of the interface;
 //! * `pool`, `record`, `graph`: the memory of the graph and its shape; `recycle`: making room in it;
-//! * `select`: the way down; `expand`: growing; `backup`: the way up; `proof`: what is certain;
+//! * `select`: the way down, with `mixing` where several choose at once; `expand`: growing; `backup`: the way up; `proof`: what is certain;
 //! * `worker`, `rollout`, `pipeline`: looking at positions and playing out, and the threads that do it;
 //! * `report`: what is told to the outside.
 //!
@@ -26,6 +26,7 @@ mod backup;
 mod config;
 mod expand;
 mod graph;
+mod mixing;
 mod pipeline;
 mod pool;
 mod proof;
@@ -82,6 +83,10 @@ pub struct Search {
     counters: Counters,
     /// The counters when the search came to the current state.
     counters_before: Counters,
+    /// Decides between moves that are to be mixed; another number for each state.
+    dice: f32,
+    /// What `dice` is drawn from.
+    choosing: Random,
     /// Longest path since the search came to the current state.
     max_depth: u32,
 }
@@ -122,6 +127,8 @@ impl Search {
             epoch: 0,
             counters: Counters::default(),
             counters_before: Counters::default(),
+            dice: 0.0,
+            choosing: Random::new(!config.seed),
             max_depth: 0,
             config,
         };
@@ -247,6 +254,7 @@ impl Search {
     fn turn_page(&mut self) {
         self.counters_before = self.counters;
         self.max_depth = 0;
+        self.dice = mixing::fraction(&mut self.choosing);
     }
 
     /// Opens the root, unless it is open or the game is over. Where memory has run out it may stay closed.

@@ -4,6 +4,9 @@
 //! that a high mean of few visits does not win over a tried one. Proven bests come before everything, proven worst
 //! after everything.
 //!
+//! Where several roles choose at once, the move is drawn from what the role wants to play on average (see `mixing`), once for
+//! each state.
+//!
 //! Invariant: whenever our role has a legal move, one is returned, whatever the search has done so far.
 
 use std::cmp::Ordering;
@@ -12,7 +15,7 @@ use super::Search;
 use super::config::{MoveReport, RootReport, SearchStatistics};
 use super::pool::Place;
 use super::proof::better_line;
-use super::record::{Bounds, EntryId};
+use super::record::{Bounds, EntryId, SEVERAL};
 use crate::ids::{Id, MoveId};
 
 /// Standard deviation, in points, that the goal of one playout is taken to have: that of a coin toss between 0 and
@@ -52,6 +55,15 @@ impl Search {
         let record = self.graph.nodes[root];
         let role = self.role.index();
         if record.is_open() && self.ahead == 0 && self.graph.choice(root, role).decides() {
+            let mut left = self.dice;
+            let mixture = self.mixture_here();
+            let drawn = mixture.iter().find(|&&(_, share)| {
+                left -= share;
+                left < 0.0
+            });
+            if let Some(&(entry, _)) = drawn.or(mixture.last()) {
+                return Some(self.graph.chunks[entry.chunk()].moves[entry.slot()]);
+            }
             let choice = self.graph.choice(root, role);
             let best = self
                 .graph
@@ -95,7 +107,14 @@ impl Search {
                 visits: 0,
                 value: None,
                 proven: None,
+                share: None,
             }));
+            for (entry, share) in self.mixture_here() {
+                let mv = self.graph.chunks[entry.chunk()].moves[entry.slot()];
+                if let Some(report) = moves.iter_mut().find(|report| report.mv == mv) {
+                    report.share = Some(share);
+                }
+            }
             moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
         } else {
             self.hands.reasoner.set_state(&self.current);
@@ -107,6 +126,7 @@ impl Search {
                 visits: if sole { record.visits } else { 0 },
                 value: value.filter(|_| sole),
                 proven: (sole && bounds.is_exact()).then_some(bounds.lower),
+                share: None,
             }));
         }
         RootReport {
@@ -157,7 +177,24 @@ impl Search {
             visits,
             value: (visits > 0 || bounds.is_exact()).then(|| bounds.clamp(chunk.means[slot])),
             proven: bounds.is_exact().then_some(bounds.lower),
+            share: None,
         }
+    }
+
+    /// How often our role is to play each of its moves, where several roles choose at once and nothing is proven.
+    fn mixture_here(&self) -> Vec<(EntryId, f32)> {
+        let root = self.graph.root;
+        let role = self.role.index();
+        let bounds = self.graph.bounds[root][role];
+        let record = &self.graph.nodes[root];
+        if record.decider != SEVERAL || !record.is_open() || bounds.is_exact() {
+            return Vec::new();
+        }
+        let choice = self.graph.choice(root, role);
+        if !choice.decides() || choice.has_untried() {
+            return Vec::new();
+        }
+        self.graph.mixture(choice, bounds.lower)
     }
 
     fn rank(&self, entry: EntryId) -> Rank {

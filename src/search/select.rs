@@ -5,9 +5,10 @@
 //! count as visits in the exploration term but not in the mean (Liu et al., *WU-UCT*, 2020), which spreads requests
 //! without pretending they were losses.
 //!
-//! Roles that choose at once must not fall into step: where the game gives exact scores, two roles that both take the
-//! best bound could meet in the same few joint moves for ever. So there a role picks at random among the moves whose
-//! bound is within [`NEAR`] points of the best (as Tak, Lanctot and Winands did, 2014).
+//! Where several choose at once, those with few moves mix them (see `mixing`). Those with many go by bounds, and must not
+//! fall into step: where the game gives exact scores, two roles that both take the best bound could meet in the same few
+//! joint moves for ever. So there a role picks at random among the moves whose bound is within [`NEAR`] points of the best
+//! (as Tak, Lanctot and Winands did, 2014).
 //!
 //! What is proven needs no more visits. With one decider, a move whose subtree is solved still competes with its
 //! exact score; where it wins, the iteration goes down the best unsolved move instead, and above this node the solved
@@ -18,6 +19,7 @@
 
 use super::Search;
 use super::backup::{News, Path, Step};
+use super::mixing;
 use super::pool::{Place, Pool};
 use super::record::{Chunk, ChunkId, ENTRIES, EntryId, Node, SEVERAL};
 use super::worker::Ask;
@@ -257,6 +259,14 @@ impl Search {
     /// The pick of a role that chooses at the same time as others.
     fn pick_among_others(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let choice = *self.graph.choice(node, role);
+        if choice.legal <= mixing::MANY {
+            if choice.has_untried()
+                && let Some(fresh) = self.graph.try_next(node, role)
+            {
+                return Some(fresh);
+            }
+            return self.mix(node, role, &choice);
+        }
         let record = self.graph.nodes[node];
         let urge = self.urge(&record);
         let best = scan(&self.graph.chunks, choice.first, urge, 0);
