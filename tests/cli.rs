@@ -108,6 +108,7 @@ fn help_teaches_each_command_by_example() {
         "perft",
         "stats",
         "search",
+        "positions",
         "bench",
         "performance",
         "fingerprint",
