@@ -1,14 +1,15 @@
 //! `panza positions make`: finds positions of a game that are worth asking about, and proves what is good in them.
 //!
-//! Games are played, half by chance and half by short searches. From their ends one goes back, as long as everything
+//! Games are played by short searches, with a move drawn by chance here and there. From their ends one goes back, as long as everything
 //! about a position can be proven within the budget. Of the positions met on the way, the deepest and the most misleading
 //! are kept, few of any one game.
 //!
-//! The same arguments give the same positions, as long as the search plays the same.
+//! The same arguments give the same positions, as long as the search plays the same and the clock ends nothing.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -33,6 +34,8 @@ use crate::search::{Limit, Search};
 const PLAYOUTS: u32 = 200;
 /// Random playouts that tell which goals the game ends with.
 const GOAL_PLAYOUTS: u32 = 2_000;
+/// Of so many moves in played games one is drawn by chance.
+const DRAWN: u32 = 4;
 /// Nodes of a search that chooses a move.
 const MAX_NODES: u32 = 100_000;
 /// States in a row about which nothing could be proven, after which one does not go back further.
@@ -53,6 +56,9 @@ pub struct MakeArguments {
     /// Games to play.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     games: u32,
+    /// Stop when so much time has passed, and use what was found by then. [default: no limit]
+    #[arg(long, value_parser = crate::commands::parse_seconds)]
+    seconds: Option<f64>,
     /// Iterations of the searches that play.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     iterations: u64,
@@ -137,6 +143,9 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
         let candidates = maker.candidates(index, &line);
         kept.push((line, candidates));
         bar.inc(1);
+        if maker.is_late() {
+            break;
+        }
     }
     bar.finish_and_clear();
     let lines: Vec<&Line> = kept.iter().map(|(line, _)| line).collect();
@@ -219,7 +228,6 @@ impl Candidate {
     fn note(&self, machine: &Arc<dyn Machine>) -> String {
         let (depth, is_exact) = self.lookahead;
         let more = if is_exact { "" } else { " or more" };
-        let depth = if is_exact { depth } else { depth + 1 };
         let legal = self.n_legal();
         let good = self.verdict.good.len();
         let preferred = machine.move_text(self.preferred);
@@ -256,6 +264,8 @@ struct Maker {
     iterations: u64,
     states: usize,
     lookahead: u32,
+    /// When to stop.
+    until: Option<Instant>,
     /// Goals that the game ends with.
     goals: Vec<u8>,
     /// States that were looked at already.
@@ -280,8 +290,15 @@ impl Maker {
             iterations: arguments.iterations,
             states: arguments.states as usize,
             lookahead: arguments.lookahead,
+            until: arguments
+                .seconds
+                .map(|seconds| Instant::now() + Duration::from_secs_f64(seconds)),
             met: BTreeSet::new(),
         })
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// Plays a game: each role with several moves draws one, or searches for one.
@@ -297,7 +314,7 @@ impl Maker {
             let mut joint_move = Vec::new();
             for (moves, search) in legal.iter().zip(&mut self.searches) {
                 let drawn = moves[self.random.below(moves.len() as u32) as usize];
-                joint_move.push(if moves.len() == 1 || self.random.below(2) == 0 {
+                joint_move.push(if moves.len() == 1 || self.random.below(DRAWN) == 0 {
                     drawn
                 } else {
                     search.set_state(state);
@@ -338,7 +355,7 @@ impl Maker {
             let mut prover = Prover::new(&self.machine, role);
             let mut failures = 0;
             for (length, state) in line.states.iter().enumerate().rev() {
-                if failures == PATIENCE {
+                if failures == PATIENCE || self.is_late() {
                     break;
                 }
                 let legal = legal_moves(&self.machine, state);
@@ -361,7 +378,7 @@ impl Maker {
                     continue;
                 }
                 let lookahead = lookahead(&self.machine, role, state, &verdict, self.states);
-                if lookahead.0 + u32::from(!lookahead.1) < self.lookahead {
+                if lookahead.0 < self.lookahead {
                     continue;
                 }
                 found.push(Candidate {
