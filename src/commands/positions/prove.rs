@@ -585,6 +585,11 @@ mod tests {
         states.sort_unstable();
         let mut counts = [0; 2];
         for &state in states.iter().step_by(5) {
+            let mut reasoner = Arc::clone(&machine).reasoner();
+            reasoner.set_state(state);
+            if reasoner.is_terminal() {
+                continue;
+            }
             let legal = legal_moves(&machine, state);
             for (role, prover) in provers.iter_mut().enumerate() {
                 if legal[role].len() < 2 {
@@ -598,7 +603,6 @@ mod tests {
                 prover.budget = 10_000;
                 let verdict = prover.judge(state, &[0, 50, 100]).unwrap();
                 assert_eq!(verdict.goal, value_of(state));
-                let mut reasoner = Arc::clone(&machine).reasoner();
                 for &mv in &legal[role] {
                     let mut next = Vec::new();
                     reasoner.set_state(state);
