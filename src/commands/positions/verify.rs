@@ -1,6 +1,7 @@
 //! `panza positions verify`: proves anew what files of positions claim.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -14,7 +15,6 @@ use crate::commands::engine_choice::build_machine;
 use crate::commands::game_source::Game;
 use crate::commands::output::{Output, grouped, progress_bar};
 use crate::machine::Machine;
-use std::sync::Arc;
 
 /// Arguments of `panza positions verify`.
 #[derive(Args, Debug)]
