@@ -6,6 +6,7 @@
 //!
 //! The same arguments give the same positions, as long as the search plays the same and the clock ends nothing.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -241,7 +242,7 @@ impl Candidate {
 
 /// The candidates of most worth, of each played game few and not near each other.
 fn choose(mut candidates: Vec<&Candidate>, count: usize) -> Vec<&Candidate> {
-    candidates.sort_by(|a, b| b.worth().cmp(&a.worth()));
+    candidates.sort_by_key(|candidate| Reverse(candidate.worth()));
     let mut chosen: Vec<&Candidate> = Vec::new();
     for candidate in candidates {
         let of_game = chosen.iter().filter(|other| other.game == candidate.game);
