@@ -109,6 +109,7 @@ fn help_teaches_each_command_by_example() {
         "perft",
         "stats",
         "search",
+        "positions",
         "bench",
         "performance",
         "fingerprint",
@@ -803,4 +804,74 @@ fn a_reader_who_leaves_early_is_no_error() {
         (child.wait().unwrap().code(), message.as_str()),
         (Some(0), "")
     );
+}
+
+#[test]
+fn positions_are_made_proven_and_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made.toml");
+    let made = made.to_str().unwrap();
+    let make = [
+        "positions",
+        "make",
+        "ticTacToe",
+        "--count",
+        "3",
+        "--games",
+        "60",
+        "--iterations",
+        "50",
+        "--lookahead",
+        "4",
+        "--out",
+        made,
+    ];
+    let positions = objects(&make, 0);
+    assert_eq!(positions.len(), 3);
+    for position in &positions {
+        assert_keys(
+            position,
+            &[
+                "game",
+                "role",
+                "goal",
+                "good",
+                "legal",
+                "lookahead",
+                "moves",
+            ],
+        );
+        assert!(position["lookahead"].as_u64() >= Some(4), "{position}");
+    }
+    let verified = objects(&["positions", "verify", made], 0);
+    assert_eq!(verified.len(), 3);
+    assert!(verified.iter().all(|position| position["holds"] == true));
+    let unproven = objects(&["positions", "verify", made, "--states", "1"], 1);
+    assert!(unproven.iter().all(|position| position["holds"].is_null()));
+
+    let check = ["positions", "check", made, "--iterations", "5000"];
+    let found = objects(&check, 0);
+    assert_eq!(found.len(), 3);
+    for (finding, position) in found.iter().zip(&positions) {
+        assert_keys(
+            finding,
+            &["position", "proven", "iterations", "settled_seconds"],
+        );
+        assert_eq!(finding["good"], position["good"]);
+        let good = position["good"].as_array().unwrap();
+        assert!(good.contains(&finding["move"]), "{finding}");
+        assert_eq!(finding["is_good"], true);
+    }
+    let text = std::fs::read_to_string(made).unwrap();
+    let other = positions[0]["good"][0].as_str().unwrap();
+    let message = fails(&["positions", "check", "tests/cli.rs"], 2);
+    assert!(
+        message.starts_with("error: `tests/cli.rs` is no file of positions"),
+        "{message}"
+    );
+    let illegal = text.replace(other, "(mark 9 9)");
+    assert_ne!(illegal, text);
+    let illegal = file(folder.path(), "illegal.toml", &illegal);
+    let message = fails(&["positions", "verify", illegal.to_str().unwrap()], 2);
+    assert!(message.contains("`(mark 9 9)`"), "{message}");
 }

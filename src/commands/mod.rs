@@ -23,6 +23,7 @@ pub mod performance;
 pub mod perft;
 pub mod players;
 pub mod playouts;
+pub mod positions;
 pub mod replay;
 pub mod scores;
 pub mod search;
@@ -126,6 +127,14 @@ enum Command {
             panza search ticTacToe --state position.txt --role oplayer --iterations 10000 --seed 1"
     )]
     Search(search::SearchArguments),
+    /// Make, prove and search positions of which it is known what is good in them.
+    #[command(
+        after_help = "A file of positions is TOML: a game and a list of positions. Each has the joint moves before it, a role, the goal\n\
+            that the role can force, and all its good moves, which are those that keep this goal.\n\n\
+            Examples:\n  panza positions check tests/positions --seconds 2 --threads 2\n  \
+            panza positions verify tests/positions\n  panza positions make connectFour --count 5 --out mine.toml"
+    )]
+    Positions(positions::PositionsArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
@@ -220,6 +229,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
+        Command::Positions(arguments) => positions::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),

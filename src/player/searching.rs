@@ -22,9 +22,9 @@ const MAX_PLAYOUT_STEPS: u32 = 10_000;
 /// How long playouts are measured to find out how many to ask for.
 const MEASURED: Duration = Duration::from_millis(10);
 /// What an iteration takes the writer, about, without its playouts.
-const ITERATION: Duration = Duration::from_micros(2);
+const ITERATION: Duration = Duration::from_micros(1);
 /// More playouts from one position tell little more about it.
-const MOST_OWN_SAMPLES: u32 = 32;
+const MOST_OWN_SAMPLES: u32 = 16;
 /// At most this many moves of the root are noted.
 const NOTED_MOVES: usize = 32;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::games::{Endless, Game, Nim, Rules};
+use super::games::{Endless, Game, Nim};
 use super::threads::{check_books, threaded};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
