@@ -57,6 +57,10 @@ use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 
+/// So many requests may always be under way to rollout threads, and one more for each of so many visits of the root.
+const LEAST_IN_FLIGHT: u32 = 16;
+const VISITS_IN_FLIGHT: u32 = 64;
+
 /// A search for one role of one game.
 pub struct Search {
     role: RoleId,
@@ -167,7 +171,7 @@ impl Search {
                     continue;
                 }
             }
-            if self.pipeline.has_room() {
+            if self.pipeline.has_room(self.most_in_flight()) {
                 self.iterate();
             } else {
                 // Every worker has its hands full. What is finished makes room.
@@ -346,6 +350,12 @@ impl Search {
                 let chunk = &self.graph.chunks[entry.chunk()];
                 chunk.is_solved(entry.slot()) || chunk.upper[entry.slot()] < sure
             })
+    }
+
+    /// How many requests may be under way: few while little is known, so that each is placed by what others have shown.
+    #[inline]
+    fn most_in_flight(&self) -> u32 {
+        LEAST_IN_FLIGHT + self.graph.nodes[self.graph.root].visits / VISITS_IN_FLIGHT
     }
 
     /// One iteration: a descent, and what it asks for.

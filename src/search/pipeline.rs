@@ -33,10 +33,10 @@
 //!   many lanes busy. The writer is ahead when it finds all hands full; lanes are short of work when on the average there
 //!   are fewer playouts under way than lanes and a quarter, some of which are results that wait for the writer.
 //!
-//! How many requests are under way at once follows from this: where the writer is the slower side, what it makes while a
-//! playout lasts; where lanes are, two for each lane. That widens a tree, since paths under way count as visits, but
-//! little: in Connect Four, one playout a request, up to 1024 under way cost 6 points of 100 (give or take 5) at 2000
-//! iterations a move, and up to 512 nothing that could be measured at 3000, and lanes make that many in milliseconds.
+//! **How many requests are under way** at once: where the writer is the slower side, what it makes while a playout lasts;
+//! where lanes are, as many as the caller allows, which is a part of what the root has been visited. A graph does not
+//! change while nothing comes back, so what many descents would find at once is much the same: with a thousand under
+//! way from the start, nine in ten of Connect Four's went where others had gone just before.
 //!
 //! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
 //! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
@@ -76,7 +76,7 @@ const MOST_WIDTHS: u64 = 8;
 /// The most samples per request that adapting leads to.
 const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
-const ADAPT_EVERY: u32 = 256;
+const ADAPT_EVERY: u32 = 64;
 /// Playouts a request where the writer's own lanes play them and no number is set. Adapting would make a search depend on
 /// the time it took.
 const OWN_SAMPLES: u32 = 16;
@@ -268,11 +268,12 @@ impl Pipeline {
         self.samples
     }
 
-    /// Whether a request can be sent. When the rollout threads have their hands full and one playout a request is asked
+    /// Whether a request can be sent when so many may be under way altogether. When the rollout threads have their hands full and one playout a request is asked
     /// for, the writer's own worker takes some.
-    pub(super) fn has_room(&mut self) -> bool {
+    pub(super) fn has_room(&mut self, most: u32) -> bool {
         let capacity = self.capacity;
-        if self.threads.iter().any(|thread| thread.has_room(capacity)) {
+        let is_bounded = !self.threads.is_empty() && self.in_flight >= most;
+        if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
         if let Some(adapting) = &mut self.adapting
@@ -283,7 +284,7 @@ impl Pipeline {
                 return false;
             }
         }
-        self.own().has_room()
+        !is_bounded && self.own().has_room()
     }
 
     /// Lets the writer's own worker do a bit, if it has something to do.

@@ -422,28 +422,29 @@ fn samples_follow_the_playouts_under_way() {
             samples: pipeline.samples(),
             ..Job::default()
         };
-        let has_room = pipeline.has_room();
+        let has_room = pipeline.has_room(u32::MAX);
         if has_room {
             pipeline.send(Box::new(job));
         }
         has_room
     };
     let shut = gate.lock();
-    // Nothing comes back. Under way are at last 256, 768 and 1536 playouts, on the average half of what is added more
-    // than before: always less than a quarter more than there are lanes.
-    for expected in [2, 3, 4] {
-        for _ in 0..256 {
+    // Nothing comes back. Under way are at last 64, 192, 384, 640 and 1024 playouts, on the average half of what is added
+    // more than before: always less than a quarter more than there are lanes.
+    for expected in [2, 3, 4, 6, 9] {
+        for _ in 0..64 {
             assert!(send(&mut pipeline));
         }
         assert_eq!(pipeline.samples(), expected);
     }
-    // That is enough. There is room for two requests a lane.
-    for _ in 3 * 256..2_048 {
+    // That is enough. There is room for eight playouts a lane.
+    let last = (8 * 1_024 - 1_024u32).div_ceil(9);
+    for _ in 0..last {
         assert!(send(&mut pipeline));
     }
-    assert_eq!(pipeline.samples(), 4);
+    assert_eq!(pipeline.samples(), 9);
     assert!(!send(&mut pipeline));
-    assert_eq!(pipeline.in_flight(), 2_048);
+    assert_eq!(pipeline.in_flight(), 5 * 64 + last);
     drop(shut);
     while pipeline.in_flight() > 0 {
         pipeline.wait();
@@ -452,11 +453,11 @@ fn samples_follow_the_playouts_under_way() {
         }
     }
     // The writer was ahead once, so less is asked for when the next look is due.
-    for _ in 0..256 {
-        assert_eq!(pipeline.samples(), 4);
+    for _ in last % 64..64 {
+        assert_eq!(pipeline.samples(), 9);
         assert!(send(&mut pipeline));
     }
-    assert_eq!(pipeline.samples(), 3);
+    assert_eq!(pipeline.samples(), 7);
 }
 
 #[test]
@@ -469,7 +470,7 @@ fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
     let mut pipeline = Pipeline::start(&machine, &wide_config(2, 10));
     let shut = gate.lock();
     let mut sent = 0;
-    while pipeline.has_room() {
+    while pipeline.has_room(u32::MAX) {
         pipeline.send(Box::new(Job {
             state: vec![1],
             samples: pipeline.samples(),
