@@ -13,6 +13,7 @@ use super::Outcome;
 use super::engine_choice::build_faster;
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
+use super::playouts::thread_cpu_time;
 use super::trace::canonical;
 use crate::config::Settings;
 use crate::gdl::{Sexpr, sexpr};
@@ -62,10 +63,24 @@ struct Report<'a> {
     iterations_per_second: f64,
     nodes: u32,
     playouts: u64,
+    playouts_per_second: f64,
+    /// Nanoseconds of processor time that an iteration took the thread that owns the graph, its own playouts included.
+    writer_nanoseconds: Option<f64>,
+    parts: Option<Parts>,
+    bytes: usize,
     depth: u32,
     seconds: f64,
     seed: u64,
     moves: Vec<ReportedMove>,
+}
+
+/// What the parts of an iteration take that thread, in nanoseconds.
+#[derive(Serialize)]
+struct Parts {
+    select: f64,
+    send: f64,
+    grow: f64,
+    back_up: f64,
 }
 
 #[derive(Serialize)]
@@ -75,6 +90,8 @@ struct ReportedMove {
     visits: u32,
     value: Option<f32>,
     proven: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<f32>,
 }
 
 /// Runs the command.
@@ -106,6 +123,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     search.set_state(&state);
     progress.set_message(format!("{}: searching", game.sheet.name));
     let started = Instant::now();
+    let cpu_started = thread_cpu_time();
     let seconds = match arguments.iterations {
         Some(_) => arguments.seconds,
         None => Some(arguments.seconds.unwrap_or(5.0)),
@@ -116,6 +134,9 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         stop: None,
     });
     let seconds = started.elapsed().as_secs_f64();
+    let cpu = thread_cpu_time()
+        .zip(cpu_started)
+        .map(|(now, before)| now.saturating_sub(before));
     search.settle();
     progress.finish_and_clear();
 
@@ -126,6 +147,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         visits: report.visits,
         value: report.value,
         proven: report.proven,
+        share: report.share,
     });
     let report = Report {
         game: &game.sheet.name,
@@ -138,6 +160,18 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         iterations_per_second: root.iterations as f64 / seconds.max(1e-9),
         nodes: root.nodes,
         playouts: root.playouts,
+        playouts_per_second: root.playouts as f64 / seconds.max(1e-9),
+        writer_nanoseconds: cpu.map(|cpu| cpu.as_nanos() as f64 / root.iterations.max(1) as f64),
+        parts: search
+            .times()
+            .means()
+            .map(|[select, send, grow, back_up]| Parts {
+                select,
+                send,
+                grow,
+                back_up,
+            }),
+        bytes: search.statistics().bytes,
         depth: root.max_depth,
         seconds,
         seed: arguments.seed,
@@ -156,7 +190,7 @@ fn table(report: &Report<'_>) -> String {
     let best = report.best.as_deref().unwrap_or("no legal move");
     let mut text = format!(
         "{} ({}), {}: {best}, value {}, proven {}\n\
-         {} iterations ({} a second), {} playouts, {} nodes, depth {}, {:.2} s",
+         {} iterations ({} a second), {} playouts, {} nodes, {} MiB, depth {}, {:.2} s",
         report.game,
         report.machine,
         report.role,
@@ -166,15 +200,31 @@ fn table(report: &Report<'_>) -> String {
         grouped(report.iterations_per_second.round() as u64),
         grouped(report.playouts),
         grouped(u64::from(report.nodes)),
+        report.bytes >> 20,
         report.depth,
         report.seconds
     );
+    if let Some(writer) = report.writer_nanoseconds {
+        text.push_str(&format!(
+            "\n{writer:.0} ns of processor time an iteration for the thread that grows the graph"
+        ));
+        if let Some(parts) = &report.parts {
+            text.push_str(&format!(
+                " (select {:.0}, send {:.0}, grow {:.0}, back up {:.0})",
+                parts.select, parts.send, parts.grow, parts.back_up
+            ));
+        }
+    }
+    let is_mixed = report.moves.iter().any(|shown| shown.share.is_some());
     let widths = report.moves.iter().map(|shown| shown.mv.chars().count());
     let width = widths.max().unwrap_or(0).max(4);
     text.push_str(&format!(
         "\n\n{:<width$} {:>14} {:>8} {:>7}",
         "move", "visits", "value", "proven"
     ));
+    if is_mixed {
+        text.push_str(&format!(" {:>7}", "share"));
+    }
     for shown in &report.moves {
         text.push_str(&format!(
             "\n{:<width$} {:>14} {:>8} {:>7}",
@@ -183,6 +233,10 @@ fn table(report: &Report<'_>) -> String {
             value(shown.value),
             proven(shown.proven)
         ));
+        if is_mixed {
+            let share = shown.share.unwrap_or(0.0);
+            text.push_str(&format!(" {:>5.1} %", 100.0 * share));
+        }
     }
     text
 }

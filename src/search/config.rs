@@ -18,6 +18,8 @@ pub struct SearchConfig {
     /// Whether the children of a new position are looked at together with it, where the machine looks at many positions at
     /// once: a win in one is then certain from the first.
     pub look_ahead: bool,
+    /// Whether the results of moves that are certainly bad are kept from the estimates of those who would not play them.
+    pub forgive: bool,
     /// Playouts from each child, rather than from the position itself, once a request has so many for each: they give all
     /// its moves a first estimate.
     pub samples_per_child: u32,
@@ -147,4 +149,35 @@ pub struct SearchStatistics {
     pub samples_per_request: u32,
     /// Rollout threads alive.
     pub rollout_threads: u32,
+}
+
+/// How long the parts of an iteration take the writer: the sums over those that were timed, in nanoseconds.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Times {
+    /// Iterations of which going down and asking was timed.
+    pub asked: u64,
+    /// Going down.
+    pub select: u64,
+    /// Filling and sending the request.
+    pub send: u64,
+    /// Answers of which taking in was timed.
+    pub answered: u64,
+    /// Making the graph grow.
+    pub grow: u64,
+    /// Backing up.
+    pub back_up: u64,
+}
+
+impl Times {
+    /// What each part takes on average, in nanoseconds, in the order of the fields: going down, sending, growing, backing
+    /// up. Nothing before both halves of an iteration were timed.
+    pub fn means(&self) -> Option<[f64; 4]> {
+        let share = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+        Some([
+            share(self.select, self.asked)?,
+            share(self.send, self.asked)?,
+            share(self.grow, self.answered)?,
+            share(self.back_up, self.answered)?,
+        ])
+    }
 }

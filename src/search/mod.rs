@@ -40,7 +40,9 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, Stopped};
+pub use config::{
+    Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, Stopped, Times,
+};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,6 +109,30 @@ struct Counters {
     answers: u64,
     stale_answers: u64,
     lost_requests: u64,
+    times: Times,
+}
+
+/// One in so many iterations is timed; looking at the clock takes some 25 ns.
+const TIMED: u64 = 64;
+
+/// A clock for the parts of one iteration, where it is one that is timed.
+struct Timer(Option<Instant>);
+
+impl Timer {
+    #[inline]
+    fn for_one_in_many(count: u64) -> Self {
+        Self(count.is_multiple_of(TIMED).then(Instant::now))
+    }
+
+    /// Adds what has passed since it was looked at last.
+    #[inline]
+    fn add_to(&mut self, sum: &mut u64) {
+        if let Some(looked) = &mut self.0 {
+            let now = Instant::now();
+            *sum += (now - *looked).as_nanos() as u64;
+            *looked = now;
+        }
+    }
 }
 
 impl Search {
@@ -361,6 +387,7 @@ impl Search {
     /// One iteration: a descent, and what it asks for.
     fn iterate(&mut self) {
         let mut job = self.spare.pop().unwrap_or_default();
+        let mut timer = Timer::for_one_in_many(self.counters.requests);
         let leaf = self.descend(&mut job.path);
         self.max_depth = self.max_depth.max(job.path.joint_moves);
         let (node, ask, beyond) = match leaf {
@@ -380,6 +407,7 @@ impl Search {
                 (node, ask, false)
             }
         };
+        timer.add_to(&mut self.counters.times.select);
         job.ask = ask;
         job.beyond = beyond;
         job.samples = self.pipeline.samples();
@@ -387,8 +415,10 @@ impl Search {
         job.state.clear();
         job.state
             .extend_from_slice(self.graph.state(node, &mut self.hands.buffer));
-        self.counters.requests += 1;
         self.pipeline.send(job);
+        timer.add_to(&mut self.counters.times.send);
+        self.counters.times.asked += u64::from(timer.0.is_some());
+        self.counters.requests += 1;
     }
 
     /// Takes in what the workers whose turn it is have finished.
@@ -415,6 +445,7 @@ impl Search {
 
     /// Makes the graph grow by what an answer has seen, and backs it up.
     fn accept(&mut self, mut job: Box<Job>) {
+        let mut timer = Timer::for_one_in_many(self.counters.answers);
         self.counters.answers += 1;
         if job.epoch == self.epoch {
             self.count_playouts(&job);
@@ -425,7 +456,10 @@ impl Search {
                 .first()
                 .is_some_and(|step| step.node == self.graph.root);
             let news = self.grow(&mut job);
+            timer.add_to(&mut self.counters.times.grow);
             let complete = self.finish(&job, news);
+            timer.add_to(&mut self.counters.times.back_up);
+            self.counters.times.answered += u64::from(timer.0.is_some());
             if !(complete && from_root) {
                 self.counters.stale_answers += 1;
             }

@@ -272,7 +272,7 @@ impl Pipeline {
     /// for, the writer's own worker takes some.
     pub(super) fn has_room(&mut self, most: u32) -> bool {
         let capacity = self.capacity;
-        let is_bounded = !self.threads.is_empty() && self.in_flight >= most;
+        let is_bounded = self.in_flight >= most;
         if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
@@ -284,7 +284,7 @@ impl Pipeline {
                 return false;
             }
         }
-        !is_bounded && self.own().has_room()
+        !is_bounded && self.own().could_do_more()
     }
 
     /// Lets the writer's own worker do a bit, if it has something to do.

@@ -12,7 +12,7 @@
 use std::cmp::Ordering;
 
 use super::Search;
-use super::config::{MoveReport, RootReport, SearchStatistics};
+use super::config::{MoveReport, RootReport, SearchStatistics, Times};
 use super::pool::Place;
 use super::proof::better_line;
 use super::record::{Bounds, EntryId, SEVERAL};
@@ -165,6 +165,11 @@ impl Search {
             samples_per_request: self.pipeline.samples(),
             rollout_threads: self.pipeline.threads() as u32,
         }
+    }
+
+    /// How long the parts of an iteration took so far.
+    pub fn times(&self) -> Times {
+        self.counters.times
     }
 
     fn move_report(&self, entry: EntryId) -> MoveReport {

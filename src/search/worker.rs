@@ -267,6 +267,15 @@ impl Worker {
         self.wanted() < self.width().max(1) as u64
     }
 
+    /// Whether one more request would keep lanes busy that are about to be without work, a quarter of them at most.
+    pub(super) fn could_do_more(&self) -> bool {
+        let width = self.width() as u64;
+        match width {
+            0 => self.has_room(),
+            _ => 4 * self.wanted() < 5 * width && self.has_room(),
+        }
+    }
+
     /// Whether nothing is left to do.
     pub(super) fn is_idle(&self) -> bool {
         self.fresh.is_empty() && self.n_under_way == 0
