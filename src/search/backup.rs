@@ -118,8 +118,6 @@ impl Search {
                     }
                 }
             }
-            let was_solved =
-                alone && graph.chunks[picks[0].chunk()].is_solved(picks[0].slot());
             if !picks.is_empty()
                 && let Some(heard) = news
             {
@@ -128,7 +126,7 @@ impl Search {
             if step.instead.is_some() {
                 graph.take_instead(step.instead, values);
             } else if self.config.forgive && alone {
-                graph.forgive(node, picks[0], !was_solved, values);
+                graph.forgive(node, picks[0], values);
             }
             for (value, bounds) in values.iter_mut().zip(&graph.bounds[node]) {
                 *value = bounds.clamp(*value);
@@ -161,32 +159,20 @@ impl Graph {
     }
 
     /// Where the move just tried turned out to be certainly worse than what its node is worth to whoever chooses there,
-    /// replaces the result by what the node is worth: the move will not be played, so it says nothing about the node. If
-    /// that is news, what the move said before is taken back.
-    fn forgive(&mut self, node: NodeId, pick: EntryId, is_news: bool, values: &mut [f32]) {
+    /// replaces the result by what the node is worth: the move will not be played, so it says nothing about the node. What
+    /// it said before stays; taking that back as well made play worse.
+    fn forgive(&self, node: NodeId, pick: EntryId, values: &mut [f32]) {
         let (chunk, slot) = (&self.chunks[pick.chunk()], pick.slot());
         let role = chunk.role as usize;
-        let visits = self.nodes[node].visits;
+        let record = &self.nodes[node];
         let is_bad = chunk.is_solved(slot)
             && chunk.lower[slot] == chunk.upper[slot]
-            && visits > 0
+            && record.visits > 0
             && f32::from(chunk.upper[slot]) < self.means[node][role]
-            && !self.nodes[node].solved;
-        if !is_bad {
-            return;
+            && !record.solved;
+        if is_bad {
+            values.copy_from_slice(&self.means[node]);
         }
-        let child = self.child_of(pick);
-        // The visit that is being backed up is counted in the entry already, and not yet in the node.
-        let before = (self.chunks[pick.chunk()].visits[slot] - 1).min(visits.saturating_sub(1));
-        if is_news && before > 0 && child.is_some() {
-            let (all, less) = (visits as f32, (visits - before) as f32);
-            for role in 0..self.roles {
-                let gone = self.means[child][role];
-                let mean = &mut self.means[node][role];
-                *mean = ((*mean * all - gone * before as f32) / less).clamp(0.0, 100.0);
-            }
-        }
-        values.copy_from_slice(&self.means[node]);
     }
 
     /// Replaces a result by what a solved entry is worth, and counts the visit there.
