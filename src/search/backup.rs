@@ -4,6 +4,11 @@
 //! gone. Each step names its node with a generation, so that the steps whose nodes were freed are passed over, and
 //! the others still count the visit and take back their mark of being under way.
 //!
+//! What is backed up is the mean of all that was tried, with two exceptions, since a move that is certainly worse than others
+//! will not be played. Where selection passed over a solved move to learn something, the solved score counts; where a
+//! move turns out to be certainly bad, what its node is worth without it counts. In Connect Four that won two matches
+//! of three against backing up the blunder.
+//!
 //! News, that is a change of what is proven, travels in the same pass: each step hears of its child's and judges
 //! anew (`proof`), and stops telling when nothing changed.
 //!
@@ -125,7 +130,7 @@ impl Search {
             }
             if step.instead.is_some() {
                 graph.take_instead(step.instead, values);
-            } else if self.config.forgive && alone {
+            } else if alone {
                 graph.forgive(node, picks[0], values);
             }
             for (value, bounds) in values.iter_mut().zip(&graph.bounds[node]) {

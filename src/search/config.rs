@@ -18,8 +18,6 @@ pub struct SearchConfig {
     /// Whether the children of a new position are looked at together with it, where the machine looks at many positions at
     /// once: a win in one is then certain from the first.
     pub look_ahead: bool,
-    /// Whether the results of moves that are certainly bad are kept from the estimates of those who would not play them.
-    pub forgive: bool,
     /// Playouts from each child, rather than from the position itself, once a request has so many for each: they give all
     /// its moves a first estimate.
     pub samples_per_child: u32,

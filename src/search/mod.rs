@@ -40,9 +40,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use config::{
-    Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, Stopped, Times,
-};
+pub use config::{Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, Stopped, Times};
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

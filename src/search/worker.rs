@@ -190,7 +190,11 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Hands that draw from a stream that `random` seeds.
-    pub(super) fn new(machine: Arc<dyn Machine>, mut random: Random, config: &SearchConfig) -> Self {
+    pub(super) fn new(
+        machine: Arc<dyn Machine>,
+        mut random: Random,
+        config: &SearchConfig,
+    ) -> Self {
         let playouts = Arc::clone(&machine).playouts(&mut random, config.max_playout_steps);
         let expander = Arc::clone(&machine).expander();
         Self::with(machine, random, config, expander, playouts)
@@ -245,13 +249,17 @@ impl Worker {
 
     /// How many playouts go abreast; 0 when they go one after the other.
     pub(super) fn width(&self) -> usize {
-        self.playouts.as_ref().map_or(0, |playouts| playouts.width())
+        self.playouts
+            .as_ref()
+            .map_or(0, |playouts| playouts.width())
     }
 
     /// Playouts asked for and not ended.
     pub(super) fn wanted(&self) -> u64 {
         let abreast = self.playouts.as_ref();
-        abreast.map_or(0, |playouts| playouts.n_wanted()) + self.fresh_samples + self.refused_samples
+        abreast.map_or(0, |playouts| playouts.n_wanted())
+            + self.fresh_samples
+            + self.refused_samples
     }
 
     /// Whether one more request would be taken up soon.
@@ -354,8 +362,7 @@ impl Worker {
     fn note(&mut self, job: &mut Job, position: usize) -> bool {
         let look = &mut job.look;
         look.state.clear();
-        look.state
-            .extend_from_slice(self.positions.state(position));
+        look.state.extend_from_slice(self.positions.state(position));
         look.terminal = self.positions.terminal[position];
         look.legal.clear();
         look.ends.clear();
@@ -433,7 +440,11 @@ impl Worker {
             for index in 0..n_moves {
                 for role in 0..self.n_roles {
                     let moves = look.moves_of(role);
-                    let mv = if role == decider { moves[index] } else { moves[0] };
+                    let mv = if role == decider {
+                        moves[index]
+                    } else {
+                        moves[0]
+                    };
                     self.joint_moves.push(mv);
                 }
             }
@@ -486,7 +497,12 @@ impl Worker {
         let certain = look.children.iter().enumerate();
         let best = certain
             .filter(|(_, child)| child.terminal)
-            .max_by_key(|&(index, _)| (look.totals[index * n_roles + decider], std::cmp::Reverse(index)))
+            .max_by_key(|&(index, _)| {
+                (
+                    look.totals[index * n_roles + decider],
+                    std::cmp::Reverse(index),
+                )
+            })
             .map(|(index, _)| index);
         let n_open = look.children.iter().filter(|child| !child.terminal).count() as u32;
         let is_won = best.is_some_and(|best| look.totals[best * n_roles + decider] == 100);

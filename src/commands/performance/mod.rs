@@ -1,7 +1,7 @@
 //! `panza performance`: how fast games are played, beside outside programs, and what each pass does for it, as a page.
 //!
 //! Each game is measured in turn with the baselines ([`baseline`], [`measure`]) and by lanes ([`lanes`]); networks are followed
-//! through the passes ([`networks`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps the notes of the page that
+//! through the passes ([`networks`]); searches are measured by themselves ([`searching`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps the notes of the page that
 //! stood there before.
 
 pub mod baseline;
@@ -11,6 +11,7 @@ pub mod measure;
 pub mod networks;
 pub mod page;
 pub mod page_lanes;
+pub mod searching;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,6 +35,7 @@ use caches::Caches;
 use lanes::{ProfileReport, ThreadsReport, Widths};
 use measure::{GameReport, PassReport, Plan};
 use page::{Conditions, Reports};
+use searching::SearchReport;
 
 /// Games of several kinds, on which the passes have been measured from the start.
 const PASS_GAMES: [&str; 6] = [
@@ -63,7 +65,7 @@ const THREAD_GAMES: [&str; 3] = ["ticTacToe", "breakthrough", "skirmish"];
 #[derive(Args, Debug)]
 pub struct PerformanceArguments {
     /// Paths to rulesheets, or names of games.
-    #[arg(required = true, value_name = "GAME")]
+    #[arg(required_unless_present = "search_on", value_name = "GAME")]
     games: Vec<String>,
     /// Write the page to this file instead of standard output, and keep the notes that stand in it.
     #[arg(long, value_name = "FILE")]
@@ -98,6 +100,12 @@ pub struct PerformanceArguments {
     /// [default: those of ticTacToe, breakthrough, skirmish that are among the GAMEs]
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     threads_on: Option<Vec<String>>,
+    /// Games on which searches are measured; without other GAMEs, only this section of the page is written anew.
+    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
+    search_on: Vec<String>,
+    /// Threads of these searches: one that grows the graph, the others for playouts.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "T")]
+    search_threads: u16,
     /// Seconds that building a game may take; after that it is played with the prover.
     #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
@@ -112,6 +120,7 @@ enum Line<'a> {
     Passes(&'a PassReport),
     Profile(&'a ProfileReport),
     Threads(&'a ThreadsReport),
+    Search(&'a SearchReport),
 }
 
 /// The games that are measured, and those among them or beside them that are looked at more closely.
@@ -120,6 +129,7 @@ struct Chosen {
     passes: Vec<Game>,
     profiles: Vec<Game>,
     threads: Vec<Game>,
+    searches: Vec<Game>,
 }
 
 /// Runs the command. A baseline that fails is shown on the page and is no error.
@@ -157,7 +167,7 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     let n_programs = 1 + plan.widths.len() + plan.baselines.len();
     let n_sets = 1 + PassSet::default().iter().count();
     let n_turns = chosen.games.len() * n_programs + chosen.passes.len() * n_sets;
-    let n_turns = n_turns + 2 * chosen.threads.len();
+    let n_turns = n_turns + 2 * chosen.threads.len() + chosen.searches.len();
     let n_runs = plan.runs as usize * n_turns + chosen.profiles.len();
     let bar = progress_bar(n_runs as u64, "runs");
     let on_run = |bar: &ProgressBar, game: &Game, what: &str| {
@@ -206,8 +216,43 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
         output.object(&Line::Passes(&report))?;
         reports.passes.push(report);
     }
+    for game in &chosen.searches {
+        let report = searching::measure(
+            game,
+            usize::from(arguments.search_threads),
+            arguments.runs,
+            arguments.seconds,
+            arguments.seed,
+            || on_run(&bar, game, "searching"),
+        )?;
+        output.object(&Line::Search(&report))?;
+        reports.searches.push(report);
+    }
     bar.finish_and_clear();
 
+    let section = searching::section(
+        &conditions,
+        &search_command(arguments, &chosen),
+        &reports.searches,
+    );
+    if chosen.games.is_empty() {
+        match &arguments.out {
+            Some(out) => {
+                let shown = out.display();
+                let page = fs::read_to_string(out)
+                    .with_context(|| format!("cannot read `{shown}`, whose other sections stay"))?;
+                let page = searching::put_into(&page, &section)
+                    .with_context(|| format!("cannot write `{shown}` anew"))?;
+                fs::write(out, page).with_context(|| format!("cannot write `{shown}`"))?;
+            }
+            None => output.text(&section)?,
+        }
+        return Ok(Outcome::Holds);
+    }
+    reports.search_section = match (&arguments.out, section.is_empty()) {
+        (Some(out), true) => kept_search_section(out)?,
+        _ => section,
+    };
     match &arguments.out {
         Some(out) => {
             // The notes may have been written on meanwhile.
@@ -286,6 +331,7 @@ fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
     };
     let passes = match &arguments.without_passes_on {
         Some(names) => named(names)?,
+        None if games.is_empty() => Vec::new(),
         None => PASS_GAMES
             .into_iter()
             .filter_map(|name| match here(name) {
@@ -302,11 +348,13 @@ fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
         Some(names) => named(names)?,
         None => measured(&THREAD_GAMES),
     };
+    let searches = named(&arguments.search_on)?;
     Ok(Chosen {
         games,
         passes,
         profiles,
         threads,
+        searches,
     })
 }
 
@@ -330,6 +378,34 @@ pub fn kept_notes(out: &Path) -> anyhow::Result<Option<String>> {
     let notes =
         page::notes(&page).with_context(|| format!("cannot keep the notes of `{shown}`"))?;
     Ok(notes.map(str::to_string))
+}
+
+/// The section on searching of the page that stands there; empty when there is none.
+fn kept_search_section(out: &Path) -> anyhow::Result<String> {
+    if !out.exists() {
+        return Ok(String::new());
+    }
+    let shown = out.display();
+    let page = fs::read_to_string(out).with_context(|| format!("cannot read `{shown}`"))?;
+    let section = searching::section_of(&page)
+        .with_context(|| format!("cannot keep the section on searching of `{shown}`"))?;
+    Ok(section.unwrap_or_default().to_string())
+}
+
+/// The command line that measures the searches alone.
+fn search_command(arguments: &PerformanceArguments, chosen: &Chosen) -> String {
+    let games: Vec<&str> = chosen
+        .searches
+        .iter()
+        .map(|game| game.sheet.name.as_str())
+        .collect();
+    format!(
+        "panza performance --seconds {} --runs {} --search-threads {} --search-on {}",
+        arguments.seconds,
+        arguments.runs,
+        arguments.search_threads,
+        games.join(",")
+    )
 }
 
 /// A file with the rulesheet for outside programs, by a path that holds in any folder.

@@ -13,6 +13,7 @@ use super::lanes::{self, LanesReport, ProfileReport, ThreadsReport};
 use super::measure::{BaselineReport, GameReport, PassReport, Rate};
 use super::networks::Size;
 use super::page_lanes;
+use super::searching::SearchReport;
 use crate::commands::game_source::Game;
 use crate::commands::output::grouped;
 
@@ -61,6 +62,10 @@ pub struct Reports {
     pub profiles: Vec<ProfileReport>,
     /// Lanes on several threads.
     pub threads: Vec<ThreadsReport>,
+    /// How fast games are searched.
+    pub searches: Vec<SearchReport>,
+    /// What the page says of that.
+    pub search_section: String,
 }
 
 impl Reports {
@@ -110,6 +115,7 @@ pub fn markdown(conditions: &Conditions, reports: &Reports, notes: Option<&str>)
         networks_section(&reports.games),
         stages_section(&reports.passes),
         without_section(&reports.passes),
+        reports.search_section.clone(),
     ] {
         page.push_str(&section);
     }

@@ -528,7 +528,9 @@ fn the_search_goes_on_when_lanes_panic() {
         let mut machine = Wide::endless(16);
         machine.on_advance = Arc::new(move |number| {
             let thread = std::thread::current();
-            let is_rollout = thread.name().is_some_and(|name| name.starts_with("rollout"));
+            let is_rollout = thread
+                .name()
+                .is_some_and(|name| name.starts_with("rollout"));
             assert!(number < count || !is_rollout, "this step was made to fail");
         });
         let mut search = Search::new(Arc::new(machine), RoleId(0), wide_config(2, 1));

@@ -41,7 +41,11 @@ impl Search {
             }
         }
         assert_eq!(graph.in_table(), listed, "table");
-        assert_eq!(graph.nodes.in_use(), met.nodes.len() + graph.retired as usize, "nodes");
+        assert_eq!(
+            graph.nodes.in_use(),
+            met.nodes.len() + graph.retired as usize,
+            "nodes"
+        );
         assert_eq!(graph.chunks.in_use(), met.chunks, "chunks");
         assert_eq!(graph.choice_sets.in_use(), met.open, "choices");
         reachable
