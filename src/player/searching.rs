@@ -38,6 +38,8 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         exploration: settings.exploration as f32,
         untried_visits: UNTRIED_VISITS,
         look_ahead: true,
+        move_averages: false,
+        mixing: true,
         samples_per_child: 4,
         max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
         max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),

@@ -92,7 +92,8 @@ impl Search {
             }
             let picks = path.picks_of(index);
             let alone = picks.len() == 1 && graph.nodes[node].decider != SEVERAL;
-            if !alone && !picks.is_empty() {
+            let mixes = self.config.mixing && node == graph.root && !alone && !picks.is_empty();
+            if mixes {
                 graph.regret(node, picks, values);
             }
             for &pick in picks {
@@ -104,7 +105,7 @@ impl Search {
                 let visits = chunk.visits[slot] as f32;
                 let before = values[role] - chunk.means[slot];
                 chunk.means[slot] += before / visits;
-                if alone {
+                if !mixes {
                     let after = values[role] - chunk.means[slot];
                     chunk.variances[slot] += (before * after - chunk.variances[slot]) / visits;
                 }
@@ -121,6 +122,13 @@ impl Search {
                             length: graph.nodes[child].length_from_parent(),
                         });
                     }
+                }
+            }
+            if graph.uses_averages {
+                for &pick in picks {
+                    let chunk = &graph.chunks[pick.chunk()];
+                    let (mv, role) = (chunk.moves[pick.slot()], chunk.role as usize);
+                    graph.note_average(mv, values[role]);
                 }
             }
             if !picks.is_empty()

@@ -18,6 +18,12 @@ pub struct SearchConfig {
     /// Whether the children of a new position are looked at together with it, where the machine looks at many positions at
     /// once: a win in one is then certain from the first.
     pub look_ahead: bool,
+    /// Whether moves that were never tried in a position are tried in the order of what they came to elsewhere (MAST;
+    /// Finnsson and Björnsson 2008), as far as they lie together, rather than at random.
+    pub move_averages: bool,
+    /// Whether at the root roles that choose at the same time, among few moves, mix them by regret matching; else, and
+    /// elsewhere, each goes by upper confidence bounds as if it were alone.
+    pub mixing: bool,
     /// Playouts from each child, rather than from the position itself, once a request has so many for each: they give all
     /// its moves a first estimate.
     pub samples_per_child: u32,
@@ -27,7 +33,8 @@ pub struct SearchConfig {
     /// of it. There may always be 1024 records of each kind, so very small bounds are exceeded.
     pub max_bytes: usize,
     /// Playouts averaged into one result. 0 lets the search adapt it, between 1 and 1000, so that rollout threads are
-    /// never short of work; without rollout threads it then means 1.
+    /// never short of work. Without rollout threads it is a least number: while only few requests may be under way, more
+    /// are asked for, so that lanes are busy.
     pub samples_per_request: u32,
     /// The most requests under way to one rollout thread. At least 1. Where the machine plays many abreast it is at
     /// least what keeps them busy with one playout a request.

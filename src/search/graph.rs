@@ -39,7 +39,7 @@ use super::record::{
     Bare, BlockId, Bounds, Choice, ChoicesId, Chunk, ChunkId, ENTRIES, EntryId, Node, RUN, Reply,
     ReplyId, Run, RunId, SEVERAL,
 };
-use crate::ids::{MoveId, NodeId};
+use crate::ids::{Id, MoveId, NodeId};
 
 /// Which moves of a fresh node get entries at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +93,10 @@ pub(super) struct Graph {
     pub(super) children_of_root: Vec<NodeId>,
     /// Nodes that are not used again.
     pub(super) retired: u64,
+    /// What each move came to, wherever it was played: the mean for its role, and how often, up to a bound that lets old
+    /// results be forgotten. Empty where nobody asks.
+    pub(super) averages: Vec<(f32, f32)>,
+    pub(super) uses_averages: bool,
     /// Room for a joint move.
     pub(super) joint: Vec<EntryId>,
     /// Room for moves in random order.
@@ -155,6 +159,8 @@ impl Graph {
             threshold: 1,
             children_of_root: Vec::new(),
             retired: 0,
+            averages: Vec::new(),
+            uses_averages: config.move_averages,
             joint: Vec::new(),
             shuffled: Vec::new(),
             goals: Vec::new(),
@@ -514,6 +520,19 @@ impl Graph {
             self.choices[set][role].first = chunk;
         }
         let run = &mut self.runs[choice.untried];
+        if self.uses_averages {
+            let worth = |mv: &MoveId| {
+                self.averages
+                    .get(mv.index())
+                    .map_or(50.0, |average| average.0)
+            };
+            let moves = &run.moves[..run.len as usize];
+            let best = moves.iter().enumerate();
+            let best = best.max_by(|(_, one), (_, other)| worth(one).total_cmp(&worth(other)));
+            if let Some((best, _)) = best {
+                run.moves.swap(best, run.len as usize - 1);
+            }
+        }
         run.len -= 1;
         let mv = run.moves[run.len as usize];
         if run.len == 0 {
@@ -539,6 +558,18 @@ impl Graph {
                 self.chunks[pick.chunk()].moves[pick.slot()]
             }));
         }
+    }
+
+    /// Notes what a move came to for its role.
+    pub(super) fn note_average(&mut self, mv: MoveId, value: f32) {
+        /// Later results count as one in so many.
+        const REMEMBERED: f32 = 2000.0;
+        if mv.index() >= self.averages.len() {
+            self.averages.resize(mv.index() + 1, (50.0, 1.0));
+        }
+        let (mean, count) = &mut self.averages[mv.index()];
+        *count = (*count + 1.0).min(REMEMBERED);
+        *mean += (value - *mean) / *count;
     }
 
     /// The entries of a role's tried moves.

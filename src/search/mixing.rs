@@ -7,6 +7,10 @@
 //! Lanctot and Bošanský 2013). A small part of the visits goes to all moves alike, so that nothing is forgotten; it does not
 //! count as wanted.
 //!
+//! That is done where it is to be played, at the root. Below it each role goes by upper confidence bounds as if it were alone: that
+//! comes to good moves much sooner where they are good whatever the others do, which is so in most positions of most games.
+//! Mixing everywhere won a third of the matches of Tron and a fifth of those of a bidding game against it.
+//!
 //! Invariants: joint moves are looked up, never enumerated: a visit costs a role as many look-ups as it has moves, and a
 //! role with more than [`MANY`] moves goes by upper confidence bounds instead. A move that is certainly no match for
 //! another is not played.
@@ -16,7 +20,7 @@
 use super::Search;
 use super::graph::Graph;
 use super::pool::Place;
-use super::record::{Choice, EntryId};
+use super::record::{Choice, ENTRIES, EntryId, SEVERAL};
 use crate::ids::NodeId;
 use crate::machine::random::Random;
 
@@ -33,6 +37,30 @@ pub(super) fn fraction(random: &mut Random) -> f32 {
 }
 
 impl Search {
+    /// Whether roles mix their moves in a node.
+    #[inline]
+    pub(super) fn mixes(&self, node: NodeId) -> bool {
+        self.config.mixing && node == self.graph.root
+    }
+
+    /// Starts to mix in a root that was searched below another one so far.
+    pub(super) fn begin_mixing(&mut self) {
+        let root = self.graph.root;
+        let record = &self.graph.nodes[root];
+        if !self.config.mixing || !record.is_open() || record.decider != SEVERAL {
+            return;
+        }
+        for role in 0..self.graph.roles {
+            let mut at = self.graph.choice(root, role).first;
+            while at.is_some() {
+                let chunk = &mut self.graph.chunks[at];
+                chunk.variances = [0.0; ENTRIES];
+                chunk.shares = [0.0; ENTRIES];
+                at = chunk.link;
+            }
+        }
+    }
+
     /// The entry that a role picks by regret matching among its tried moves.
     pub(super) fn mix(&mut self, node: NodeId, role: usize, choice: &Choice) -> Option<EntryId> {
         let floor = self.graph.bounds[node][role].lower;

@@ -283,6 +283,7 @@ impl Search {
         self.counters_before = self.counters;
         self.max_depth = 0;
         self.dice = mixing::fraction(&mut self.choosing);
+        self.begin_mixing();
     }
 
     /// Opens the root, unless it is open or the game is over. Where memory has run out it may stay closed.
@@ -408,7 +409,7 @@ impl Search {
         timer.add_to(&mut self.counters.times.select);
         job.ask = ask;
         job.beyond = beyond;
-        job.samples = self.pipeline.samples();
+        job.samples = self.pipeline.samples_of_each(self.most_in_flight());
         job.epoch = self.epoch;
         job.state.clear();
         job.state

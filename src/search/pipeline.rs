@@ -262,10 +262,24 @@ impl Pipeline {
         self.in_flight
     }
 
-    /// Playouts that the next request asks for.
+    /// Playouts that a request asks for.
     #[inline]
     pub(super) fn samples(&self) -> u32 {
         self.samples
+    }
+
+    /// Playouts that the next request asks for when so many may be under way altogether: the writer's own lanes are kept
+    /// busy by few requests while there may only be few.
+    #[inline]
+    pub(super) fn samples_of_each(&self, most: u32) -> u32 {
+        match &self.own {
+            Some(own) if self.threads.is_empty() => {
+                let lanes = own.width() as u32;
+                let enough = (lanes + lanes / 4).div_ceil(most.max(1));
+                self.samples.max(enough.min(MOST_SAMPLES))
+            }
+            _ => self.samples,
+        }
     }
 
     /// Whether a request can be sent when so many may be under way altogether. When the rollout threads have their hands full and one playout a request is asked

@@ -260,7 +260,7 @@ pub(super) struct Chunk {
     /// Mean score of the role, 0 to 100: where one role decides that of the child over all its visits, else that of the
     /// visits through the entry.
     pub(super) means: [f32; ENTRIES],
-    /// How much the results of one visit vary, in squared points. Where several roles decide: by how much the role would
+    /// How much the results of one visit vary, in squared points. Where roles mix: by how much the role would
     /// have done better with the move than it did, over all visits (its regret), in points.
     pub(super) variances: [f32; ENTRIES],
     /// Finished visits. A first estimate from playouts counts as one.
@@ -284,7 +284,7 @@ pub(super) struct Chunk {
     pub(super) len: u8,
     /// The moves.
     pub(super) moves: [MoveId; ENTRIES],
-    /// Where several roles decide: how often the role wanted to play the move, a fraction for each visit.
+    /// Where roles mix: how often the role wanted to play the move, a fraction for each visit.
     pub(super) shares: [f32; ENTRIES],
 }
 

@@ -192,7 +192,11 @@ impl Search {
         let role = self.role.index();
         let bounds = self.graph.bounds[root][role];
         let record = &self.graph.nodes[root];
-        if record.decider != SEVERAL || !record.is_open() || bounds.is_exact() {
+        if !self.config.mixing
+            || record.decider != SEVERAL
+            || !record.is_open()
+            || bounds.is_exact()
+        {
             return Vec::new();
         }
         let choice = self.graph.choice(root, role);

@@ -117,9 +117,11 @@ fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
     const GREATEST: f32 = 2500.0;
     let mut scores = [0.0; ENTRIES];
     for (slot, score) in scores.iter_mut().enumerate() {
-        let visits = (chunk.visits[slot] + u32::from(chunk.in_flight[slot])).max(1) as f32;
-        let lower = f32::from(chunk.lower[slot]);
-        let upper = f32::from(chunk.upper[slot]);
+        // Processors turn signed numbers into fractions at once, unsigned ones by detours.
+        let visits = chunk.visits[slot] as i32 + i32::from(chunk.in_flight[slot]);
+        let visits = visits.max(1) as f32;
+        let lower = i32::from(chunk.lower[slot]) as f32;
+        let upper = i32::from(chunk.upper[slot]) as f32;
         let mean = chunk.means[slot].max(lower).min(upper);
         let share = urge.log / visits;
         let variance = chunk.variances[slot] + 4.0 * GREATEST * (2.0 * share).sqrt();
@@ -259,7 +261,7 @@ impl Search {
     /// The pick of a role that chooses at the same time as others.
     fn pick_among_others(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let choice = *self.graph.choice(node, role);
-        if choice.legal <= mixing::MANY {
+        if self.mixes(node) && choice.legal <= mixing::MANY {
             if choice.has_untried()
                 && let Some(fresh) = self.graph.try_next(node, role)
             {

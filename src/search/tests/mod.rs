@@ -3,6 +3,7 @@
 mod abreast;
 mod consistency;
 mod games;
+mod graph;
 mod memory;
 mod play;
 mod proofs;
@@ -23,6 +24,8 @@ fn config() -> SearchConfig {
         exploration: 0.7,
         untried_visits: 0.0,
         look_ahead: true,
+        move_averages: false,
+        mixing: true,
         samples_per_child: 4,
         max_nodes: 1 << 20,
         max_bytes: 1 << 30,
