@@ -168,6 +168,10 @@ pub(super) struct Worker {
     look_ahead: bool,
     samples_per_child: u32,
     /// Requests that nobody has looked at yet, and the playouts that they ask for.
+    #[expect(
+        clippy::vec_box,
+        reason = "the rings carry boxes, and these travel as they are"
+    )]
     fresh: Vec<Box<Job>>,
     fresh_samples: u64,
     /// Requests whose playouts are under way, by place.
