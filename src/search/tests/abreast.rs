@@ -478,8 +478,9 @@ fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
         }));
         sent += 1;
     }
-    // Each of the two threads takes on requests until it has 512 playouts to make, and the writer itself until it has 128.
-    assert_eq!(sent, 2 * 52 + 13);
+    // Each of the two threads takes on requests until it has 512 playouts to make, and the writer itself until it has a
+    // quarter more than lanes.
+    assert_eq!(sent, 2 * 52 + 8);
     assert_eq!(pipeline.samples(), 10);
     drop(shut);
 }
