@@ -10,13 +10,16 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Outcome;
-use super::engine_choice::build_faster;
+use super::engine::{EngineError, EngineKind};
+use super::engine_choice::{
+    Built, EngineChoice, WIDTH, build_faster, build_for_playouts, build_machine,
+};
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
 use super::playouts::thread_cpu_time;
 use super::trace::canonical;
 use crate::config::Settings;
-use crate::gdl::{Sexpr, sexpr};
+use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::player::{self, search_config};
@@ -102,7 +105,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let machine = match build_faster(&game.rules) {
+    let machine = match build(&game.rules, arguments.threads) {
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
@@ -182,6 +185,19 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         output.line(table(&report))?;
     }
     Ok(Outcome::Holds)
+}
+
+/// The machine that measures faster; for a single thread one that does not depend on what was measured, so that a seed means
+/// the same search each time.
+fn build(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, EngineError> {
+    if threads > 1 {
+        return build_faster(rules);
+    }
+    let lanes = EngineChoice::Only(EngineKind::Lanes);
+    match build_for_playouts(rules, lanes, WIDTH) {
+        Ok(Built::Machine(machine)) => Ok(machine),
+        _ => build_machine(rules),
+    }
 }
 
 fn table(report: &Report<'_>) -> String {
