@@ -16,42 +16,13 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::ids::{Id, NodeId};
+use crate::sync::pages::room_for;
 
 const SEGMENT_BITS: u32 = 18;
 /// Records in a segment.
 pub(super) const SEGMENT: usize = 1 << SEGMENT_BITS;
 /// Records that a pool may always make, whatever the bound in bytes.
 pub(super) const ALWAYS: usize = 1024;
-
-/// Room for so many values, in large pages where the system has them. Nothing is touched.
-fn room_for<T>(count: usize) -> Vec<T> {
-    let room = Vec::<T>::with_capacity(count);
-    #[cfg(all(target_os = "linux", not(miri)))]
-    {
-        /// Advice is for whole pages only.
-        const PAGE: usize = 4096;
-        let start = room.as_ptr().addr();
-        let end = (start + count * size_of::<T>()) / PAGE * PAGE;
-        let skipped = start.next_multiple_of(PAGE) - start;
-        if let Some(length) = end.checked_sub(start + skipped)
-            && length > 0
-        {
-            let first = room.as_ptr().cast::<u8>().wrapping_add(skipped);
-            // SAFETY: the pages lie within memory that the vector owns, and this advice changes nothing of what they hold.
-            let advised = unsafe {
-                rustix::mm::madvise(
-                    first.cast_mut().cast(),
-                    length,
-                    rustix::mm::Advice::LinuxHugepage,
-                )
-            };
-            if let Err(error) = advised {
-                tracing::debug!(%error, "the system has no large pages to give");
-            }
-        }
-    }
-    room
-}
 
 /// An id with one value set apart for "none", which keeps a link at four bytes.
 pub(super) trait Place: Id {

@@ -5,7 +5,8 @@
 //! [`ring`]s, one pair per rollout thread, so no lock is ever taken on the way
 //! of a playout. [`stop`] ends them together and lets an idle one sleep without
 //! ever missing its wake-up; [`pinning`] keeps each on a core of its own when
-//! there are cores to spare.
+//! there are cores to spare. [`pages`] asks the system for memory that is quick
+//! to find one's way in.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
@@ -25,6 +26,7 @@
 
 pub(crate) mod primitives;
 
+pub mod pages;
 pub mod pinning;
 pub mod ring;
 pub mod stop;
