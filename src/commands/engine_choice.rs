@@ -142,6 +142,26 @@ pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     Ok(Arc::new(compiled.machine))
 }
 
+/// The machine that measures faster, for a search; for a single thread one that does not depend on what was measured, so that
+/// a seed means the same search each time: lanes where there are any.
+///
+/// # Errors
+/// As [`build_machine`].
+pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, EngineError> {
+    if threads > 1 {
+        return build_faster(rules);
+    }
+    let limits = Budget::generous();
+    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
+    let Compiled { machine, lanes, .. } = compiled;
+    let counter = Arc::new(machine);
+    let abreast = player::compile_lanes(Arc::clone(&counter), &lanes, limits, WIDTH / 64);
+    Ok(match abreast {
+        Some(machine) => Arc::new(machine),
+        None => counter,
+    })
+}
+
 /// The machine that measures faster in random playouts, built without hurry.
 ///
 /// # Errors

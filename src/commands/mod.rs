@@ -28,6 +28,7 @@ pub mod replay;
 pub mod scores;
 pub mod search;
 pub mod serve;
+pub mod settings_choice;
 pub mod stats;
 pub mod tournament;
 pub mod trace;

@@ -10,16 +10,13 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Outcome;
-use super::engine::{EngineError, EngineKind};
-use super::engine_choice::{
-    Built, EngineChoice, WIDTH, build_faster, build_for_playouts, build_machine,
-};
+use super::engine_choice::build_to_search;
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
 use super::playouts::thread_cpu_time;
+use super::settings_choice::SettingsChoice;
 use super::trace::canonical;
-use crate::config::Settings;
-use crate::gdl::{Rules, Sexpr, sexpr};
+use crate::gdl::{Sexpr, sexpr};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::player::{self, search_config};
@@ -51,6 +48,8 @@ pub struct SearchArguments {
     /// Fixes the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    settings: SettingsChoice,
 }
 
 #[derive(Serialize)]
@@ -105,7 +104,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let machine = match build(&game.rules, arguments.threads) {
+    let machine = match build_to_search(&game.rules, arguments.threads) {
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
@@ -119,7 +118,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     .context("the position cannot be set up")?;
     let role = find_role(&machine, &state, arguments.role.as_deref())?;
 
-    let settings = Settings::load(None, &[])?;
+    let settings = arguments.settings.load([])?;
     let mut config = search_config(&settings.search, arguments.seed);
     config.rollout_threads = usize::from(arguments.threads) - 1;
     let mut search = Search::new(Arc::clone(&machine), role, config);
@@ -185,19 +184,6 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         output.line(table(&report))?;
     }
     Ok(Outcome::Holds)
-}
-
-/// The machine that measures faster; for a single thread one that does not depend on what was measured, so that a seed means
-/// the same search each time.
-fn build(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, EngineError> {
-    if threads > 1 {
-        return build_faster(rules);
-    }
-    let lanes = EngineChoice::Only(EngineKind::Lanes);
-    match build_for_playouts(rules, lanes, WIDTH) {
-        Ok(Built::Machine(machine)) => Ok(machine),
-        _ => build_machine(rules),
-    }
 }
 
 fn table(report: &Report<'_>) -> String {

@@ -1,11 +1,10 @@
 //! `panza serve`: the player server.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use serde::Serialize;
 
 use super::output::Output;
+use super::settings_choice::SettingsChoice;
 use super::{Outcome, interrupt};
 use crate::config::Settings;
 use crate::player::Factories;
@@ -20,12 +19,8 @@ pub struct ServeArguments {
     /// The name that the player gives itself. [default: setting server.name]
     #[arg(long)]
     name: Option<String>,
-    /// A file with settings that differ from the defaults.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// One setting, such as search.threads=7; may be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    settings: SettingsChoice,
 }
 
 #[derive(Serialize)]
@@ -65,21 +60,12 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
 }
 
 fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
-    let mut overrides = arguments.set.clone();
     // The arguments of their own come last, so that they win.
-    overrides.extend(
-        arguments
-            .listen
-            .iter()
-            .map(|listen| format!("server.listen={listen}")),
-    );
-    overrides.extend(
-        arguments
-            .name
-            .iter()
-            .map(|name| format!("server.name={name}")),
-    );
-    Ok(Settings::load(arguments.config.as_deref(), &overrides)?)
+    let listen = arguments.listen.iter();
+    let listen = listen.map(|listen| format!("server.listen={listen}"));
+    let name = arguments.name.iter();
+    let name = name.map(|name| format!("server.name={name}"));
+    arguments.settings.load(listen.chain(name))
 }
 
 #[cfg(test)]
@@ -91,8 +77,10 @@ mod tests {
         let arguments = ServeArguments {
             listen: Some("127.0.0.1:0".into()),
             name: Some("Ada".into()),
-            config: None,
-            set: vec!["server.name=Bob".into(), "search.threads=3".into()],
+            settings: SettingsChoice {
+                config: None,
+                set: vec!["server.name=Bob".into(), "search.threads=3".into()],
+            },
         };
         let settings = settings(&arguments).unwrap();
         assert_eq!(settings.server.listen.to_string(), "127.0.0.1:0");

@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use super::file::{PositionFile, Standing, files};
 use crate::commands::Outcome;
-use crate::commands::engine_choice::{build_faster, build_machine};
+use crate::commands::engine_choice::build_to_search;
 use crate::commands::game_source::Game;
 use crate::commands::output::{Output, grouped, progress_bar};
-use crate::config::Settings;
+use crate::commands::settings_choice::SettingsChoice;
 use crate::machine::Machine;
 use crate::player::search_config;
 use crate::search::{Limit, Search, SearchConfig, Stopped};
@@ -44,6 +44,8 @@ pub struct CheckArguments {
     /// Fixes the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    settings: SettingsChoice,
 }
 
 /// How long a position is searched.
@@ -108,7 +110,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
         (Some(iterations), _) => Effort::Iterations(iterations),
         (None, seconds) => Effort::Time(Duration::from_secs_f64(seconds.unwrap_or(2.0))),
     };
-    let settings = Settings::load(None, &[])?;
+    let settings = arguments.settings.load([])?;
     let mut config = search_config(&settings.search, arguments.seed);
     config.rollout_threads = usize::from(arguments.threads) - 1;
     let read = read_all(&arguments.paths)?;
@@ -122,11 +124,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     for (path, file) in &read {
         let shown = path.display();
         let game = Game::load(&file.game).with_context(|| format!("{shown}"))?;
-        // A thread that does everything plays one state at a time, which is the counters' work.
-        let machine = match arguments.threads {
-            1 => build_machine(&game.rules),
-            _ => build_faster(&game.rules),
-        };
+        let machine = build_to_search(&game.rules, arguments.threads);
         let machine = machine.with_context(|| format!("{shown}: {}", game.sheet.name))?;
         bar.set_message(game.sheet.name.clone());
         for (index, position) in file.positions.iter().enumerate() {
