@@ -11,7 +11,7 @@ use panza::config::Settings;
 use panza::gdl::sexpr;
 use panza::player::{Answer, Factories, PlayRequest, Player, Reply, StartRequest, Status};
 use support::pile::{Mischief, Pile, hang, rules};
-use support::{factory, piles, settings, sound};
+use support::{HIGH, factory, piles, settings, sound};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -108,8 +108,8 @@ fn is_take(text: &str) -> bool {
 
 fn with_last_resort(main: Mischief) -> Factories {
     Factories {
-        main: piles(60, "main", main),
-        fallback: Some(piles(60, "fallback", Mischief::default())),
+        main: piles(HIGH, "main", main),
+        fallback: Some(piles(HIGH, "fallback", Mischief::default())),
     }
 }
 
@@ -147,7 +147,7 @@ fn a_build_that_fails_or_panics_is_replaced() {
     for main in [failing, panicking] {
         let factories = Factories {
             main,
-            fallback: Some(piles(60, "fallback", Mischief::default())),
+            fallback: Some(piles(HIGH, "fallback", Mischief::default())),
         };
         Table::new(&patient(), factories, "first", [0.8, 1.0]).plays_soundly();
     }
@@ -192,7 +192,7 @@ fn playouts_that_never_end_do_not_delay_the_answer() {
         ..Mischief::default()
     };
     let factories = Factories {
-        main: piles(60, "main", mischief),
+        main: piles(HIGH, "main", mischief),
         fallback: None,
     };
     let table = Table::new(&patient(), factories, "first", [0.8, 1.0]);
@@ -217,11 +217,11 @@ fn without_anything_that_works_there_is_still_an_answer() {
         fallback: None,
     };
     let panicking = Factories {
-        main: piles(60, "main", broken.clone()),
-        fallback: Some(piles(60, "fallback", broken)),
+        main: piles(HIGH, "main", broken.clone()),
+        fallback: Some(piles(HIGH, "fallback", broken)),
     };
     let hanging = Factories {
-        main: piles(60, "main", stuck),
+        main: piles(HIGH, "main", stuck),
         fallback: None,
     };
     for (factories, is_last) in [(none, false), (panicking, false), (hanging, true)] {

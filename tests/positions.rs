@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use panza::commands::engine_choice::build_machine;
+use panza::commands::engine_choice::build_to_search;
 use panza::commands::game_source::Game;
 use panza::commands::positions::check::{Effort, examine, read_all};
 use panza::commands::positions::file::{Position, PositionFile};
@@ -44,7 +44,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (path, file) in files() {
         let game = Game::load(&file.game).unwrap_or_else(|error| panic!("{path:?}: {error:#}"));
-        let machine = build_machine(&game.rules).expect("the game is one of ours");
+        let machine = build_to_search(&game.rules, 1).expect("the game is one of ours");
         for (index, position) in file.positions.into_iter().enumerate() {
             cases.push(Case {
                 name: format!("{} {}", game.sheet.name, index + 1),

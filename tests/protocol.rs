@@ -12,7 +12,7 @@ use support::client::{
     AVAILABLE, BUSY, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
 };
 use support::pile::{hang, rules};
-use support::{factory, settings, sound};
+use support::{HIGH, factory, settings, sound};
 
 use panza::player::Factories;
 
@@ -23,9 +23,9 @@ fn start(id: &str, role: &str, size: u64, start_clock: f64, play_clock: f64) -> 
     )
 }
 
-/// A pile too high to be searched to its end, so that the clocks are used.
+/// With a pile that no search proves.
 fn server() -> Running {
-    Running::new(settings(&[]), sound(60))
+    Running::new(settings(&[]), sound(HIGH))
 }
 
 /// A move of ours with several legal ones.
@@ -50,7 +50,7 @@ fn a_match_from_start_to_stop() {
 
 #[test]
 fn clocks_are_used_and_kept() {
-    let server = Running::new(settings(&["player.margin_seconds=0.4"]), sound(60));
+    let server = Running::new(settings(&["player.margin_seconds=0.4"]), sound(HIGH));
     let begin = Instant::now();
     assert_eq!(server.ask(&start("m", "first", 60, 1.0, 1.0)), "ready");
     let took = begin.elapsed();
@@ -236,7 +236,7 @@ fn bytes_that_are_no_http_do_no_harm() {
 
 #[test]
 fn a_message_that_is_too_long_is_refused() {
-    let server = Running::new(settings(&["server.max_message_bytes=65536"]), sound(60));
+    let server = Running::new(settings(&["server.max_message_bytes=65536"]), sound(HIGH));
     let message = format!("( INFO {} )", "x".repeat(65_536));
     let answer = server.raw(ggp_base(&message).as_bytes());
     assert_eq!(answer.code(), "413");
@@ -417,7 +417,7 @@ fn a_client_that_hangs_up_does_not_end_the_match() {
 
 #[test]
 fn a_slow_client_is_cut_off() {
-    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(60));
+    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(HIGH));
     for beginning in [
         "",
         "POS",
@@ -441,7 +441,7 @@ fn a_slow_client_is_cut_off() {
 
 #[test]
 fn a_drip_of_bytes_does_not_stretch_the_time() {
-    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(60));
+    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(HIGH));
     let begin = Instant::now();
     let mut stream = server.connect();
     stream
@@ -477,7 +477,7 @@ fn many_silent_connections_lock_nobody_out() {
 
 #[test]
 fn silence_ends_a_match() {
-    let server = Running::new(settings(&["server.idle_abort_seconds=1"]), sound(60));
+    let server = Running::new(settings(&["server.idle_abort_seconds=1"]), sound(HIGH));
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 0.2)), "ready");
     let begin = Instant::now();
     while server.ask("( INFO )") == BUSY {
@@ -491,7 +491,7 @@ fn silence_ends_a_match() {
 
 #[test]
 fn the_end_of_the_server_leaves_nobody_waiting() {
-    let mut server = Running::new(settings(&[]), sound(60));
+    let mut server = Running::new(settings(&[]), sound(HIGH));
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 60.0)), "ready");
     let thinking = server.send("( PLAY m NIL )");
     // The PLAY is in once a repeat of it is: requests of one connection after the other's answer are in order.
@@ -513,7 +513,7 @@ fn an_address_that_is_taken_is_an_error() {
     let error = runtime
         .block_on(panza::server::serve(
             &settings(&[&taken]),
-            sound(60),
+            sound(HIGH),
             std::future::pending(),
             |address| panic!("listens on {address}"),
         ))

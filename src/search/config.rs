@@ -8,8 +8,9 @@ use crate::sync::stop::StopFlag;
 /// The settings of one search. There is no default: the outermost layer decides.
 #[derive(Clone, Debug)]
 pub struct SearchConfig {
-    /// Weight of the exploration term `sqrt(ln N / n)` for scores scaled to 0..1; 0.4 to 1.4 are usual. Higher
-    /// spreads visits more evenly over the moves, lower follows the best one deeper.
+    /// Weight of the exploration term `sqrt(ln N / n)` for single playouts and scores scaled to 0..1; 0.4 to 1.4 are usual.
+    /// Higher spreads visits more evenly over the moves, lower follows the best one deeper. Means of several playouts stray
+    /// less and get less of it, half at least.
     pub exploration: f32,
     /// An untried move competes as if it were worth what its node is on average and had been visited so often. 0: each
     /// move is tried once before any is tried twice. Higher values let a good move be followed before hundreds of others

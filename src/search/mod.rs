@@ -91,6 +91,8 @@ pub struct Search {
     dice: f32,
     /// What `dice` is drawn from.
     choosing: Random,
+    /// Weight of the exploration term in the descent at hand.
+    exploration: f32,
     /// Longest path since the search came to the current state.
     max_depth: u32,
 }
@@ -157,6 +159,7 @@ impl Search {
             counters_before: Counters::default(),
             dice: 0.0,
             choosing: Random::new(!config.seed),
+            exploration: config.exploration,
             max_depth: 0,
             config,
         };

@@ -109,6 +109,13 @@ fn waiting(chunk: &Chunk, slot: usize) -> f32 {
     }
 }
 
+/// How far results that are means of so many playouts stray, as a share of what single playouts do. It never gets below a
+/// half, since positions differ too, and not by chance. Both ends are measured: in Connect Four 0.4 beats 0.25 with single
+/// playouts, 0.25 beats 0.5 with sixteen.
+fn spread(samples: u32) -> f32 {
+    0.5 + 0.5 / (samples.max(1) as f32).sqrt()
+}
+
 /// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer, Cesa-Bianchi and Fischer
 /// 2002). Eight at a time, without a branch, so that the compiler uses vectors.
 #[inline]
@@ -137,6 +144,7 @@ impl Search {
         path.clear();
         self.graph.descent = self.graph.descent.wrapping_add(1);
         let (descent, page) = (self.graph.descent, self.graph.page);
+        self.exploration = self.config.exploration * spread(self.pipeline.samples());
         let mut node = self.graph.root;
         // Whether the step before does not know yet that this node is solved.
         let mut unheard = false;
@@ -300,7 +308,7 @@ impl Search {
     fn urge(&self, record: &Node) -> Urge {
         let visits = (record.visits + record.in_flight).max(1) as f32;
         Urge {
-            weight: self.config.exploration * 2.0,
+            weight: self.exploration * 2.0,
             log: visits.ln(),
         }
     }
