@@ -16,6 +16,7 @@ use panza::commands::game_source::Game;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, Positions, Reasoner, Step, Tally};
+use panza::player::Playing;
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [
@@ -302,7 +303,7 @@ impl Measurement for WorkTime {
 fn looks(criterion: &mut Criterion<WorkTime>) {
     for name in GAMES.iter().chain(&["hex"]) {
         let game = Game::load(name).expect("the game can be played");
-        let lanes = build_faster(&game.rules).expect("the game has a network");
+        let lanes = build_faster(&game.rules, Playing::Evenly).expect("the game has a network");
         let counter = build_machine(&game.rules).expect("the game has a network");
         for (what, looking, with_legal) in [
             ("leaves", Looking::Leaves, true),

@@ -6,7 +6,7 @@ use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
 use crate::gdl::Rules;
 use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::player::{self, Compiled};
+use crate::player::{self, Compiled, Playing};
 
 /// What the command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ pub fn build_for_playouts(
         EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
         EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
         EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
-        EngineChoice::Auto => or_prover(build_faster(rules), rules),
+        EngineChoice::Auto => or_prover(build_faster(rules, Playing::Evenly), rules),
     }
 }
 
@@ -149,7 +149,7 @@ pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
 /// As [`build_machine`].
 pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, EngineError> {
     if threads > 1 {
-        return build_faster(rules);
+        return build_faster(rules, Playing::Decisively);
     }
     let limits = Budget::generous();
     let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
@@ -166,10 +166,10 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, 
 ///
 /// # Errors
 /// As [`build_machine`].
-pub fn build_faster(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
+pub fn build_faster(rules: &Rules, playing: Playing) -> Result<Arc<dyn Machine>, EngineError> {
     let limits = Budget::generous();
     let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
-    Ok(player::faster(compiled, limits).0)
+    Ok(player::faster(compiled, limits, playing).0)
 }
 
 /// The lanes machine of a game, built without hurry.

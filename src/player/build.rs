@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::lanes::{LanesSource, faster};
 use super::last_resort::ProverMachine;
-use super::{Budget, Factories};
+use super::{Budget, Factories, Playing};
 use crate::analysis::control::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
@@ -253,7 +253,7 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
         max_bytes: budget.memory,
     };
     let compiled = compile(rules, limits)?;
-    Ok(faster(compiled, limits).0)
+    Ok(faster(compiled, limits, Playing::Decisively).0)
 }
 
 /// A machine that evaluates the rules themselves: slow, and there at once.

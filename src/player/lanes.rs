@@ -10,14 +10,14 @@ use super::build::Compiled;
 use crate::ground;
 use crate::ids::BaseId;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{self, Programs};
+use crate::machine::lanes::compile::{self, Playing, Programs};
 use crate::machine::lanes::expand;
 use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Tally};
-use crate::propnet::{self, Network, passes};
+use crate::propnet::{self, Network, Phases, passes};
 
 /// What lanes are made from.
 #[derive(Clone, Debug)]
@@ -33,22 +33,30 @@ pub struct LanesSource {
 
 impl LanesSource {
     /// The game as programs for lanes; nothing where those would be too large or the budget ends first.
-    pub fn programs(&self, limits: ground::Budget) -> Option<Programs> {
-        let mut best = compile::compile(&self.network, None, self.mean_length);
+    pub fn programs(&self, limits: ground::Budget, playing: Playing) -> Option<Programs> {
+        let compile = |phases: Option<&Phases>, playing| {
+            compile::compile(&self.network, phases, self.mean_length, playing)
+        };
+        let mut best = compile(None, Playing::Evenly);
+        let mut best_phases = None;
         for controls in &self.candidates {
             let phases = propnet::phases_of(&self.network, controls, &self.set, limits);
             let Some(phases) = phases.filter(compile::is_in_lockstep) else {
                 continue;
             };
-            let split = compile::compile(&self.network, Some(&phases), self.mean_length);
+            let split = compile(Some(&phases), Playing::Evenly);
             let work = |programs: &Option<Programs>| {
                 programs.as_ref().map_or(usize::MAX, Programs::n_operations)
             };
             if work(&split) < work(&best) {
                 best = split;
+                best_phases = Some(phases);
             }
         }
-        best
+        if playing == Playing::Evenly {
+            return best;
+        }
+        compile(best_phases.as_ref(), playing)
     }
 }
 
@@ -76,7 +84,11 @@ const STEPS_AT_ONCE: u32 = 32;
 /// is logged too.
 ///
 /// As long as the budget lasts: without time to make lanes, or to measure them, it is the counters.
-pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, Vec<Speed>) {
+pub fn faster(
+    compiled: Compiled,
+    limits: ground::Budget,
+    playing: Playing,
+) -> (Arc<dyn Machine>, Vec<Speed>) {
     let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
     let counter = Arc::new(compiled.machine);
     let alone: Arc<dyn Machine> = counter.clone();
@@ -90,7 +102,7 @@ pub fn faster(compiled: Compiled, limits: ground::Budget) -> (Arc<dyn Machine>, 
     if left(&limits) < took * 3 {
         return (alone, Vec::new());
     }
-    let Some(programs) = compiled.lanes.programs(limits) else {
+    let Some(programs) = compiled.lanes.programs(limits, playing) else {
         return (alone, Vec::new());
     };
     let time = MEASURED.min(left(&limits) / SHARE);
@@ -208,7 +220,7 @@ pub fn compile_lanes(
     n_words: usize,
 ) -> Option<LanesMachine> {
     let expander = compile::compile_expander(&source.network)?;
-    let gangs = source.programs(limits);
+    let gangs = source.programs(limits, Playing::Evenly);
     let features = Features::detect();
     Some(LanesMachine::new(
         counter,
@@ -240,7 +252,7 @@ mod tests {
         let compiled = super::super::compile(&rules, limits).unwrap();
         assert!(!compiled.lanes.network.blocks.is_empty());
         assert!(compiled.gates_of_phases.is_empty());
-        let programs = compiled.lanes.programs(limits).unwrap();
+        let programs = compiled.lanes.programs(limits, Playing::Evenly).unwrap();
         assert_eq!(programs.phases.len(), 1);
         assert!(programs.n_operations() > 0);
         let (machine, speeds) = faster(compiled, limits);

@@ -35,6 +35,7 @@ use std::time::{Duration, Instant};
 use crate::gdl::{Rules, Sexpr};
 use crate::machine::Machine;
 
+pub use crate::machine::lanes::compile::Playing;
 pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
 pub use lanes::{LanesSource, Speed, compile_lanes, faster};

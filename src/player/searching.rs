@@ -22,7 +22,7 @@ const MAX_PLAYOUT_STEPS: u32 = 10_000;
 /// How long playouts are measured to find out how many to ask for.
 const MEASURED: Duration = Duration::from_millis(10);
 /// What an iteration takes the writer, about, without its playouts.
-const ITERATION: Duration = Duration::from_micros(1);
+const ITERATION: Duration = Duration::from_micros(3);
 /// More playouts from one position tell little more about it.
 const MOST_OWN_SAMPLES: u32 = 16;
 /// At most this many moves of the root are noted.

@@ -19,7 +19,7 @@ use crate::machine::lanes::gang;
 use crate::machine::lanes::gang::profile::Profile;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::LanesMachine;
-use crate::player::{self, Compiled, LanesSource};
+use crate::player::{self, Compiled, LanesSource, Playing};
 
 /// Widths to measure lanes at, each once; none to leave lanes out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,7 +123,7 @@ impl Abreast {
         counter: &Arc<CounterMachine>,
         source: &LanesSource,
     ) -> Result<Self, String> {
-        let programs = source.programs(plan.budget());
+        let programs = source.programs(plan.budget(), Playing::Evenly);
         Ok(Self {
             counter: Arc::clone(counter),
             programs: programs.ok_or("too large for lanes")?,

@@ -21,7 +21,7 @@ use crate::commands::output::grouped;
 use crate::commands::playouts::thread_cpu_time;
 use crate::config::Settings;
 use crate::ids::RoleId;
-use crate::player::search_config;
+use crate::player::{Playing, search_config};
 use crate::search::{Limit, Search};
 
 /// What stands between this and [`SECTION_END`] is replaced when searches are measured.
@@ -80,7 +80,7 @@ pub fn measure(
         proven_in: None,
         failure: None,
     };
-    let machine = match build_faster(&game.rules) {
+    let machine = match build_faster(&game.rules, Playing::Decisively) {
         Ok(machine) => machine,
         Err(error) => {
             report.failure = Some(error.to_string());

@@ -432,7 +432,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::lanes::compile::compile;
+    use crate::machine::lanes::compile::{Playing, compile};
     use crate::propnet::{self, passes};
     use crate::{gdl, ground};
     use std::time::Instant;
@@ -450,7 +450,7 @@ mod tests {
         let budget = ground::Budget::generous();
         let program = ground::ground(&rules, budget).unwrap();
         let network = passes::optimise(propnet::build(&program, budget).unwrap(), budget);
-        let programs = compile(&network, None, 2.0).unwrap();
+        let programs = compile(&network, None, 2.0, Playing::Evenly).unwrap();
         let layout = Arc::new(Layout::new(&programs, 1, features, n_words));
         let mut initial = vec![0; network.facts.len().div_ceil(64)];
         for base in &network.initial {

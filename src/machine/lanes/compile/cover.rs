@@ -31,6 +31,7 @@ pub(super) struct Loop {
 }
 
 /// What gates became, signal by signal.
+#[derive(Clone)]
 pub(super) struct Cover<'a> {
     network: &'a Network,
     /// Gates with a value of their own.
@@ -127,6 +128,11 @@ impl<'a> Cover<'a> {
     /// The first slot that neither this nor anything before it names.
     pub(super) fn n_slots(&self) -> u32 {
         self.n_slots
+    }
+
+    /// Says what stands for a base being true, before anything that hangs on it is made.
+    pub(super) fn set_base(&mut self, base: BaseId, literal: Literal) {
+        self.bases[base] = literal;
     }
 
     /// Says what stands for a move being made.

@@ -15,6 +15,7 @@ mod circuit;
 mod cover;
 mod emit;
 mod expander;
+mod wins;
 
 use super::program::{Place, Program};
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
@@ -23,6 +24,7 @@ use choice::Choice;
 use circuit::{Circuit, Literal};
 use cover::{Cover, Loop};
 pub use expander::{ExpanderPrograms, LegalPlaces, compile_expander};
+use wins::{Mover, Seen};
 
 /// A program, and whether it is to be run again.
 #[derive(Clone, Debug)]
@@ -107,6 +109,18 @@ pub struct Programs {
     pub n_bases: usize,
 }
 
+/// How roles choose among their legal moves in playouts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Playing {
+    /// All are equally likely.
+    Evenly,
+    /// Those that win at once come first, where one role at a time has a choice and seeing them costs little.
+    Decisively,
+}
+
+/// What a step may cost in which roles win where they can, in steps in which all moves are equally likely.
+const DECISIVE_COST: f64 = 8.0;
+
 /// Games whose pieces have more operations are left to other engines.
 const MAX_OPERATIONS: usize = 1 << 20;
 
@@ -124,16 +138,24 @@ pub fn n_operations(piece: &[Part]) -> usize {
 
 /// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a playout takes on average, roughly.
 /// Nothing when the programs would be too large, or the phases do not go in lockstep.
-pub fn compile(network: &Network, phases: Option<&Phases>, mean_length: f64) -> Option<Programs> {
+pub fn compile(
+    network: &Network,
+    phases: Option<&Phases>,
+    mean_length: f64,
+    playing: Playing,
+) -> Option<Programs> {
     if !is_small_enough(network) {
         return None;
     }
+    let whole = (playing == Playing::Decisively).then_some(network);
     let (controls, phases) = match phases {
-        None => (Vec::new(), vec![phase(network, 0, mean_length)]),
+        None => (Vec::new(), vec![phase(network, None, None, 0, mean_length)]),
         Some(split) => {
             let networks = split.networks.iter().zip(successors(split)?);
-            let phases =
-                networks.map(|(network, successor)| phase(network, successor, mean_length));
+            let phases = networks.map(|(network, successor)| {
+                let after = Some(&split.networks[successor]);
+                phase(network, whole, after, successor, mean_length)
+            });
             (split.controls.clone(), phases.collect())
         }
     };
@@ -191,20 +213,63 @@ impl PhasePrograms {
     }
 }
 
-/// Compiles one phase, with the end seen to in the cheaper way.
-fn phase(network: &Network, successor: usize, mean_length: f64) -> PhasePrograms {
-    let together = phase_with(network, successor, true);
-    let apart = phase_with(network, successor, false);
+/// What is known where roles win where they can.
+#[derive(Clone, Copy)]
+struct Decisive<'a> {
+    /// The whole game.
+    whole: &'a Network,
+    /// The phase that comes next.
+    after: Option<&'a Network>,
+    seen: Seen,
+    /// Operations of a step, at most.
+    most: usize,
+}
+
+/// Compiles one phase; with the whole game, so that roles win in it where they can, as far as that costs little.
+fn phase(
+    network: &Network,
+    whole: Option<&Network>,
+    after: Option<&Network>,
+    successor: usize,
+    mean_length: f64,
+) -> PhasePrograms {
+    let (even, is_end_in_look) = cheaper_phase(network, successor, mean_length);
+    let Some(whole) = whole else { return even };
+    let n_even = even.n_operations();
+    let most = (DECISIVE_COST * n_even as f64) as usize;
+    let mut decisive = [Seen::All, Seen::Cheap].into_iter().map(|seen| {
+        let decisive = Decisive {
+            whole,
+            after,
+            seen,
+            most,
+        };
+        phase_with(network, Some(decisive), successor, is_end_in_look)
+    });
+    // Where nothing is to be seen, they are the same.
+    let is_worth_it = |phase: &PhasePrograms| (n_even + 1..=most).contains(&phase.n_operations());
+    decisive.find(is_worth_it).unwrap_or(even)
+}
+
+/// Compiles one phase, with the end seen to in the cheaper way, and whether that is in `look`.
+fn cheaper_phase(network: &Network, successor: usize, mean_length: f64) -> (PhasePrograms, bool) {
+    let together = phase_with(network, None, successor, true);
+    let apart = phase_with(network, None, successor, false);
     // Together, a lane idles for a step after each playout.
     let idle = 1.0 + 1.0 / mean_length.max(1.0);
     if together.n_operations() as f64 * idle < apart.n_operations() as f64 {
-        together
+        (together, true)
     } else {
-        apart
+        (apart, false)
     }
 }
 
-fn phase_with(network: &Network, successor: usize, is_end_in_look: bool) -> PhasePrograms {
+fn phase_with(
+    network: &Network,
+    decisive: Option<Decisive<'_>>,
+    successor: usize,
+    is_end_in_look: bool,
+) -> PhasePrograms {
     let mut circuit = Circuit::new();
     let bases: IdVec<BaseId, Literal> = network
         .facts
@@ -248,7 +313,7 @@ fn phase_with(network: &Network, successor: usize, is_end_in_look: bool) -> Phas
     let mut look_outputs = Vec::new();
     let mut choices = Vec::new();
     for (role, moves, first) in places {
-        let legal: Vec<Literal> = moves
+        let mut legal: Vec<Literal> = moves
             .iter()
             .map(|&mv| cover.literal(network.legal[mv]))
             .collect();
@@ -260,6 +325,26 @@ fn phase_with(network: &Network, successor: usize, is_end_in_look: bool) -> Phas
                 over = circuit.or(over, !legal);
             }
             _ => {
+                if let Some(decisive) = decisive
+                    && let Some(mover) = Mover::of(network)
+                    && let Some(replier) = decisive.after.and_then(Mover::of)
+                {
+                    let mut tried = circuit.clone();
+                    let preferred = wins::preferred(
+                        decisive.whole,
+                        &mover,
+                        &replier,
+                        decisive.seen,
+                        &bases,
+                        &legal,
+                        &mut tried,
+                        2 * decisive.most,
+                    );
+                    if let Some(preferred) = preferred {
+                        legal = preferred;
+                        circuit = tried;
+                    }
+                }
                 let choice = Choice::count(&mut circuit, legal);
                 let n_digits = choice.total().len() as u32;
                 let is_some = circuit.any(choice.total());
