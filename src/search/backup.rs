@@ -94,7 +94,7 @@ impl Search {
             let alone = picks.len() == 1 && graph.nodes[node].decider != SEVERAL;
             let mixes = self.config.mixing && node == graph.root && !alone && !picks.is_empty();
             if mixes {
-                graph.regret(node, picks, values);
+                graph.regret(node, picks);
             }
             for &pick in picks {
                 let chunk = &mut graph.chunks[pick.chunk()];

@@ -99,6 +99,8 @@ pub(super) struct Graph {
     pub(super) uses_averages: bool,
     /// Room for a joint move.
     pub(super) joint: Vec<EntryId>,
+    /// Room for the chances that the moves of a joint move were wanted.
+    pub(super) chances: Vec<f32>,
     /// Room for moves in random order.
     pub(super) shuffled: Vec<MoveId>,
     /// Room for goals, and for bounds.
@@ -162,6 +164,7 @@ impl Graph {
             averages: Vec::new(),
             uses_averages: config.move_averages,
             joint: Vec::new(),
+            chances: Vec::new(),
             shuffled: Vec::new(),
             goals: Vec::new(),
             facts: Vec::new(),

@@ -87,6 +87,8 @@ pub struct Search {
     counters: Counters,
     /// The counters when the search came to the current state.
     counters_before: Counters,
+    /// Visits that the root had when it became the root: it was not mixed in them.
+    visits_before: u32,
     /// Decides between moves that are to be mixed; another number for each state.
     dice: f32,
     /// What `dice` is drawn from.
@@ -157,6 +159,7 @@ impl Search {
             epoch: 0,
             counters: Counters::default(),
             counters_before: Counters::default(),
+            visits_before: 0,
             dice: 0.0,
             choosing: Random::new(!config.seed),
             exploration: config.exploration,

@@ -261,7 +261,7 @@ pub(super) struct Chunk {
     /// visits through the entry.
     pub(super) means: [f32; ENTRIES],
     /// How much the results of one visit vary, in squared points. Where roles mix: by how much the role would
-    /// have done better with the move than it did, over all visits (its regret), in points.
+    /// have done better with the move than with what it wanted to play (its regret), in points, as `mixing` sums it.
     pub(super) variances: [f32; ENTRIES],
     /// Finished visits. A first estimate from playouts counts as one.
     pub(super) visits: [u32; ENTRIES],
@@ -284,7 +284,7 @@ pub(super) struct Chunk {
     pub(super) len: u8,
     /// The moves.
     pub(super) moves: [MoveId; ENTRIES],
-    /// Where roles mix: how often the role wanted to play the move, a fraction for each visit.
+    /// Where roles mix: how often the role wanted to play the move, on average, as `mixing` weighs visits.
     pub(super) shares: [f32; ENTRIES],
 }
 
