@@ -12,6 +12,7 @@ use super::engine::{Engine, EngineError};
 use super::engine_choice::{Built, Hands};
 use crate::machine::random::Random;
 use crate::machine::{PlayoutEnd, Playouts, Tally};
+use crate::sync::clock::thread_cpu_time;
 
 /// A playout that has made this many joint moves is cut off: the game may have no end.
 pub const MAX_STEPS: u32 = 10_000;
@@ -250,17 +251,6 @@ fn play_abreast(
             figures.add_tally(&tally);
         }
     }
-}
-
-/// Processor time that this thread has used so far, where the system tells.
-pub(super) fn thread_cpu_time() -> Option<Duration> {
-    #[cfg(unix)]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::try_from(time).ok()
-    }
-    #[cfg(not(unix))]
-    None
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use super::Outcome;
 use super::engine_choice::build_to_search;
 use super::game_source::Game;
 use super::output::{Output, grouped, spinner};
-use super::playouts::thread_cpu_time;
 use super::settings_choice::SettingsChoice;
 use super::trace::canonical;
 use crate::gdl::{Sexpr, sexpr};
@@ -21,6 +20,7 @@ use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::player::{self, search_config};
 use crate::search::{Limit, Search};
+use crate::sync::clock::thread_cpu_time;
 
 /// Files with a position are smaller than this.
 const MAX_STATE_BYTES: u64 = 16 << 20;

@@ -26,6 +26,7 @@ mod link;
 mod record;
 mod sampler;
 mod searching;
+mod stopwatch;
 mod worker;
 
 use std::sync::Arc;

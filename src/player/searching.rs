@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::engine::{Choice, Thinker};
+use super::stopwatch::Stopwatch;
 use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
@@ -67,8 +68,8 @@ fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
     let width = playouts.width() as u64;
     let mut tally = Tally::default();
     let mut done = 0;
-    let started = Instant::now();
-    while started.elapsed() < MEASURED {
+    let stopwatch = Stopwatch::start();
+    while stopwatch.is_within(MEASURED) {
         while playouts.n_wanted() < 2 * width {
             playouts.submit(state, width as u32)?;
         }
@@ -77,7 +78,7 @@ fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
             done += u64::from(tally.playouts);
         }
     }
-    let a_second = done as f64 / started.elapsed().as_secs_f64();
+    let a_second = done as f64 / stopwatch.elapsed().as_secs_f64();
     let samples = (a_second * ITERATION.as_secs_f64()).round() as u32;
     Some(samples.clamp(1, MOST_OWN_SAMPLES))
 }

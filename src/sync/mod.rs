@@ -6,13 +6,13 @@
 //! of a playout. [`stop`] ends them together and lets an idle one sleep without
 //! ever missing its wake-up; [`pinning`] keeps each on a core of its own when
 //! there are cores to spare. [`pages`] asks the system for memory that is quick
-//! to find one's way in.
+//! to find one's way in; [`clock`] tells what a thread has used of a processor.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
 //!
 //! This module never knows what travels through its rings: no game notion, no
-//! clock, no setting.
+//! deadline, no setting.
 //!
 //! # Models
 //!
@@ -26,6 +26,7 @@
 
 pub(crate) mod primitives;
 
+pub mod clock;
 pub mod pages;
 pub mod pinning;
 pub mod ring;

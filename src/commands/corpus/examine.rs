@@ -15,12 +15,12 @@ use super::known;
 use crate::commands::engine::{EngineKind, MachineEngine, ProverEngine};
 use crate::commands::engine_choice;
 use crate::commands::game_source::Rulesheet;
-use crate::commands::playouts::thread_cpu_time;
 use crate::commands::replay::{Replay, replay_file};
 use crate::gdl::{self, Diagnostic, Severity};
 use crate::ground;
 use crate::machine::Machine;
 use crate::player::{self, Compiled};
+use crate::sync::clock::thread_cpu_time;
 use crate::telemetry::peak_resident_bytes;
 
 /// What building a game may take.

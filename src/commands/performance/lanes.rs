@@ -11,7 +11,7 @@ use super::measure::{Plan, Rate};
 use crate::commands::bench;
 use crate::commands::engine_choice::{Built, WIDTH};
 use crate::commands::game_source::Game;
-use crate::commands::playouts::{self, Figures, MAX_STEPS, Until, thread_cpu_time};
+use crate::commands::playouts::{self, Figures, MAX_STEPS, Until};
 use crate::machine::Machine;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::Programs;
@@ -20,6 +20,7 @@ use crate::machine::lanes::gang::profile::Profile;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::LanesMachine;
 use crate::player::{self, Compiled, LanesSource, Playing};
+use crate::sync::clock::thread_cpu_time;
 
 /// Widths to measure lanes at, each once; none to leave lanes out.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -15,11 +15,12 @@ use super::networks::{self, Size, Stages};
 use crate::commands::engine::EngineKind;
 use crate::commands::engine_choice::{self, Built, EngineChoice};
 use crate::commands::game_source::Game;
-use crate::commands::playouts::{self, Figures, Until, thread_cpu_time};
+use crate::commands::playouts::{self, Figures, Until};
 use crate::ground::Budget;
 use crate::machine::Machine;
 use crate::player::{self, Compiled};
 use crate::propnet::passes::PassSet;
+use crate::sync::clock::thread_cpu_time;
 
 /// Playouts per second of processor time over some runs.
 #[derive(Clone, PartialEq, Debug, Serialize)]

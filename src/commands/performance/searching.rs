@@ -18,11 +18,11 @@ use super::page::{Conditions, cell};
 use crate::commands::engine_choice::build_faster;
 use crate::commands::game_source::Game;
 use crate::commands::output::grouped;
-use crate::commands::playouts::thread_cpu_time;
 use crate::config::Settings;
 use crate::ids::RoleId;
 use crate::player::{Playing, search_config};
 use crate::search::{Limit, Search};
+use crate::sync::clock::thread_cpu_time;
 
 /// What stands between this and [`SECTION_END`] is replaced when searches are measured.
 pub const SECTION: &str = "<!-- searching -->";
