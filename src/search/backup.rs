@@ -16,6 +16,7 @@
 
 use super::Search;
 use super::graph::Graph;
+use super::mixing;
 use super::pool::Place;
 use super::record::{EntryId, SEVERAL};
 use crate::ids::NodeId;
@@ -97,15 +98,16 @@ impl Search {
                 graph.regret(node, picks);
             }
             for &pick in picks {
+                let role = graph.chunks[pick.chunk()].role as usize;
+                let keeps_regrets = mixes && graph.choice(node, role).legal <= mixing::MANY;
                 let chunk = &mut graph.chunks[pick.chunk()];
                 let slot = pick.slot();
-                let role = chunk.role as usize;
                 chunk.in_flight[slot] -= 1;
                 chunk.visits[slot] += 1;
                 let visits = chunk.visits[slot] as f32;
                 let before = values[role] - chunk.means[slot];
                 chunk.means[slot] += before / visits;
-                if !mixes {
+                if !keeps_regrets {
                     let after = values[role] - chunk.means[slot];
                     chunk.variances[slot] += (before * after - chunk.variances[slot]) / visits;
                 }
