@@ -260,7 +260,7 @@ mod tests {
         let programs = compiled.lanes.programs(limits, Playing::Evenly).unwrap();
         assert_eq!(programs.phases.len(), 1);
         assert!(programs.n_operations() > 0);
-        let (machine, speeds) = faster(compiled, limits);
+        let (machine, speeds) = faster(compiled, limits, Playing::Decisively);
         assert_eq!(speeds.len(), 1 + WIDTHS.len());
         assert_eq!(machine.n_roles(), 1);
     }

@@ -24,7 +24,7 @@ use choice::Choice;
 use circuit::{Circuit, Literal};
 use cover::{Cover, Loop};
 pub use expander::{ExpanderPrograms, LegalPlaces, compile_expander};
-use wins::{Mover, Seen};
+use wins::{Mover, Seen, Turn};
 
 /// A program, and whether it is to be run again.
 #[derive(Clone, Debug)]
@@ -329,17 +329,15 @@ fn phase_with(
                     && let Some(mover) = Mover::of(network)
                     && let Some(replier) = decisive.after.and_then(Mover::of)
                 {
+                    let turn = Turn {
+                        whole: decisive.whole,
+                        mover,
+                        replier,
+                        seen: decisive.seen,
+                        most: 2 * decisive.most,
+                    };
                     let mut tried = circuit.clone();
-                    let preferred = wins::preferred(
-                        decisive.whole,
-                        &mover,
-                        &replier,
-                        decisive.seen,
-                        &bases,
-                        &legal,
-                        &mut tried,
-                        2 * decisive.most,
-                    );
+                    let preferred = wins::preferred(&turn, &bases, &legal, &mut tried);
                     if let Some(preferred) = preferred {
                         legal = preferred;
                         circuit = tried;

@@ -7,7 +7,7 @@
 //! Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search Algorithms*, 2010).
 //!
 //! Invariants: a move is said to win in a lane only where it is legal, leads to an end, and brings the role 100. Among moves that
-//! are legal at least one stays.
+//! are legal at least one stays. A move that ends the game otherwise may count as one that lets the other win, or not.
 
 use super::cover::Cover;
 use super::{Circuit, Literal, bases_under};
@@ -186,18 +186,34 @@ fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal
         .collect()
 }
 
-/// The moves among which a role chooses that wins where it can, and else shuns what lets the other win. Nothing where that is never to
-/// be seen, or takes more than `most` nodes of the circuit. `legal` says what is legal on `bases`, in the mover's order.
+/// A turn in which a role wins where it can, and shuns what lets the other win.
+pub(super) struct Turn<'a> {
+    /// The whole game.
+    pub(super) whole: &'a Network,
+    pub(super) mover: Mover<'a>,
+    /// Whose turn comes next.
+    pub(super) replier: Mover<'a>,
+    pub(super) seen: Seen,
+    /// Nodes of the circuit that it may take, at most.
+    pub(super) most: usize,
+}
+
+/// The moves among which the mover chooses. Nothing where there is nothing to be seen, or it takes too much. `legal` says what is
+/// legal on `bases`, in the mover's order.
 pub(super) fn preferred(
-    whole: &Network,
-    mover: &Mover<'_>,
-    replier: &Mover<'_>,
-    seen: Seen,
+    turn: &Turn<'_>,
     bases: &Bases,
     legal: &[Literal],
     circuit: &mut Circuit,
-    most: usize,
 ) -> Option<Vec<Literal>> {
+    let Turn {
+        whole,
+        mover,
+        replier,
+        seen,
+        most,
+    } = turn;
+    let (whole, seen, most) = (*whole, *seen, *most);
     let size = |network: &Network| network.gates.len() + network.n_edges();
     let work = mover.moves.len() * (size(mover.network) + size(whole));
     let networks = [whole, mover.network, replier.network];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::machine::compile::Layout as WholeLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{compile, compile_expander};
+use crate::machine::lanes::compile::{Playing, compile, compile_expander};
 use crate::machine::lanes::gang;
 use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
@@ -155,7 +155,7 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
 /// The machine that a game is played with, where lanes are taken for 5 positions, or for 70 with their legal moves.
 fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
     let features = Features::detect();
-    let gangs = compile(network, None, 10.0).unwrap();
+    let gangs = compile(network, None, 10.0, Playing::Evenly).unwrap();
     let gangs = gang::Layout::new(&gangs, network.roles.len(), features, 4);
     let layout = Layout::new(compile_expander(network).unwrap(), features, 4);
     let time = Duration::from_millis(5);
