@@ -54,10 +54,11 @@ impl LanesSource {
                 best_phases = Some(phases);
             }
         }
-        if playing == Playing::Evenly {
-            return best;
+        match best_phases {
+            // Without phases nobody is known to choose alone, and all moves stay equally likely.
+            Some(phases) if playing != Playing::Evenly => compile(Some(&phases), playing),
+            _ => best,
         }
-        compile(best_phases.as_ref(), playing)
     }
 }
 

@@ -114,7 +114,8 @@ pub struct Programs {
 pub enum Playing {
     /// All are equally likely.
     Evenly,
-    /// Those that win at once come first, where one role at a time has a choice and seeing them costs little.
+    /// Those that win at once come first and those that let the next role win at once come last, in phases where one role has a
+    /// choice and seeing them costs little.
     Decisively,
 }
 
