@@ -11,7 +11,7 @@
 
 use super::cover::Cover;
 use super::{Circuit, Literal, bases_under};
-use crate::ids::{BaseId, IdVec, MoveId, RoleId};
+use crate::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
 /// The goal that nothing is better than.
@@ -86,6 +86,8 @@ struct Win<'a> {
     asked: Vec<Signal>,
     /// The bases that it hangs on.
     needed: Vec<BaseId>,
+    /// What is known before, since the game went on there.
+    certain: Vec<(BaseId, Literal)>,
     cover: Cover<'a>,
 }
 
@@ -103,9 +105,18 @@ impl<'a> Win<'a> {
             whole,
             goals,
             needed: bases_under(whole, &asked),
+            certain: certain(whole),
             cover: Cover::new(whole, nothing, &asked, 0),
             asked,
         }
+    }
+
+    /// The bases, with what is known where the game goes on.
+    fn going_on(&self, mut bases: Bases) -> Bases {
+        for &(base, literal) in &self.certain {
+            bases[base] = literal;
+        }
+        bases
     }
 
     /// Whether it is so in a state of which the needed bases are given.
@@ -158,7 +169,7 @@ impl<'a> Win<'a> {
         let bases = bases
             .map(|base| circuit.place(super::Place::Now(base.0)))
             .collect();
-        let bases = going_on(self.whole, bases);
+        let bases = self.going_on(bases);
         let legal = legal(mover, &bases, &mut circuit);
         let mut looked_at = vec![false; mover.moves.len()];
         let mut candidates = looked_at.clone();
@@ -217,12 +228,16 @@ pub(super) fn preferred(
     let size = |network: &Network| network.gates.len() + network.n_edges();
     let work = mover.moves.len() * (size(mover.network) + size(whole));
     let networks = [whole, mover.network, replier.network];
-    if networks.iter().any(|network| !network.blocks.is_empty()) || work > MOST_WORK {
+    let n_moves = mover.moves.len().max(replier.moves.len());
+    let is_too_large = networks
+        .iter()
+        .any(|network| !network.blocks.is_empty() || n_moves * size(network) > MOST_WORK / 2);
+    if is_too_large {
         return None;
     }
     let bound = circuit.nodes.len() + most;
-    let bases = going_on(whole, bases.clone());
     let win = Win::new(whole, mover.role);
+    let bases = win.going_on(bases.clone());
     let looked_at = win.candidates(mover, seen, most)?;
     let wins = win.by(mover, &looked_at, bases.clone(), legal, circuit, bound)?;
     let can_win = circuit.any(&wins);
@@ -243,7 +258,7 @@ pub(super) fn preferred(
             .after(mv, &before, &next, circuit)
             .into_iter()
             .collect();
-        let after = going_on(whole, after);
+        let after = loss.going_on(after);
         let replies = self::legal(replier, &after, circuit);
         let losses = loss.by(replier, &looked_at, after, &replies, circuit, bound)?;
         let is_lost = circuit.any(&losses);
@@ -273,16 +288,17 @@ fn choose(
         .collect()
 }
 
-/// The bases, with those known that are so wherever the game goes on.
-fn going_on(whole: &Network, mut bases: Bases) -> Bases {
+/// The bases that are known wherever the game goes on, and what they are.
+fn certain(whole: &Network) -> Vec<(BaseId, Literal)> {
+    let mut known = Vec::new();
+    let mut seen: IdVec<GateId, bool> = whole.gates.iter().map(|_| false).collect();
     let mut on = vec![!whole.terminal];
-    // Outside of blocks gates hang on earlier gates only, so this ends.
     while let Some(signal) = on.pop() {
         match whole.node(signal) {
             Node::Base(base) => {
-                bases[base] = Literal::FALSE.inverted_if(!signal.is_inverted());
+                known.push((base, Literal::FALSE.inverted_if(!signal.is_inverted())));
             }
-            Node::Gate(gate) => {
+            Node::Gate(gate) if !std::mem::replace(&mut seen[gate], true) => {
                 let is_and = whole.gates[gate].kind == GateKind::And;
                 let inputs = whole.inputs(gate).iter();
                 match (is_and, signal.is_inverted()) {
@@ -291,8 +307,8 @@ fn going_on(whole: &Network, mut bases: Bases) -> Bases {
                     _ => {}
                 }
             }
-            Node::False | Node::Move(_) => {}
+            Node::False | Node::Move(_) | Node::Gate(_) => {}
         }
     }
-    bases
+    known
 }
