@@ -7,6 +7,7 @@ pub mod gdl;
 pub mod ground;
 pub mod ids;
 pub mod machine;
+pub mod memory;
 pub mod player;
 pub mod propnet;
 pub mod prover;

@@ -164,6 +164,7 @@ fn reads(code: &[Token], key: &Key) -> bool {
         "player" => "PlayerSettings",
         "search" => "SearchSettings",
         "logs" => "LogSettings",
+        "memory" => "MemorySettings",
         other => panic!("add the struct of the section {other}"),
     };
     let has_type = code.iter().any(|token| token.text == section_type);

@@ -33,6 +33,7 @@ const TABLE: &[Row] = &[
     row("sync", These(&[])),
     row("config", These(&[])),
     row("telemetry", These(&["ids"])),
+    row("memory", These(&[])),
     row("gdl", These(&["ids"])),
     // The independent oracle of all tests: it shares no code with what it checks.
     row("prover", These(&["gdl", "ids"])),
@@ -56,6 +57,7 @@ const TABLE: &[Row] = &[
             "search",
             "sync",
             "telemetry",
+            "memory",
             "config",
             "ids",
         ]),
@@ -76,6 +78,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("hyper_util", &["server", "commands"]),
     ("http_body_util", &["server", "commands"]),
     ("tokio", &["server", "commands"]),
+    ("rusqlite", &["memory"]),
 ];
 
 /// The modules that may hold unsafe code.

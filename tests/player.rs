@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use panza::analysis::signature::{self, Canonical};
 use panza::config::Settings;
-use panza::gdl::sexpr;
+use panza::gdl::{self, sexpr};
+use panza::memory::Store;
 use panza::player::{Answer, Factories, PlayRequest, Player, Reply, StartRequest, Status};
 use support::pile::{Mischief, Pile, hang, rules};
 use support::{HIGH, factory, piles, settings, sound};
@@ -276,4 +278,45 @@ fn the_match_is_written_down() {
     );
     let text = read("match.log");
     assert!(text.contains("step 0: answers "), "{text}");
+}
+
+#[test]
+fn the_result_is_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.sqlite");
+    let path_item = format!("memory.path={}", path.display());
+    let settings = settings(&[
+        "player.margin_seconds=0.4",
+        "memory.enabled=true",
+        &path_item,
+    ]);
+    let table = Table::new(&settings, sound(7), "first", [0.8, 1.0]);
+    assert!(is_take(&table.play("")));
+    assert_eq!(table.play("(take 2) noop"), "noop");
+    assert!(is_take(&table.play("noop (take 2)")));
+    assert_eq!(table.play("(take 2) noop"), "noop");
+    table.stop("noop (take 1)");
+    let table = Table::new(&settings, sound(7), "second", [0.8, 1.0]);
+    let (reply, answer) = reply();
+    table.player.abort("m".into(), reply);
+    assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Aborted));
+    assert!(table.player.shut_down(PATIENCE), "threads are left");
+
+    let (rules, _) = gdl::load(&rules(60));
+    let game = Canonical::of(&rules, signature::WORK).unwrap();
+    let mut memory = Store::open(&path, 10, PATIENCE).unwrap();
+    let known = memory.read(&game.signature().to_string()).unwrap().unwrap();
+    assert_eq!(known.text, game.text());
+    let [aborted, stopped] = known.matches.as_slice() else {
+        panic!("{:?}", known.matches)
+    };
+    let role = |name: &str| game.from_canonical(name).unwrap();
+    assert_eq!(role(&stopped.our_role), "first");
+    assert_eq!((stopped.ending.as_str(), stopped.steps), ("stopped", 4));
+    let roles: Vec<String> = stopped.roles.iter().map(|name| role(name)).collect();
+    assert_eq!(roles, ["first", "second"]);
+    assert_eq!(stopped.goals, [Some(0), Some(100)]);
+    assert_eq!(role(&aborted.our_role), "second");
+    assert_eq!((aborted.ending.as_str(), aborted.steps), ("aborted", 0));
+    assert!(aborted.goals.is_empty());
 }

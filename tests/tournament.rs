@@ -194,7 +194,7 @@ fn with_a_process(command: &str, more: &str) -> String {
 /// Our own server as a player, in quotes that leave paths as they are.
 fn serve() -> String {
     format!(
-        "['{PROGRAM}', 'serve', '--listen', '127.0.0.1:{{port}}', '--set', 'logs.match_logs=false', \
+        "['{PROGRAM}', 'serve', '--listen', '127.0.0.1:{{port}}', '--set', 'logs.match_logs=false', '--set', 'memory.enabled=false', \
          '--set', 'player.margin_seconds=0.4', '--set', 'search.seed={{seed}}']"
     )
 }

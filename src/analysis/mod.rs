@@ -7,3 +7,4 @@
 //! Never knows: trees, wall clocks (it is handed budgets).
 
 pub mod control;
+pub mod signature;

@@ -22,6 +22,7 @@ use super::game_source::Game;
 use super::output::{ByRole, Output};
 use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
+use super::settings_choice::SettingsChoice;
 use super::{Outcome, interrupt};
 use crate::machine::random::Random;
 
@@ -51,6 +52,9 @@ pub struct MatchArguments {
     /// Fixes what random players play and which moves replace missing ones. [default: another one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Settings of the players that are panza; without a file they write no logs and remember nothing.
+    #[command(flatten)]
+    settings: SettingsChoice,
 }
 
 #[derive(Serialize)]
@@ -107,7 +111,12 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     };
     let mut players = Vec::new();
     for (number, spec) in (1..).zip(&arguments.player) {
-        players.push(Player::start(spec, seed.wrapping_add(number), handle)?);
+        players.push(Player::start_with(
+            spec,
+            &arguments.settings,
+            seed.wrapping_add(number),
+            handle,
+        )?);
     }
     let series = Series {
         arguments,

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::game_manager::Seat;
 use super::game_manager::builtin::{BuiltinPlayer, Style};
 use super::game_manager::wire::Address;
+use super::settings_choice::SettingsChoice;
 use crate::config::Settings;
 use crate::player::Factories;
 use crate::server;
@@ -84,11 +85,26 @@ enum Running {
 }
 
 impl Player {
-    /// Starts a player, or notes where it listens. `seed` fixes what it draws, where it is one of ours.
+    /// Starts a player, or notes where it listens. `seed` fixes what it draws, where it is one of ours; it then has the
+    /// settings that come with the program, but writes and remembers nothing.
     ///
     /// # Errors
     /// No port or thread could be had.
     pub fn start(spec: &PlayerSpec, seed: u64, runtime: &Handle) -> anyhow::Result<Self> {
+        Self::start_with(spec, &SettingsChoice::default(), seed, runtime)
+    }
+
+    /// As [`start`](Self::start), with these settings for a server of ours. It writes and remembers only where a file or a
+    /// single setting asks for it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and settings that cannot be used.
+    pub fn start_with(
+        spec: &PlayerSpec,
+        settings: &SettingsChoice,
+        seed: u64,
+        runtime: &Handle,
+    ) -> anyhow::Result<Self> {
         let (address, running) = match spec {
             PlayerSpec::Remote(address) => (address.clone(), Running::Elsewhere),
             PlayerSpec::Random | PlayerSpec::Legal => {
@@ -102,7 +118,7 @@ impl Player {
                 let address = player.address().into();
                 (address, Running::Builtin { _player: player })
             }
-            PlayerSpec::Panza => start_server(seed, runtime)?,
+            PlayerSpec::Panza => start_server(player_settings(settings, seed)?, runtime)?,
         };
         let name = match spec {
             PlayerSpec::Remote(address) => address.host.clone(),
@@ -131,12 +147,22 @@ impl Player {
     }
 }
 
-fn start_server(seed: u64, runtime: &Handle) -> anyhow::Result<(Address, Running)> {
-    let mut settings = Settings::load(None, &[])?;
+/// The settings of a server of our own.
+fn player_settings(choice: &SettingsChoice, seed: u64) -> anyhow::Result<Settings> {
+    let mut choice = choice.clone();
+    if choice.config.is_none() {
+        // What is measured must not hang on what was played before, unless that is asked for.
+        let quiet = ["logs.match_logs=false", "memory.enabled=false"].map(String::from);
+        choice.set.splice(0..0, quiet);
+    }
+    let mut settings = choice.load([])?;
     settings.server.listen = ([127, 0, 0, 1], 0).into();
-    settings.logs.match_logs = false;
     // In the settings 0 stands for a seed from the clock.
     settings.search.seed = seed.max(1);
+    Ok(settings)
+}
+
+fn start_server(settings: Settings, runtime: &Handle) -> anyhow::Result<(Address, Running)> {
     let (shutdown, shut_down) = oneshot::channel();
     let (listening, address) = oneshot::channel();
     let task = runtime.spawn(async move {
@@ -162,6 +188,20 @@ fn start_server(seed: u64, runtime: &Handle) -> anyhow::Result<(Address, Running
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn players_of_our_own_leave_nothing_unless_asked() {
+        let quiet = player_settings(&SettingsChoice::default(), 0).unwrap();
+        assert!(!quiet.memory.enabled && !quiet.logs.match_logs);
+        assert_eq!(quiet.search.seed, 1);
+        let asked = SettingsChoice {
+            config: None,
+            set: vec!["memory.enabled=true".into(), "memory.path=m".into()],
+        };
+        let asked = player_settings(&asked, 7).unwrap();
+        assert!(asked.memory.enabled && !asked.logs.match_logs);
+        assert_eq!(asked.search.seed, 7);
+    }
 
     #[test]
     fn specifications_are_read_and_shown() {

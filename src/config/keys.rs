@@ -109,6 +109,9 @@ pub const KEYS: &[Key] = &[
         Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
     ),
     key("logs", "match_logs", "none", Kind::Flag),
+    key("memory", "enabled", "none", Kind::Flag),
+    key("memory", "path", "none", Kind::Text { longest: 1000 }),
+    key("memory", "max_games", "games", integer(1, 1_000_000)),
 ];
 
 const fn key(section: &'static str, name: &'static str, unit: &'static str, kind: Kind) -> Key {

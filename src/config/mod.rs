@@ -42,6 +42,8 @@ pub struct Settings {
     pub search: SearchSettings,
     /// What is written down, and where.
     pub logs: LogSettings,
+    /// What is remembered between matches.
+    pub memory: MemorySettings,
 }
 
 /// Section `[server]`.
@@ -106,6 +108,18 @@ pub struct LogSettings {
     pub level: Level,
     /// Whether a match gets a folder of logs.
     pub match_logs: bool,
+}
+
+/// Section `[memory]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemorySettings {
+    /// Whether anything is remembered.
+    pub enabled: bool,
+    /// The file that holds it.
+    pub path: PathBuf,
+    /// How many games are kept.
+    pub max_games: usize,
 }
 
 impl Settings {

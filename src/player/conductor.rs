@@ -56,6 +56,7 @@ pub(super) enum Request {
 
 /// What a match thread needs to know.
 pub(super) struct NewMatch {
+    pub match_id: String,
     pub rules: Arc<Rules>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
@@ -343,6 +344,7 @@ impl Conductor {
         };
         let deadlines = self.deadlines(start.received, start.start_clock);
         let new_match = NewMatch {
+            match_id: start.match_id.clone(),
             rules: Arc::new(rules),
             role: (roles.get(our_place).cloned().unwrap_or(role), our_place),
             build_until: build_until(

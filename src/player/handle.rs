@@ -13,6 +13,7 @@ use crossbeam::channel::{
 use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
 use super::link::Link;
+use super::recollection::{Shelf, Subject};
 use super::sampler::Sampler;
 use super::searching::{Searching, search_config};
 use super::worker::{Assignment, panic_text, spawn};
@@ -166,11 +167,19 @@ fn launch(
     wake: Sender<()>,
     alive: Sender<()>,
 ) -> Launch {
+    let shelf = Shelf::new(&settings.memory);
     Box::new(move |new_match: NewMatch| {
         let (link, worker_link) = Link::new();
         let wake = wake.clone();
         let seed = seed(&settings);
         new_match.record.note(&format!("seed {seed}"));
+        let subject = Subject {
+            match_id: new_match.match_id,
+            rules: Arc::clone(&new_match.rules),
+            role: new_match.role.0.clone(),
+            record: new_match.record.clone(),
+        };
+        let notebook = shelf.begin(subject, alive.clone());
         let assignment = Assignment {
             rules: new_match.rules,
             role: new_match.role,
@@ -179,6 +188,7 @@ fn launch(
             factories: factories.clone(),
             thinkers: thinkers(search_config(&settings.search, seed)),
             record: new_match.record,
+            notebook,
             // A full channel holds a wake-up call already.
             wake: Box::new(move || {
                 let _ = wake.try_send(());

@@ -23,6 +23,7 @@ mod handle;
 mod lanes;
 mod last_resort;
 mod link;
+mod recollection;
 mod record;
 mod sampler;
 mod searching;
@@ -41,6 +42,7 @@ pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
 pub use lanes::{LanesSource, Speed, compile_lanes, faster};
 pub use last_resort::ProverMachine;
+pub use recollection::{Notebook, READING, Recollection, term, term_text};
 pub use searching::search_config;
 
 /// What a build may spend.

@@ -17,6 +17,7 @@ use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
 use super::engine::{Engine, ThinkerFactory};
 use super::link::{Advice, Order, WorkerLink};
+use super::recollection::Notebook;
 use super::record::Record;
 use super::{Budget, Factories, MachineFactory};
 use crate::gdl::Rules;
@@ -41,6 +42,8 @@ pub(super) struct Assignment {
     /// Thinkers in the order in which they are tried on a machine.
     pub thinkers: Vec<Box<ThinkerFactory>>,
     pub record: Record,
+    /// What is known of the game from before, and what is to be known of it later.
+    pub notebook: Notebook,
     /// Called when there is advice worth a look.
     pub wake: Box<dyn Fn() + Send>,
     /// Dropped when the last thread of the match is gone.
@@ -181,16 +184,20 @@ impl Worker {
                         Vec::new()
                     }
                 });
-                self.assignment
-                    .record
-                    .ended("stopped", &goals.unwrap_or_default());
+                self.end("stopped", &goals.unwrap_or_default());
                 false
             }
             Order::Abandon(why) => {
-                self.assignment.record.ended(why, &[]);
+                self.end(why, &[]);
                 false
             }
         }
+    }
+
+    /// Writes down how the match ended.
+    fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
+        self.assignment.record.ended(how, goals);
+        self.assignment.notebook.ended(how, goals, self.moves.len());
     }
 
     /// Waits for something to happen; false when the conductor is gone.
@@ -205,7 +212,7 @@ impl Worker {
             recv(self.link.orders) -> order => match order {
                 Ok(order) => self.obey(order),
                 Err(_) => {
-                    self.assignment.record.ended("the player is gone", &[]);
+                    self.end("the player is gone", &[]);
                     false
                 }
             },

@@ -22,6 +22,7 @@ impl Stage {
     fn new() -> Self {
         let items = [
             "logs.match_logs=false",
+            "memory.enabled=false",
             "player.margin_seconds=2",
             "server.idle_abort_seconds=60",
         ];

@@ -1,0 +1,107 @@
+//! Putting a broken file aside.
+//!
+//! Two programs may find the same file broken at once, and the second must not put aside what the first has begun anew.
+//! So the file is locked, and it is looked at once more whether it is still the one of that name and still broken.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+/// What SQLite puts beside a database.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// Whether an error says that the file is no database or a damaged one.
+pub(super) fn tells_of_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+    )
+}
+
+/// Puts the file at `path` aside if it is broken, with what SQLite put beside it; says where it is now. Nothing when it
+/// is not broken, since somebody else may have put it aside meanwhile.
+pub(super) fn put_aside(path: &Path) -> io::Result<Option<PathBuf>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    lock(&file)?;
+    if !is_still(path, &file)? || !is_broken(path) {
+        return Ok(None);
+    }
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mark = format!(
+        ".broken-{}-{}",
+        time.map_or(0, |time| time.as_millis()),
+        std::process::id()
+    );
+    // The log first: it must never lie beside a new file.
+    for beside in BESIDE {
+        match fs::rename(
+            joined(path, beside),
+            joined(path, &format!("{mark}{beside}")),
+        ) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let other = joined(path, &mark);
+    fs::rename(path, &other)?;
+    Ok(Some(other))
+}
+
+fn joined(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    PathBuf::from(name)
+}
+
+/// Looks through the whole file.
+fn is_broken(path: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let checked = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        })
+    });
+    match checked {
+        Ok(answer) => answer != "ok",
+        Err(error) => tells_of_damage(&error),
+    }
+}
+
+/// Waits until nobody else puts this file aside. Closing the file lets go of it.
+#[cfg(unix)]
+fn lock(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::flock(
+        file,
+        rustix::fs::FlockOperation::LockExclusive,
+    )?)
+}
+
+#[cfg(not(unix))]
+fn lock(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether the path still leads to this file.
+#[cfg(unix)]
+fn is_still(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still(_: &Path, _: &File) -> io::Result<bool> {
+    Ok(true)
+}

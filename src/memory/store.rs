@@ -1,0 +1,341 @@
+//! The file: opened, read, written.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
+
+use super::aside::{put_aside, tells_of_damage};
+use super::schema::{self, Owner};
+use super::{GameRecord, Kind, MemoryError, PastMatch};
+
+/// Matches of one game that are kept.
+pub const MOST_MATCHES: usize = 200;
+/// Bytes of a note as JSON.
+pub const MOST_NOTE_BYTES: usize = 4 << 20;
+/// A longer text is none that was stored here.
+const MOST_TEXT_BYTES: u64 = 256 << 20;
+/// How long to wait before the file is asked for once more, where SQLite does not wait itself.
+const AGAIN_AFTER: Duration = Duration::from_millis(2);
+
+/// An open file.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    patience: Duration,
+    most_games: usize,
+}
+
+impl Store {
+    /// Opens the file, or begins it, folder and all. Whoever waits for another program does so for `patience` at most.
+    /// A broken file is put aside, with a warning.
+    ///
+    /// # Errors
+    /// The file cannot be made or used, or is not ours to use.
+    pub fn open(path: &Path, most_games: usize, patience: Duration) -> Result<Store, MemoryError> {
+        // A second look, since another program may have been putting it aside just then.
+        let connection = match connect(path, patience) {
+            Err(MemoryError::Database { source, .. }) if tells_of_damage(&source) => {
+                begin_anew(path, &source)?;
+                connect(path, patience)?
+            }
+            outcome => outcome?,
+        };
+        Ok(Store {
+            connection,
+            path: path.to_path_buf(),
+            patience,
+            most_games,
+        })
+    }
+
+    /// Waits this long from now on, where another program writes.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+        // It fails for no time that a clock can show; then the old patience stays.
+        let _ = self.connection.busy_timeout(patience);
+    }
+
+    /// What is known of a game.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&mut self, signature: &str) -> Result<Option<GameRecord>, MemoryError> {
+        self.attempt(|connection, _| read(connection, signature))
+    }
+
+    /// Adds to what is known of a game: notes, each in place of the one of its kind, and a match. `text` is kept when the
+    /// game is new.
+    ///
+    /// # Errors
+    /// A note is too long, or the file cannot be written.
+    pub fn write(
+        &mut self,
+        signature: &str,
+        text: &str,
+        notes: &[(Kind, serde_json::Value)],
+        played: Option<&PastMatch>,
+    ) -> Result<(), MemoryError> {
+        let mut texts = Vec::with_capacity(notes.len());
+        for (kind, value) in notes {
+            let value = value.to_string();
+            if value.len() > MOST_NOTE_BYTES {
+                return Err(MemoryError::TooLong {
+                    kind: kind.name(),
+                    bytes: value.len(),
+                });
+            }
+            texts.push((kind.name(), value));
+        }
+        self.attempt(|connection, most_games| {
+            let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            add(&transaction, signature, text, &texts, played)?;
+            forget(&transaction, signature, most_games)?;
+            transaction.commit()
+        })
+    }
+
+    /// Does something with the file; when that shows that the file is broken, it is put aside, and the same is done with
+    /// a new one.
+    fn attempt<T>(
+        &mut self,
+        mut action: impl FnMut(&mut Connection, usize) -> rusqlite::Result<T>,
+    ) -> Result<T, MemoryError> {
+        let most_games = self.most_games;
+        let failed = |source| MemoryError::Database {
+            path: self.path.clone(),
+            source,
+        };
+        match action(&mut self.connection, most_games) {
+            Err(error) if tells_of_damage(&error) => {
+                // Whoever still has the broken file open would hold its lock.
+                self.connection = Connection::open_in_memory().map_err(&failed)?;
+                begin_anew(&self.path, &error)?;
+                self.connection = connect(&self.path, self.patience)?;
+                action(&mut self.connection, most_games).map_err(failed)
+            }
+            outcome => outcome.map_err(failed),
+        }
+    }
+}
+
+fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
+    let put = put_aside(path).map_err(|source| MemoryError::File {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    if let Some(other) = put {
+        tracing::warn!(
+            "the memory {} is broken ({error}); it is kept as {}, and a new one begun",
+            path.display(),
+            other.display()
+        );
+    }
+    Ok(())
+}
+
+fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
+    let failed = |source| MemoryError::Database {
+        path: path.to_path_buf(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|source| MemoryError::File {
+            path: folder.to_path_buf(),
+            source,
+        })?;
+    }
+    // A path is a path, and not a URI.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(patience).map_err(failed)?;
+    let until = Instant::now() + patience;
+    match patiently(until, || schema::owner(&connection)).map_err(failed)? {
+        Owner::Us => {}
+        Owner::Later(found) => {
+            return Err(MemoryError::Newer {
+                path: path.to_path_buf(),
+                found,
+                known: schema::VERSION,
+            });
+        }
+        Owner::Other => return Err(MemoryError::Foreign(path.to_path_buf())),
+    }
+    let prepare = |connection: &mut Connection| -> rusqlite::Result<()> {
+        // Some file systems know no such log; SQLite then stays with its journal, which is as safe.
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        schema::migrate(connection)
+    };
+    patiently(until, || prepare(&mut connection)).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Tries again while the file is busy: changing to the log is not waited for by SQLite.
+fn patiently<T>(
+    until: Instant,
+    mut action: impl FnMut() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    loop {
+        match action() {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(AGAIN_AFTER);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn read(connection: &mut Connection, signature: &str) -> rusqlite::Result<Option<GameRecord>> {
+    // One transaction, so that all of it belongs together.
+    let transaction = connection.transaction()?;
+    let text: Option<Vec<u8>> = transaction
+        .query_row(
+            "SELECT text FROM games WHERE signature = ?1",
+            [signature],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let mut notes = Vec::new();
+    let mut statement =
+        transaction.prepare("SELECT kind, value FROM notes WHERE signature = ?1 ORDER BY kind")?;
+    let mut rows = statement.query([signature])?;
+    while let Some(row) = rows.next()? {
+        let (kind, value): (String, String) = (row.get(0)?, row.get(1)?);
+        let value = serde_json::from_str(&value).ok();
+        if let Some(note) = Kind::from_name(&kind).zip(value) {
+            notes.push(note);
+        }
+    }
+    let mut statement = transaction.prepare(
+        "SELECT match_id, roles, our_role, goals, steps, seconds, ending, time
+         FROM matches WHERE signature = ?1 ORDER BY number DESC LIMIT ?2",
+    )?;
+    let matches = statement.query_map(params![signature, MOST_MATCHES as i64], |row| {
+        let (roles, goals): (String, String) = (row.get(1)?, row.get(3)?);
+        Ok(PastMatch {
+            match_id: row.get(0)?,
+            roles: serde_json::from_str(&roles).unwrap_or_default(),
+            our_role: row.get(2)?,
+            goals: serde_json::from_str(&goals).unwrap_or_default(),
+            steps: row.get(4)?,
+            seconds: row.get(5)?,
+            ending: row.get(6)?,
+            time: row.get::<_, i64>(7)?.max(0) as u64,
+        })
+    })?;
+    Ok(Some(GameRecord {
+        text: unpacked(&text),
+        notes,
+        matches: matches.collect::<Result<_, _>>()?,
+    }))
+}
+
+fn add(
+    transaction: &Transaction,
+    signature: &str,
+    text: &str,
+    notes: &[(&str, String)],
+    played: Option<&PastMatch>,
+) -> rusqlite::Result<()> {
+    let now = milliseconds();
+    let is_known = transaction.execute(
+        "UPDATE games SET last_seen = max(last_seen, ?2) WHERE signature = ?1",
+        params![signature, now],
+    )?;
+    if is_known == 0 {
+        transaction.execute(
+            "INSERT INTO games (signature, text, first_seen, last_seen) VALUES (?1, ?2, ?3, ?3)",
+            params![signature, packed(text), now],
+        )?;
+    }
+    for (kind, value) in notes {
+        transaction.execute(
+            "INSERT OR REPLACE INTO notes (signature, kind, value, time) VALUES (?1, ?2, ?3, ?4)",
+            params![signature, kind, value, now],
+        )?;
+    }
+    if let Some(played) = played {
+        let roles = serde_json::json!(played.roles).to_string();
+        let goals = serde_json::json!(played.goals).to_string();
+        transaction.execute(
+            "INSERT INTO matches
+                 (signature, match_id, roles, our_role, goals, steps, seconds, ending, time)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                signature,
+                played.match_id,
+                roles,
+                played.our_role,
+                goals,
+                played.steps,
+                played.seconds,
+                played.ending,
+                i64::try_from(played.time).unwrap_or(i64::MAX),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+/// Lets go of the oldest games, and of this game's oldest matches.
+fn forget(transaction: &Transaction, signature: &str, most_games: usize) -> rusqlite::Result<()> {
+    transaction.execute(
+        "DELETE FROM games WHERE signature IN
+             (SELECT signature FROM games ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?1)",
+        [i64::try_from(most_games).unwrap_or(i64::MAX)],
+    )?;
+    transaction.execute(
+        "DELETE FROM matches WHERE number IN
+             (SELECT number FROM matches WHERE signature = ?1
+              ORDER BY number DESC LIMIT -1 OFFSET ?2)",
+        params![signature, MOST_MATCHES as i64],
+    )?;
+    Ok(())
+}
+
+fn milliseconds() -> i64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    time.map_or(0, |time| {
+        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+/// Rules are long and repeat themselves.
+fn packed(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail; an empty text would only match no game.
+    match encoder
+        .write_all(text.as_bytes())
+        .and_then(|()| encoder.finish())
+    {
+        Ok(packed) => packed,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The text; an empty one, which is that of no game, where it is damaged.
+fn unpacked(packed: &[u8]) -> String {
+    let mut text = String::new();
+    let decoder = ZlibDecoder::new(packed).take(MOST_TEXT_BYTES);
+    match { decoder }.read_to_string(&mut text) {
+        Ok(_) => text,
+        Err(_) => String::new(),
+    }
+}

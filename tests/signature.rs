@@ -1,0 +1,164 @@
+//! Games are recognised under other names and in another order, and told from all other games.
+
+#[path = "common/corpus.rs"]
+mod common;
+#[path = "common/renamed.rs"]
+mod renamed;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use panza::analysis::signature::{Canonical, Signature, WORK, signature, translate};
+use panza::commands::game_source::EMBEDDED;
+use panza::gdl::{self, Rules, Sexpr, sexpr};
+use renamed::Disguise;
+
+/// Every game there is to look at: our own, and those of the corpus where it stands.
+fn games() -> Vec<(String, String)> {
+    let own = EMBEDDED.iter();
+    let mut games: Vec<(String, String)> = own
+        .map(|(name, text)| (name.to_string(), text.to_string()))
+        .collect();
+    if let Some(corpus) = common::corpus() {
+        for key in corpus.keys() {
+            let path = corpus.folder().join("games").join(format!("{key}.kif"));
+            let text = std::fs::read_to_string(path).expect("a game of the list can be read");
+            games.push((format!("corpus/{key}"), text));
+        }
+    }
+    games
+}
+
+fn canonical(name: &str, rules: &Rules) -> Canonical {
+    Canonical::of(rules, WORK).unwrap_or_else(|| panic!("{name} takes more work to name"))
+}
+
+/// The facts and moves that stand in the rules without variables.
+fn ground_terms(rules: &Rules) -> Vec<String> {
+    let heads = rules.rules.iter().map(|rule| &rule.head);
+    let arguments = heads.flat_map(|head| head.arguments.iter());
+    let ground = arguments.filter(|term| term.is_ground());
+    ground
+        .map(|term| rules.show_term(term, &[]).to_string())
+        .collect()
+}
+
+/// A term in disguise.
+fn disguised(term: &str, disguise: &Disguise) -> String {
+    fn show(expression: &Sexpr, disguise: &Disguise) -> String {
+        match expression {
+            Sexpr::Symbol(name, _) => disguise.name(name).to_string(),
+            Sexpr::List(items, _) => {
+                let items: Vec<String> = items.iter().map(|item| show(item, disguise)).collect();
+                format!("({})", items.join(" "))
+            }
+        }
+    }
+    show(&sexpr::parse(term).0[0], disguise)
+}
+
+#[test]
+fn a_game_in_disguise_is_the_same_game() {
+    let mut slowest = (Duration::ZERO, String::new());
+    let (mut all, mut exact) = (0_usize, 0_usize);
+    for (name, text) in games() {
+        let (rules, _) = gdl::load(&text);
+        let started = Instant::now();
+        let known = canonical(&name, &rules);
+        slowest = slowest.max((started.elapsed(), name.clone()));
+        let (statements, _) = sexpr::parse(&text);
+        let keeps = |symbol: &str| {
+            let found = rules.symbols.find(symbol);
+            found.is_some_and(|found| known.name(found) == Some(symbol))
+        };
+        for seed in [1, 2] {
+            let mut disguise = Disguise::new(&statements, seed, keeps);
+            let sheet = disguise.rulesheet(&statements);
+            let (others, _) = gdl::load(&sheet);
+            let met = canonical(&name, &others);
+            assert_eq!(met.signature(), known.signature(), "{name}, seed {seed}");
+            assert!(
+                met.text() == known.text(),
+                "the text of {name}, seed {seed}"
+            );
+            // A fact or move is carried over to one that stands in the same rules; mostly it is the very same one.
+            for term in ground_terms(&rules) {
+                let there = translate(&term, &known, &met)
+                    .unwrap_or_else(|| panic!("{name}: {term} is not carried over"));
+                let back = translate(&there, &met, &known);
+                assert_eq!(back.as_deref(), Some(term.as_str()), "{name}");
+                all += 1;
+                exact += usize::from(there == disguised(&term, &disguise));
+            }
+        }
+    }
+    println!("{exact} of {all} terms carried over to themselves; slowest: {slowest:?}");
+    assert!(exact * 2 > all, "{exact} of {all}");
+}
+
+#[test]
+fn what_is_carried_over_holds_in_the_other_game() {
+    for (name, text) in EMBEDDED {
+        let (rules, _) = gdl::load(text);
+        let (statements, _) = sexpr::parse(text);
+        let known = canonical(name, &rules);
+        let mut disguise = Disguise::new(&statements, 7, |symbol| {
+            let found = rules.symbols.find(symbol);
+            found.is_some_and(|found| known.name(found) == Some(symbol))
+        });
+        let sheet = disguise.rulesheet(&statements);
+        let (others, _) = gdl::load(&sheet);
+        let met = canonical(name, &others);
+        let facts = |rules: &Rules| -> Vec<String> {
+            let facts = rules.rules.iter().filter(|rule| rule.body.is_empty());
+            facts
+                .map(|rule| rules.show_rule(rule).to_string())
+                .collect()
+        };
+        let mut carried: Vec<String> = facts(&rules)
+            .iter()
+            .map(|fact| translate(fact, &known, &met).expect("a fact is a term"))
+            .collect();
+        let mut there = facts(&others);
+        carried.sort();
+        there.sort();
+        assert_eq!(carried, there, "{name}");
+    }
+}
+
+#[test]
+fn other_games_have_other_signatures() {
+    let mut by_signature: BTreeMap<Signature, Vec<(String, String)>> = BTreeMap::new();
+    for (name, text) in games() {
+        let (rules, _) = gdl::load(&text);
+        let known = canonical(&name, &rules);
+        let names = by_signature.entry(known.signature()).or_default();
+        names.push((name, known.text().to_string()));
+    }
+    for same in by_signature.values().filter(|same| same.len() > 1) {
+        let names: Vec<&str> = same.iter().map(|(name, _)| name.as_str()).collect();
+        println!("the same game: {}", names.join(", "));
+        // Not by chance: these are equal, rule by rule.
+        for (name, text) in same {
+            assert!(text == &same[0].1, "{name} is not {}", same[0].0);
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_is_left_out_or_changed_makes_another_game() {
+    for (name, text) in games() {
+        let (rules, _) = gdl::load(&text);
+        let known = signature(&rules, WORK);
+        let n_rules = rules.rules.len();
+        for at in [0, n_rules / 3, n_rules / 2, n_rules - 1] {
+            let mut without = rules.clone();
+            without.rules.remove(at);
+            assert_ne!(signature(&without, WORK), known, "{name} without rule {at}");
+            let mut shorter = rules.clone();
+            if shorter.rules[at].body.pop().is_some() {
+                assert_ne!(signature(&shorter, WORK), known, "{name}, rule {at} cut");
+            }
+        }
+    }
+}
