@@ -321,13 +321,10 @@ fn milliseconds() -> i64 {
 fn packed(text: &str) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     // Writing to memory does not fail; an empty text would only match no game.
-    match encoder
+    encoder
         .write_all(text.as_bytes())
         .and_then(|()| encoder.finish())
-    {
-        Ok(packed) => packed,
-        Err(_) => Vec::new(),
-    }
+        .unwrap_or_default()
 }
 
 /// The text; an empty one, which is that of no game, where it is damaged.
