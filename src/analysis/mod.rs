@@ -8,3 +8,4 @@
 
 pub mod control;
 pub mod signature;
+pub mod sample;

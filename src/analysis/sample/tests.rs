@@ -1,0 +1,295 @@
+use super::*;
+use crate::commands::game_source::EMBEDDED;
+use crate::gdl;
+use crate::ground::Budget;
+use crate::player;
+
+const BUDGET: SampleBudget = SampleBudget {
+    games: 400,
+    playouts: 4_000,
+    max_steps: 200,
+    seed: 3,
+    until: None,
+};
+
+fn compiled(text: &str) -> player::Compiled {
+    player::compile(&gdl::load(text).0, Budget::generous()).unwrap()
+}
+
+fn counter(text: &str) -> Arc<dyn Machine> {
+    Arc::new(compiled(text).machine)
+}
+
+fn lanes(text: &str) -> Arc<dyn Machine> {
+    let compiled = compiled(text);
+    let counter = Arc::new(compiled.machine);
+    let lanes = player::compile_lanes(counter, &compiled.lanes, Budget::generous(), 8);
+    Arc::new(lanes.unwrap())
+}
+
+fn embedded(name: &str) -> &'static str {
+    EMBEDDED.iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+fn near(one: f64, other: f64, within: f64) -> bool {
+    (one - other).abs() <= within
+}
+
+/// Three steps of which the second asks for one of three, and the goal is what was asked for.
+const THREE: &str = "(role r) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (legal r go) (not (true (at 1)))) (<= (legal r (take ?x)) (true (at 1)) (worth ?x ?y))
+    (worth a 0) (worth b 50) (worth c 100)
+    (<= (next (at ?y)) (true (at ?x)) (succ ?x ?y)) (<= (next (has ?x)) (does r (take ?x)))
+    (<= (next (has ?x)) (true (has ?x))) (<= terminal (true (at 3)))
+    (<= (goal r ?y) (true (has ?x)) (worth ?x ?y))";
+
+#[test]
+fn a_puzzle_of_three_steps_is_seen_as_one() {
+    for machine in [counter(THREE), lanes(THREE)] {
+        let seen = sample(&machine, BUDGET);
+        assert_eq!(
+            (seen.games, seen.cut_off, seen.stuck, seen.unfinished),
+            (400, 0, 0, 0)
+        );
+        assert_eq!((seen.states, seen.fixed_length), (1_200, Some(3)));
+        assert_eq!(seen.turns, Some(Turns::One));
+        assert_eq!((seen.fixed_sum, seen.draws), (None, None));
+        let role = &seen.roles[0];
+        assert_eq!(role.name, "r");
+        assert!(near(role.chooses, 1.0 / 3.0, 1e-9));
+        let moves = role.moves.unwrap();
+        assert_eq!((moves.least, moves.greatest, moves.count), (3, 3, 400));
+        let values: Vec<u8> = role.goals.values.iter().map(|(goal, _)| *goal).collect();
+        assert_eq!(values, [0, 50, 100]);
+        assert!(near(role.goals.mean.unwrap(), 50.0, 6.0), "{role:?}");
+        assert!(near(role.goals.deviation.unwrap(), 40.8, 3.0), "{role:?}");
+        assert!(near(seen.branching.unwrap().mean, 5.0 / 3.0, 1e-9));
+        // The first move, the three takes, and the last step of each: a tree.
+        assert_eq!((seen.transpositions, seen.cycles), (Some(0.0), Some(0.0)));
+        let ends = seen.ends.unwrap();
+        assert!(near(ends.near, 1.0 / 3.0, 1e-9), "{ends:?}");
+        assert!(near(ends.ending, 0.2, 1e-9), "{ends:?}");
+        // What was taken stays: known from the third state on, 6 to 9 tenths of the game.
+        let stability = seen.stability.unwrap();
+        assert_eq!(stability.equal[9], 1.0);
+        assert_eq!(stability.correlation[9], Some(1.0));
+        assert_eq!((stability.equal[0], stability.correlation[0]), (0.0, None));
+        assert_eq!(
+            seen.ends_seen,
+            400 + seen.played_out.map_or(0, |played| played.playouts)
+        );
+    }
+}
+
+#[test]
+fn lanes_walk_through_the_same_games_as_counters_and_a_seed_fixes_them() {
+    for game in ["ticTacToe", "biddingTicTacToe", "eightPuzzle"] {
+        let budget = SampleBudget {
+            games: 200,
+            playouts: 3_000,
+            ..BUDGET
+        };
+        let (counter, lanes) = (counter(embedded(game)), lanes(embedded(game)));
+        let by_lanes = sample(&lanes, budget);
+        assert_eq!(by_lanes, sample(&lanes, budget), "{game}");
+        assert!(by_lanes.played_out.is_some());
+        let by_counters = sample(&counter, budget);
+        assert_eq!(by_counters.played_out, None);
+        let alike = Sampled {
+            played_out: None,
+            ends_seen: by_counters.ends_seen,
+            ..by_lanes.clone()
+        };
+        assert_eq!(alike, by_counters, "{game}");
+        let other = SampleBudget { seed: 4, ..budget };
+        assert_ne!(sample(&counter, other), by_counters, "{game}");
+    }
+}
+
+#[test]
+fn tic_tac_toe_is_a_game_of_turns_with_a_fixed_sum() {
+    let seen = sample(&lanes(embedded("ticTacToe")), BUDGET);
+    assert_eq!(seen.turns, Some(Turns::Alternating));
+    assert_eq!((seen.fixed_sum, seen.fixed_length), (Some(100), None));
+    assert_eq!(
+        (seen.several_choose, seen.pseudo_simultaneous),
+        (Some(0.0), None)
+    );
+    let length = seen.length.unwrap();
+    assert_eq!((length.least, length.greatest), (5, 9));
+    assert!(near(length.mean, 7.6, 0.3), "{length:?}");
+    let played = seen.played_out.unwrap();
+    assert_eq!((played.playouts, played.cut_off), (4_000, 0));
+    assert!(near(played.length.unwrap().mean, 7.6, 0.1), "{played:?}");
+    assert!(near(played.draws.unwrap(), 0.127, 0.03), "{played:?}");
+    assert!(near(played.goals[0].mean.unwrap(), 64.8, 3.0), "{played:?}");
+    assert_eq!(seen.cycles, Some(0.0));
+    assert!(seen.transpositions.unwrap() > 0.05);
+    let wins = seen.wins.unwrap();
+    assert!(wins.offered >= wins.passed_over && wins.passed_over >= wins.changed);
+    assert!(wins.passed_over > 0.3 && wins.changed > 0.05, "{wins:?}");
+}
+
+#[test]
+fn a_win_in_one_is_seen_taken_and_passed_over() {
+    // The first player takes the whole or leaves it to the other, who must end the game.
+    let machine = counter(
+        "(role a) (role b) (init start) (<= (legal a take) (true start)) (<= (legal a leave) (true start))
+         (<= (legal a wait) (true left)) (<= (legal b wait) (true start)) (<= (legal b end) (true left))
+         (<= (next taken) (does a take)) (<= (next left) (does a leave)) (<= (next lost) (does b end))
+         (<= terminal (true taken)) (<= terminal (true lost))
+         (<= (goal a 100) (true taken)) (<= (goal b 0) (true taken))
+         (<= (goal a 20) (true lost)) (<= (goal b 80) (true lost))",
+    );
+    let seen = sample(&machine, BUDGET);
+    let wins = seen.wins.unwrap();
+    assert_eq!(wins.offered, 1.0);
+    assert!(near(wins.passed_over, 0.5, 0.1), "{wins:?}");
+    assert_eq!(wins.changed, wins.passed_over);
+    assert_eq!(seen.fixed_sum, Some(100));
+    assert_eq!((seen.draws, seen.turns), (Some(0.0), Some(Turns::One)));
+    assert_eq!(seen.roles[1].moves, None);
+    assert_eq!(seen.roles[1].chooses, 0.0);
+}
+
+#[test]
+fn choosing_at_once_is_told_from_choosing_for_nothing() {
+    let game = |next: &str| {
+        format!(
+            "(role a) (role b) (init (step 0)) (legal a 1) (legal a 2) (legal b 1) (legal b 2)
+             (<= (next (step 1)) (true (step 0))) {next} (<= terminal (true (step 1))) (goal a 50) (goal b 50)"
+        )
+    };
+    let both = "(<= (next (a ?x)) (does a ?x)) (<= (next (b ?x)) (does b ?x))";
+    for (next, is_pseudo) in [(both, false), ("(<= (next (a ?x)) (does a ?x))", true)] {
+        let seen = sample(&counter(&game(next)), BUDGET);
+        assert_eq!(seen.turns, Some(Turns::Simultaneous));
+        assert_eq!(seen.several_choose, Some(1.0));
+        assert_eq!(seen.pseudo_simultaneous, Some(is_pseudo));
+        assert_eq!((seen.draws, seen.fixed_sum), (Some(1.0), Some(100)));
+        let branching = seen.branching.unwrap();
+        assert_eq!((branching.least, branching.greatest), (4, 4));
+    }
+}
+
+#[test]
+fn games_without_end_are_cut_off_and_cycles_are_seen() {
+    let text = "(role r) (init p) (legal r go) (legal r stay) (<= (next q) (true p) (does r go))
+        (<= (next p) (true q) (does r go)) (<= (next p) (true p) (does r stay)) (<= (next q) (true q) (does r stay))
+        (<= terminal (true end)) (<= (next end) (true end)) (goal r 10)";
+    for machine in [counter(text), lanes(text)] {
+        let seen = sample(&machine, BUDGET);
+        assert_eq!((seen.games, seen.cut_off), (0, 400));
+        assert_eq!(
+            (seen.length, seen.fixed_length, seen.fixed_sum),
+            (None, None, None)
+        );
+        assert_eq!((seen.cycles, seen.ends_seen), (Some(1.0), 0));
+        // From each of the two states to each.
+        assert_eq!(seen.transpositions, Some(0.5));
+        assert_eq!(seen.states, 400 * 200);
+        assert_eq!((seen.wins, seen.stability.clone()), (None, None));
+        assert_eq!(seen.ends.unwrap().ending, 0.0);
+        if let Some(played) = seen.played_out {
+            assert_eq!((played.playouts, played.cut_off), (0, 4_000));
+        }
+    }
+}
+
+#[test]
+fn a_role_without_a_move_ends_a_game_that_is_not_over() {
+    let text = "(role r) (init (at 0)) (<= (legal r go) (true (at 0))) (<= (next (at 1)) (true (at 0)))
+        (<= terminal (true (at 2))) (<= (next (at 2)) (true (at 1))) (<= (goal r 70) (true (at 1)))";
+    let seen = sample(&counter(text), BUDGET);
+    assert_eq!(
+        (seen.games, seen.stuck, seen.fixed_length),
+        (400, 400, Some(1))
+    );
+    assert_eq!(seen.roles[0].goals.values, [(70, 400)]);
+    assert_eq!(seen.turns, Some(Turns::Nobody));
+}
+
+#[test]
+fn who_moves_twice_in_a_row_breaks_the_round() {
+    let game = |order: &str| {
+        format!(
+            "(role a) (role b) (init (turn 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) {order}
+             (<= (legal ?r 1) (true (turn ?t)) (moves ?r ?t)) (<= (legal ?r 2) (true (turn ?t)) (moves ?r ?t))
+             (<= (legal ?r noop) (true (turn ?t)) (role ?r) (role ?s) (distinct ?r ?s) (moves ?s ?t))
+             (<= (next (turn ?u)) (true (turn ?t)) (succ ?t ?u)) (<= terminal (true (turn 4)))
+             (<= (goal ?r 50) (role ?r))"
+        )
+    };
+    for (order, expected) in [
+        (
+            "(moves a 0) (moves b 1) (moves a 2) (moves b 3)",
+            Turns::Alternating,
+        ),
+        (
+            "(moves b 0) (moves a 1) (moves b 2) (moves a 3)",
+            Turns::Alternating,
+        ),
+        (
+            "(moves a 0) (moves a 1) (moves b 2) (moves b 3)",
+            Turns::Varying,
+        ),
+        (
+            "(moves a 0) (moves b 1) (moves a 2) (moves a 3)",
+            Turns::Varying,
+        ),
+    ] {
+        assert_eq!(
+            sample(&counter(&game(order)), BUDGET).turns,
+            Some(expected),
+            "{order}"
+        );
+    }
+}
+
+#[test]
+fn the_prover_sees_the_same_game() {
+    let rules = gdl::load(embedded("ticTacToe")).0;
+    let budget = SampleBudget {
+        games: 12,
+        ..BUDGET
+    };
+    let seen = sample(&player::prover(&rules).unwrap(), budget);
+    assert_eq!((seen.games, seen.fixed_sum), (12, Some(100)));
+    assert_eq!(seen.turns, Some(Turns::Alternating));
+    assert_eq!(
+        seen.roles
+            .iter()
+            .map(|role| role.name.as_str())
+            .collect::<Vec<_>>(),
+        ["xplayer", "oplayer"]
+    );
+    assert!(seen.ends.is_some() && seen.stability.is_some());
+}
+
+#[test]
+fn without_time_nothing_is_known() {
+    let machine = lanes(embedded("ticTacToe"));
+    let budget = SampleBudget::until(Some(Instant::now()));
+    let seen = sample(&machine, budget);
+    assert_eq!((seen.games, seen.states, seen.ends_seen), (0, 0, 0));
+    assert_eq!(
+        (seen.turns, seen.fixed_sum, seen.fixed_length),
+        (None, None, None)
+    );
+    assert_eq!(
+        (seen.length, seen.branching, seen.draws),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn time_that_is_short_is_kept_to() {
+    for game in ["hex", "ticTacToe", "reversi"] {
+        let machine = lanes(embedded(game));
+        let started = Instant::now();
+        let until = started + Duration::from_millis(300);
+        let seen = sample(&machine, SampleBudget::until(Some(until)));
+        assert!(started.elapsed() < Duration::from_secs(3), "{game}");
+        assert!(seen.states > 0, "{game}");
+    }
+}
