@@ -150,6 +150,18 @@ impl Game {
         }
     }
 
+    /// Reads what the player would play of a rulesheet: published games have faults, and what is left of them is played.
+    ///
+    /// # Errors
+    /// Nothing of it can be played; the message has line and column of the first error.
+    pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
+        let (rules, diagnostics) = gdl::load(&sheet.text);
+        match gdl::is_playable(&diagnostics) {
+            true => Ok(Self { sheet, rules }),
+            false => Self::from_sheet(sheet),
+        }
+    }
+
     /// The roles' names, in order.
     pub fn role_names(&self) -> Vec<String> {
         self.rules

@@ -6,6 +6,7 @@
 //! Invariants: with `--json` standard output carries JSON objects only; a command that fails has said why in one
 //! line that names what and where.
 
+pub mod analyse;
 pub mod bench;
 pub mod board;
 pub mod check;
@@ -120,6 +121,15 @@ enum Command {
     /// Show the sizes of a game's network and how long building it takes.
     #[command(after_help = "Example:\n  panza stats breakthrough --json")]
     Stats(stats::StatsArguments),
+    /// Find out what a game is like, as the player does before it plays.
+    #[command(
+        after_help = "What is told of games and states was so in those seen, and how many those were is told too; what is not known is null in\n\
+            JSON. With --markdown each game is studied in a process of its own and has a row in the page.\n\
+            Status 1: a game of the page had no answer.\n\n\
+            Examples:\n  panza analyse connectFour\n  panza analyse my-game.gdl --seconds 20 --json\n  \
+            panza analyse --corpus ../shared/corpus --seconds 2 --markdown docs/analysis.md"
+    )]
+    Analyse(analyse::AnalyseArguments),
     /// Search one position and show what is known about each move.
     #[command(
         after_help = "FILE holds one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
@@ -229,6 +239,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
+        Command::Analyse(arguments) => analyse::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
         Command::Positions(arguments) => positions::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),

@@ -194,7 +194,8 @@ fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
     }
 }
 
-fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
+/// Joint moves a second of gangs of a layout, playing from a state.
+pub(super) fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
     let width = layout.width();
     let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
     let mut n_steps = 0u64;

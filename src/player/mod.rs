@@ -28,6 +28,7 @@ mod record;
 mod sampler;
 mod searching;
 mod stopwatch;
+pub mod study;
 mod worker;
 
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::SampleBudget;
 use super::walks::Kept;
@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 const MOMENTS: usize = 10;
 
 /// How near the end is in random games.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ends {
     /// States whose moves were tried.
     pub states: u64,
@@ -34,7 +34,7 @@ pub struct Ends {
 }
 
 /// Wins in one move (a goal of 100, for the one role that has a choice) in random games: what players that see them would change.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Wins {
     /// Games gone through.
     pub games: u32,
@@ -47,7 +47,7 @@ pub struct Wins {
 }
 
 /// What goals evaluated on the way say about those at the end, a tenth of the game after the other from its start on.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stability {
     /// Games gone through.
     pub games: u32,

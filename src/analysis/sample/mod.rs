@@ -23,7 +23,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
@@ -81,7 +81,7 @@ impl SampleBudget {
 }
 
 /// Whose turn it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Turns {
     /// Nobody ever has a choice.
@@ -97,7 +97,7 @@ pub enum Turns {
 }
 
 /// What random games showed of one role.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SampledRole {
     /// The role's name.
     pub name: String,
@@ -110,7 +110,7 @@ pub struct SampledRole {
 }
 
 /// What playouts of the machine showed, which may take wins and shun losses, unlike the games walked through.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlayedOut {
     /// Playouts that came to their end.
     pub playouts: u64,
@@ -125,7 +125,7 @@ pub struct PlayedOut {
 }
 
 /// What random games showed. Shares are between 0 and 1; lengths are in joint moves.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sampled {
     /// Games walked through to their end.
     pub games: u32,

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How numbers are spread.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
     /// How many numbers there were.
     pub count: u64,
@@ -22,7 +22,7 @@ pub struct Spread {
 }
 
 /// How a role's goals are spread.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GoalSpread {
     /// Their mean, an undefined one counted as 0; nothing where none was seen.
     pub mean: Option<f64>,

@@ -1,15 +1,18 @@
 //! A process of its own for each game, so that memory is counted per game and no game takes the others with it.
 //!
-//! The child writes its findings as JSON lines while it works. It is killed when its time is up, and it ends by
+//! The child writes its findings, of whatever kind its command has, as JSON lines while it works. It is killed when its time is up, and it ends by
 //! itself when its parent is gone: the parent holds the other end of its standard input, and never writes there.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::examine::Finding;
+use indicatif::ProgressBar;
+use serde::de::DeserializeOwned;
+
 use crate::commands::interrupt;
 
 /// What is read of a child's standard output, and kept of what it says on standard error.
@@ -18,21 +21,61 @@ const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 /// What a child told, and why it did not tell all, if it did not.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Told {
+pub struct Told<T> {
     /// Its findings, in order.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<T>,
     /// Why it ended early, in one line.
     pub failure: Option<String>,
 }
 
 /// Runs a child to its end, or kills it when it takes longer than `limit`.
-pub fn run(command: &mut Command, limit: Duration) -> Told {
+pub fn run<T: DeserializeOwned>(command: &mut Command, limit: Duration) -> Told<T> {
     let mut findings = Vec::new();
     let failure = match start(command) {
         Ok(child) => watch(child, limit, &mut findings),
         Err(error) => Some(format!("no process: {error}")),
     };
     Told { findings, failure }
+}
+
+/// Runs a child for each key, `jobs` at the same time, and hands over what each told as soon as it has ended, with the key's
+/// place. The bar counts them.
+///
+/// # Errors
+/// What `on_told` fails with.
+pub fn run_each<T: DeserializeOwned + Send>(
+    keys: &[String],
+    jobs: u16,
+    limit: Duration,
+    progress: &ProgressBar,
+    command_for: impl Fn(&str) -> Command + Sync,
+    mut on_told: impl FnMut(usize, Told<T>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let next = AtomicUsize::new(0);
+    let (sender, told) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..usize::from(jobs).min(keys.len()) {
+            let (sender, next, command_for) = (sender.clone(), &next, &command_for);
+            scope.spawn(move || {
+                // The next one that nobody has taken.
+                while let index = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(key) = keys.get(index)
+                {
+                    progress.set_message(key.clone());
+                    let told = run(&mut command_for(key), limit);
+                    if sender.send((index, told)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        while let Ok((index, told)) = told.recv() {
+            progress.inc(1);
+            on_told(index, told)?;
+        }
+        Ok(())
+    })
 }
 
 /// Ends this process, a child, as soon as its parent has gone.
@@ -73,7 +116,11 @@ fn start(command: &mut Command) -> io::Result<Started> {
 }
 
 /// Collects findings until the child ends; says why it did not end well.
-fn watch(child: Started, limit: Duration, findings: &mut Vec<Finding>) -> Option<String> {
+fn watch<T: DeserializeOwned>(
+    child: Started,
+    limit: Duration,
+    findings: &mut Vec<T>,
+) -> Option<String> {
     let until = Instant::now() + limit;
     let Started {
         mut process,
@@ -148,10 +195,11 @@ fn describe(status: ExitStatus, said: &str) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::commands::corpus::examine::Finding;
 
     const BUILT: &str = r#"{"built":{"machine":"prover","reason":"too large","gates_full":null,"gates_optimised":null,"gates_of_phases":[],"build_seconds":1.5,"processor_seconds":null,"peak_bytes":7}}"#;
 
-    fn told(script: &str, limit: Duration) -> Told {
+    fn told(script: &str, limit: Duration) -> Told<Finding> {
         let script = script.replace("BUILT", &format!("echo '{BUILT}'"));
         run(Command::new("sh").args(["-c", &script]), limit)
     }
@@ -190,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_started_is_told() {
-        let told = run(
+        let told: Told<Finding> = run(
             &mut Command::new("/no/such/program"),
             Duration::from_secs(1),
         );

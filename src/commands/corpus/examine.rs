@@ -7,16 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Corpus;
 use super::known;
 use crate::commands::engine::{EngineKind, MachineEngine, ProverEngine};
 use crate::commands::engine_choice;
-use crate::commands::game_source::Rulesheet;
+use crate::commands::game_source::{Game, Rulesheet};
 use crate::commands::replay::{Replay, replay_file};
-use crate::gdl::{self, Diagnostic, Severity};
 use crate::ground;
 use crate::machine::Machine;
 use crate::player::{self, Compiled};
@@ -93,15 +91,7 @@ pub fn examine(
     mut on_finding: impl FnMut(Finding) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
-    let (rules, diagnostics) = gdl::load(&sheet.text);
-    // Published games have faults, and the player plays what is left of them.
-    if !gdl::is_playable(&diagnostics) {
-        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
-        match diagnostics.iter().find(is_error) {
-            Some(first) => bail!("{}", first.one_line(&sheet.origin, &sheet.text)),
-            None => bail!("{} cannot be played", sheet.origin),
-        }
-    }
+    let rules = Game::as_played(sheet)?.rules;
     let (started, cpu_started) = (Instant::now(), thread_cpu_time());
     let limits = ground::Budget {
         until: Some(started + budget.time),

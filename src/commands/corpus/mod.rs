@@ -9,11 +9,8 @@ pub mod folder;
 pub mod known;
 pub mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -22,7 +19,6 @@ use clap::Args;
 use super::engine::EngineKind;
 use super::output::{Output, progress_bar};
 use super::{Outcome, parse_seconds};
-use children::Told;
 use examine::BuildBudget;
 use folder::Corpus;
 use report::{Conditions, GameReport};
@@ -68,17 +64,8 @@ pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcom
     }
     let keys = wanted(&corpus, &arguments.games)?;
     if let Some(out) = &arguments.out {
-        let folder = match out.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
         // Better now than after all the work.
-        if !folder.is_dir() || out.is_dir() {
-            bail!(
-                "cannot write `{}`: expected a file in a folder that exists",
-                out.display()
-            );
-        }
+        report::check_place(out)?;
     }
     // The source may have moved on when all is done.
     let conditions = Conditions {
@@ -105,7 +92,10 @@ pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcom
 }
 
 /// The games asked for, in the order of the corpus; all when none was named.
-fn wanted(corpus: &Corpus, named: &[String]) -> anyhow::Result<Vec<String>> {
+///
+/// # Errors
+/// One that the corpus does not have.
+pub(super) fn wanted(corpus: &Corpus, named: &[String]) -> anyhow::Result<Vec<String>> {
     if let Some(unknown) = named.iter().find(|name| !corpus.keys().contains(name)) {
         bail!(
             "no game `{unknown}` among the {} of `{}`",
@@ -143,7 +133,7 @@ fn examine_all(
 ) -> anyhow::Result<Vec<GameReport>> {
     let program = std::env::current_exe().context("cannot find this program to start it again")?;
     let limit = Duration::from_secs_f64(arguments.seconds) + REPLAY_LIMIT;
-    let examine_one = |key: &str| {
+    let command_for = |key: &str| {
         let mut command = Command::new(&program);
         command
             .arg("corpus")
@@ -151,29 +141,18 @@ fn examine_all(
             .args(["--one", key])
             .args(["--seconds", &arguments.seconds.to_string()])
             .args(["--memory-mib", &arguments.memory_mib.to_string()]);
-        children::run(&mut command, limit)
+        command
     };
     let progress = progress_bar(keys.len() as u64, "games");
-    let next = AtomicUsize::new(0);
-    let (sender, told) = mpsc::channel::<(usize, Told)>();
     let mut games: Vec<Option<GameReport>> = keys.iter().map(|_| None).collect();
-    thread::scope(|scope| -> anyhow::Result<()> {
-        for _ in 0..usize::from(arguments.jobs).min(keys.len()) {
-            let (sender, next, progress, examine_one) =
-                (sender.clone(), &next, &progress, &examine_one);
-            scope.spawn(move || {
-                while let Some((index, key)) = take_next(next, keys) {
-                    progress.set_message(key.clone());
-                    if sender.send((index, examine_one(key))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        while let Ok((index, told)) = told.recv() {
+    children::run_each(
+        keys,
+        arguments.jobs,
+        limit,
+        &progress,
+        command_for,
+        |index, told| {
             let game = GameReport::new(&keys[index], told);
-            progress.inc(1);
             output.object(&game)?;
             if arguments.out.is_some()
                 && let Some(news) = game.news()
@@ -181,15 +160,9 @@ fn examine_all(
                 progress.suspend(|| output.line(news))?;
             }
             games[index] = Some(game);
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     progress.finish_and_clear();
     Ok(games.into_iter().flatten().collect())
-}
-
-/// The next game that nobody has taken.
-fn take_next<'a>(next: &AtomicUsize, keys: &'a [String]) -> Option<(usize, &'a String)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    keys.get(index).map(|key| (index, key))
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use anyhow::bail;
 use serde::Serialize;
 
 use super::children::Told;
@@ -43,7 +44,7 @@ pub struct Conditions {
 
 impl GameReport {
     /// Puts together what a child told.
-    pub fn new(game: &str, told: Told) -> Self {
+    pub fn new(game: &str, told: Told<Finding>) -> Self {
         let mut report = Self {
             game: game.to_string(),
             built: None,
@@ -364,12 +365,31 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-fn one_line(text: &str) -> String {
+/// Whether a page can be written there, so far as can be seen before there is one.
+///
+/// # Errors
+/// It is a folder, or in none that exists.
+pub fn check_place(page: &Path) -> anyhow::Result<()> {
+    let folder = match page.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() || page.is_dir() {
+        bail!(
+            "cannot write `{}`: expected a file in a folder that exists",
+            page.display()
+        );
+    }
+    Ok(())
+}
+
+/// Text without line ends.
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Text that ends no cell of a table.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }
 

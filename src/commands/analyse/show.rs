@@ -1,0 +1,292 @@
+//! A report as text for people: each finding on a line, with what it means for whoever plays the game.
+
+use std::fmt::Write;
+
+use super::findings::Report;
+use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
+use crate::commands::output::grouped;
+use crate::player::study::Study;
+
+/// Sets of facts shown of what there may be many of.
+const MOST_SHOWN: usize = 4;
+/// Different goals of a role that are shown with their shares.
+const MOST_GOALS: usize = 6;
+
+/// Lines with a label each.
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, label: &str, text: impl std::fmt::Display) {
+        let _ = write!(self.0, "\n  {label:<15} {text}");
+    }
+}
+
+/// The report as text, without a line end at its end.
+pub fn text(report: &Report) -> String {
+    let study = &report.study;
+    let roles = match study.roles.as_slice() {
+        [role] => format!("a game for {role} alone"),
+        roles => format!("{} roles, {}", roles.len(), roles.join(", ")),
+    };
+    let mut lines = Lines(format!("{}: {roles}", report.game));
+    structure(&mut lines, report);
+    sampled(&mut lines, study);
+    let sampled = &study.sampled;
+    let cut_off = match sampled.cut_off {
+        0 => String::new(),
+        n => format!(", {} cut off", grouped(u64::from(n))),
+    };
+    let unfinished = match sampled.unfinished {
+        0 => String::new(),
+        n => format!(", {n} that time ended before they did"),
+    };
+    let played = sampled
+        .played_out
+        .as_ref()
+        .map_or(0, |played| played.playouts);
+    lines.add(
+        "seen",
+        format_args!(
+            "{} games walked through{cut_off}{unfinished}, {} states; {} playouts; {:.2} s",
+            grouped(u64::from(sampled.games)),
+            grouped(sampled.states),
+            grouped(played),
+            report.seconds
+        ),
+    );
+    lines.0.push_str(
+        "\n  What is said of games and states was so in those seen; in others it may be otherwise.",
+    );
+    lines.0
+}
+
+fn structure(lines: &mut Lines, report: &Report) {
+    let study = &report.study;
+    match (&study.network, &report.reason) {
+        (Some(size), _) => lines.add(
+            "network",
+            format_args!(
+                "{} facts, {} moves, {} gates; built in {:.3} s, played by {}",
+                grouped(size.bases as u64),
+                grouped(size.moves as u64),
+                grouped(size.gates as u64),
+                report.build_seconds,
+                report.machine
+            ),
+        ),
+        (None, reason) => lines.add(
+            "network",
+            format_args!(
+                "none, so the rules themselves are evaluated, slowly{}",
+                reason
+                    .as_ref()
+                    .map_or(String::new(), |why| format!(" ({why})"))
+            ),
+        ),
+    }
+    if let Some(controls) = study.controls.as_ref().filter(|sets| !sets.is_empty()) {
+        let shown = controls.iter().take(MOST_SHOWN).map(|set| set.join(" | "));
+        lines.add(
+            "controls",
+            format_args!(
+                "{}: just one is true in each state",
+                shown.collect::<Vec<_>>().join("; ")
+            ),
+        );
+    }
+}
+
+fn sampled(lines: &mut Lines, study: &Study) {
+    let sampled = &study.sampled;
+    lines.add("turns", turns(sampled));
+    lines.add("length", length(sampled));
+    if let Some(branching) = sampled.branching {
+        lines.add(
+            "choices",
+            format_args!(
+                "{} joint moves to choose from in a state",
+                spread(&branching)
+            ),
+        );
+    }
+    for role in &sampled.roles {
+        let choice = match role.moves {
+            Some(moves) => format!(
+                "{} moves in {} of the states",
+                spread(&moves),
+                percent(role.chooses)
+            ),
+            None if sampled.states == 0 => "not known".to_string(),
+            None => "never has a choice".to_string(),
+        };
+        lines.add("", format_args!("{}: {choice}", role.name));
+    }
+    lines.add("goals", sum(sampled));
+    for role in &sampled.roles {
+        lines.add("", format_args!("{}: {}", role.name, goals(&role.goals)));
+    }
+    if let Some(draws) = sampled.draws {
+        lines.add(
+            "draws",
+            format_args!("all roles got the same in {} of the games", percent(draws)),
+        );
+    }
+    if let Some(ends) = sampled.ends {
+        lines.add(
+            "near the end",
+            format_args!(
+                "{} of the moves end the game; {} of the states have such a move",
+                percent(ends.ending),
+                percent(ends.near)
+            ),
+        );
+    }
+    if let Some(wins) = sampled.wins.filter(|wins| wins.offered > 0.0) {
+        lines.add(
+            "wins in one",
+            format_args!(
+                "passed over in {} of random games; {} would have ended otherwise",
+                percent(wins.passed_over),
+                percent(wins.changed)
+            ),
+        );
+    }
+    if let Some(deciding) = study.deciding {
+        lines.add(
+            "",
+            format_args!(
+                "a step of a playout that sees them takes {:.1} times as long",
+                deciding.cost
+            ),
+        );
+    }
+    if let Some(stability) = &sampled.stability {
+        let half = stability.equal.len() / 2;
+        let correlated = stability.correlation[half].map_or(String::new(), |correlation| {
+            format!(", and correlate by {correlation:.2} with them")
+        });
+        lines.add(
+            "half way",
+            format_args!(
+                "goals are what they are at the end in {} of the games{correlated}",
+                percent(stability.equal[half])
+            ),
+        );
+    }
+    if let Some(again) = sampled.transpositions {
+        let cycles = match sampled.cycles {
+            Some(cycles) if cycles > 0.0 => {
+                format!("; in {} of the games a state came again", percent(cycles))
+            }
+            _ => String::new(),
+        };
+        lines.add(
+            "met again",
+            format_args!(
+                "{} of the moves lead where another came from elsewhere{cycles}",
+                percent(again)
+            ),
+        );
+    }
+}
+
+fn turns(sampled: &Sampled) -> String {
+    let share = sampled.several_choose.unwrap_or(0.0);
+    match sampled.turns {
+        None => "not known: no move was seen".to_string(),
+        Some(Turns::Nobody) => "nobody ever has a choice".to_string(),
+        Some(Turns::One) => match sampled.roles.len() {
+            1 => "a puzzle: nobody else plays".to_string(),
+            _ => "one role alone has choices, so it is a puzzle".to_string(),
+        },
+        Some(Turns::Alternating) => "one role at a time, strictly in turn".to_string(),
+        Some(Turns::Varying) => "one role at a time, in varying order".to_string(),
+        Some(Turns::Simultaneous) => {
+            let pseudo = match sampled.pseudo_simultaneous {
+                Some(true) => ", but the choice of at most one of them makes a difference",
+                _ => "",
+            };
+            format!(
+                "several roles choose at once in {} of the states{pseudo}",
+                percent(share)
+            )
+        }
+    }
+}
+
+fn length(sampled: &Sampled) -> String {
+    match (sampled.length, sampled.fixed_length) {
+        (_, Some(length)) => format!("always {length} joint moves"),
+        (Some(length), None) => format!("{} joint moves", spread(&length)),
+        (None, None) => "not known: no game came to its end".to_string(),
+    }
+}
+
+fn sum(sampled: &Sampled) -> String {
+    let seen = grouped(sampled.ends_seen);
+    match sampled.fixed_sum {
+        Some(sum) if sampled.roles.len() == 1 => format!("always {sum}, in {seen} games"),
+        Some(sum) => {
+            format!("always add up to {sum}, in {seen} games: one's gain is the others' loss")
+        }
+        None if sampled.ends_seen == 0 => "not known: no game came to its end".to_string(),
+        None if sampled.roles.len() == 1 => format!("over {seen} games"),
+        None => format!("add up to different sums, over {seen} games"),
+    }
+}
+
+fn goals(goals: &GoalSpread) -> String {
+    let Some(mean) = goals.mean else {
+        return "not known".to_string();
+    };
+    let total = goals.values.iter().map(|(_, count)| count).sum::<u64>() + goals.undefined;
+    let share = |count: u64| percent(count as f64 / total as f64);
+    let mut text = format!("{mean:.1} on average");
+    let undefined = match goals.undefined {
+        0 => String::new(),
+        count => format!(", none in {}", share(count)),
+    };
+    match goals.values.as_slice() {
+        [(first, _), .., (last, _)] if goals.values.len() > MOST_GOALS => {
+            let _ = write!(
+                text,
+                ", {} different ones from {first} to {last}",
+                goals.values.len()
+            );
+        }
+        values => {
+            let shown = values
+                .iter()
+                .map(|(goal, count)| format!("{goal} in {}", share(*count)));
+            let shown: Vec<String> = shown.collect();
+            if !shown.is_empty() {
+                let _ = write!(text, ": {}", shown.join(", "));
+            }
+        }
+    }
+    text + &undefined
+}
+
+/// Numbers as mean and range.
+fn spread(spread: &Spread) -> String {
+    match spread.least == spread.greatest {
+        true => grouped(spread.least),
+        false => format!(
+            "{:.1} ({} to {})",
+            spread.mean,
+            grouped(spread.least),
+            grouped(spread.greatest)
+        ),
+    }
+}
+
+/// A share of 1 in per cent.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "none".to_string(),
+        100.0 => "all".to_string(),
+        percent if percent < 1.0 => format!("{percent:.2} %"),
+        percent if percent > 99.0 => format!("{percent:.2} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
