@@ -86,6 +86,10 @@ fn wrong_arguments_are_refused_with_status_2() {
         &["match", "ticTacToe"],
         &["verify", "ticTacToe"],
         &["check"],
+        &["analyse"],
+        &["analyse", "ticTacToe", "--seconds", "0"],
+        &["analyse", "--corpus", "gdl-games"],
+        &["analyse", "ticTacToe", "--jobs", "2"],
     ] {
         fails(arguments, 2);
     }
@@ -108,6 +112,7 @@ fn help_teaches_each_command_by_example() {
         "corpus",
         "perft",
         "stats",
+        "analyse",
         "search",
         "positions",
         "bench",
@@ -129,6 +134,8 @@ fn an_unknown_game_is_told_with_near_names() {
         &["check", "tictactoe"][..],
         &["format", "tictactoe"],
         &["stats", "tictactoe"],
+        &["analyse", "tictactoe"],
+        &["analyse", "tictactoe", "--markdown", "page.md"],
         &["bench", "tictactoe"],
         &["performance", "tictactoe"],
         &["fingerprint", "tictactoe"],
@@ -154,6 +161,7 @@ fn rules_that_cannot_be_read_are_refused_with_line_and_column() {
     let path = path.to_str().unwrap();
     for command in [
         &["stats", path][..],
+        &["analyse", path],
         &["bench", path],
         &["perft", path, "--depth", "1"],
         &["match", path, "--player", "random"],
@@ -880,4 +888,98 @@ fn positions_are_made_proven_and_searched() {
     let illegal = file(folder.path(), "illegal.toml", &illegal);
     let message = fails(&["positions", "verify", illegal.to_str().unwrap()], 2);
     assert!(message.contains("`(mark 9 9)`"), "{message}");
+}
+
+/// A game of three moves by two roles that choose at once, for the sum of what they say.
+const CHOOSE: &str = "(role a) (role b) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (legal ?r ?x) (role ?r) (says ?x)) (says yes) (says no)
+    (<= (next (at ?y)) (true (at ?x)) (succ ?x ?y)) (<= (next said) (does a yes) (does b no))
+    (<= (next said) (true said)) (<= terminal (true (at 3)))
+    (<= (goal a 30) (true said)) (<= (goal b 70) (true said))
+    (<= (goal a 90) (not (true said))) (<= (goal b 10) (not (true said)))";
+
+#[test]
+fn analyse_tells_what_scripts_read_and_people_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "choose.gdl", CHOOSE);
+    let path = path.to_str().unwrap();
+    let objects = objects(&["analyse", path, "ticTacToe", "--seconds", "0.5"], 0);
+    assert_eq!(objects.len(), 2);
+    for object in &objects {
+        assert_keys(
+            object,
+            &[
+                "game",
+                "roles",
+                "simultaneous",
+                "fixed_sum",
+                "fixed_length",
+                "mean_length",
+                "branching",
+                "machine",
+                "seconds",
+                "study",
+            ],
+        );
+    }
+    let [choose, tic_tac_toe] = objects.as_slice() else {
+        unreachable!("two objects were counted");
+    };
+    assert_eq!(choose["simultaneous"], true);
+    assert_eq!(choose["fixed_sum"], 100);
+    assert_eq!(choose["fixed_length"], 3);
+    assert_eq!(choose["branching"], 4.0);
+    assert_eq!(tic_tac_toe["simultaneous"], false);
+    assert_eq!(tic_tac_toe["fixed_length"], Value::Null);
+    assert_eq!(tic_tac_toe["roles"], 2);
+
+    let output = run(&["analyse", path, "--seconds", "0.2"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    for expected in [
+        "choose: 2 roles, a, b\n",
+        "several roles choose at once in all of the states",
+        "always 3 joint moves",
+        "always add up to 100",
+    ] {
+        assert!(shown.contains(expected), "no `{expected}` in\n{shown}");
+    }
+}
+
+#[test]
+fn analyse_writes_a_page_with_a_row_for_each_game_and_each_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = folder.path().join("games");
+    std::fs::create_dir(&games).unwrap();
+    file(folder.path(), "games.csv", "key\nchoose\nbroken\n");
+    file(&games, "choose.kif", CHOOSE);
+    file(&games, "broken.kif", "(this is no game)");
+    let page = folder.path().join("page.md");
+    let page_text = page.to_str().unwrap();
+    let corpus = folder.path().to_str().unwrap();
+    let arguments = ["analyse", "--corpus", corpus, "--markdown", page_text];
+    let output = run(&[&arguments[..], &["--seconds", "0.2", "--jobs", "2"]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(
+        shown.contains("2 games, 1 on a network, 1 without a full answer"),
+        "{shown}"
+    );
+    let page = std::fs::read_to_string(&page).unwrap();
+    for expected in [
+        "| games | 2 |",
+        "| several choose at once | 1 |",
+        "| choose | 2 | at once | 3 | 4 | 100 |",
+        "| broken | no answer |",
+        "- broken: ",
+    ] {
+        assert!(page.contains(expected), "no `{expected}` in\n{page}");
+    }
+    let one = [&arguments[..], &["choose", "--seconds", "0.1"]].concat();
+    assert_eq!(run(&one).status.code(), Some(0));
+    let message = fails(&[&arguments[..], &["chess"]].concat(), 2);
+    assert!(
+        message.starts_with("error: no game `chess` among the 2"),
+        "{message}"
+    );
 }

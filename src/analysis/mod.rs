@@ -7,5 +7,5 @@
 //! Never knows: trees, wall clocks (it is handed budgets).
 
 pub mod control;
-pub mod signature;
 pub mod sample;
+pub mod signature;

@@ -148,11 +148,11 @@ pub struct Sampled {
     pub pseudo_simultaneous: Option<bool>,
     /// Joint moves that are legal in a state.
     pub branching: Option<Spread>,
-    /// Joint moves of a game; nothing when none came to its end.
+    /// Joint moves of the games walked through, the least and greatest those of playouts too; nothing when no game came to its end.
     pub length: Option<Spread>,
     /// The joint moves of every game, if all were equally long, playouts included.
     pub fixed_length: Option<u32>,
-    /// What the goals of all roles add up to at every end, if it was always the same, playouts included.
+    /// What the goals of all roles add up to at every end, if it was always the same and all were defined, playouts included.
     pub fixed_sum: Option<u32>,
     /// Ends over which the last two were seen.
     pub ends_seen: u64,
@@ -175,11 +175,14 @@ pub struct Sampled {
 
 /// Plays as much as the budget allows.
 pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
-    let mut walks = Walks::new(machine, budget.share(0.4));
+    let abreast = playouts::abreast(machine, budget);
+    // Without playouts abreast, walks are all there is.
+    let share = if abreast.is_some() { 0.4 } else { 0.7 };
+    let mut walks = Walks::new(machine, budget.share(share));
     walks.run();
-    let looked = ahead::look(machine, &walks.kept, budget.share(0.4));
-    let stability = ahead::stability(machine, &walks.kept, budget.share(0.2));
-    let played = playouts::play(machine, budget);
+    let looked = ahead::look(machine, &walks.kept, budget.share(share));
+    let stability = ahead::stability(machine, &walks.kept, budget.share(share));
+    let played = abreast.and_then(|abreast| playouts::play(abreast, machine, budget));
     let (seen, n_roles) = (&walks.seen, machine.n_roles());
 
     let mut lengths = seen.lengths.clone();
@@ -192,6 +195,8 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
         n_ends += played.lengths.count();
         cut_off += played.cut_off;
     }
+    let all_lengths = lengths.spread();
+    let (least, greatest) = all_lengths.map_or((u64::MAX, 0), |all| (all.least, all.greatest));
     let states = seen.states;
     let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
     let roles = (0..n_roles).map(RoleId::from_index).map(|role| {
@@ -214,9 +219,14 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
         several_choose: share(seen.n_several, states),
         pseudo_simultaneous: looked.pseudo_simultaneous,
         branching: seen.branching.spread(),
-        length: seen.lengths.spread(),
+        length: seen.lengths.spread().map(|length| Spread {
+            least: length.least.min(least),
+            greatest: length.greatest.max(greatest),
+            ..length
+        }),
         fixed_length: lengths.only().filter(|_| cut_off == 0),
-        fixed_sum: sums.only(),
+        // A goal that is undefined adds up with nothing.
+        fixed_sum: sums.only().filter(|_| seen.undefined == 0),
         ends_seen: n_ends,
         draws: share(seen.draws, u64::from(seen.games)).filter(|_| n_roles > 1),
         transpositions: walks.transpositions(),

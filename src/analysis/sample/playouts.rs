@@ -60,11 +60,20 @@ impl Played {
     }
 }
 
-/// Plays generations of playouts while there is time for a whole one; nothing where the machine makes one at a time, or none
-/// was finished.
-pub(super) fn play(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Option<Played> {
-    let mut random = Random::new(budget.seed);
-    let mut playouts = Arc::clone(machine).playouts(&mut random, budget.max_steps)?;
+/// Playouts of the machine; nothing where it makes one at a time.
+pub(super) fn abreast(
+    machine: &Arc<dyn Machine>,
+    budget: SampleBudget,
+) -> Option<Box<dyn Playouts>> {
+    Arc::clone(machine).playouts(&mut Random::new(budget.seed), budget.max_steps)
+}
+
+/// Plays generations of playouts while there is time for a whole one; nothing where none was finished.
+pub(super) fn play(
+    mut playouts: Box<dyn Playouts>,
+    machine: &Arc<dyn Machine>,
+    budget: SampleBudget,
+) -> Option<Played> {
     let initial = machine.initial_state();
     let width = playouts.width() as u64;
     let mut played = Played::default();

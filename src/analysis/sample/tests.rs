@@ -98,6 +98,7 @@ fn lanes_walk_through_the_same_games_as_counters_and_a_seed_fixes_them() {
         let alike = Sampled {
             played_out: None,
             ends_seen: by_counters.ends_seen,
+            length: by_counters.length,
             ..by_lanes.clone()
         };
         assert_eq!(alike, by_counters, "{game}");
@@ -207,6 +208,10 @@ fn a_role_without_a_move_ends_a_game_that_is_not_over() {
     );
     assert_eq!(seen.roles[0].goals.values, [(70, 400)]);
     assert_eq!(seen.turns, Some(Turns::Nobody));
+    assert_eq!(seen.fixed_sum, Some(70));
+    let undefined = text.replace("(goal r 70) (true (at 1))", "(goal r 70) (true (at 0))");
+    let seen = sample(&counter(&undefined), BUDGET);
+    assert_eq!((seen.fixed_sum, seen.roles[0].goals.undefined), (None, 400));
 }
 
 #[test]

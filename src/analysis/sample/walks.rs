@@ -60,6 +60,8 @@ pub(super) struct Seen {
     pub(super) sums: Counts,
     pub(super) n_several: u64,
     pub(super) draws: u64,
+    /// Ends at which some role's goal was undefined.
+    pub(super) undefined: u64,
     /// Games in which a state came again.
     pub(super) returned: u32,
     /// For each round of 1 to [`MAX_ROUND`] states and each place in it, the roles that chose alone there.
@@ -80,6 +82,7 @@ impl Seen {
             sums: Counts::default(),
             n_several: 0,
             draws: 0,
+            undefined: 0,
             returned: 0,
             rounds: (1..=MAX_ROUND).map(|length| vec![0; length]).collect(),
         }
@@ -100,6 +103,7 @@ impl Seen {
         self.sums.add(&other.sums);
         self.n_several += other.n_several;
         self.draws += other.draws;
+        self.undefined += other.undefined;
         self.returned += other.returned;
         let others = other.rounds.iter().flatten();
         for (roles, other) in self.rounds.iter_mut().flatten().zip(others) {
@@ -140,6 +144,7 @@ impl Seen {
         }
         let sum = goals.iter().map(|goal| u64::from(goal.unwrap_or(0))).sum();
         self.sums.note(sum);
+        self.undefined += u64::from(goals.contains(&None));
         self.draws += u64::from(goals.windows(2).all(|pair| pair[0] == pair[1]));
     }
 

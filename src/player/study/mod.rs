@@ -10,6 +10,9 @@
 
 mod deciding;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,88 @@
+use super::*;
+use crate::analysis::sample::Turns;
+use crate::commands::game_source::{Game, Rulesheet};
+use crate::ground;
+use crate::player::{self, Playing};
+
+fn studied(name: &str, budget: StudyBudget) -> Study {
+    let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
+    let limits = ground::Budget::generous();
+    let compiled = player::compile(&game.rules, limits).unwrap();
+    let source = compiled.lanes.clone();
+    let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
+    study(
+        Subject {
+            machine: &machine,
+            source: Some(&source),
+        },
+        budget,
+    )
+}
+
+const SMALL: StudyBudget = StudyBudget {
+    until: None,
+    games: 100,
+    playouts: 2_000,
+    seed: 1,
+};
+
+#[test]
+fn a_study_holds_what_each_analysis_found() {
+    let study = studied("connectFour", SMALL);
+    assert_eq!(study.roles, ["red", "black"]);
+    let size = study.network.unwrap();
+    assert!(
+        size.bases > 90 && size.moves == 18 && size.gates > 100,
+        "{size:?}"
+    );
+    let controls = study.controls.unwrap();
+    let turn = ["(control red)".to_string(), "(control black)".to_string()];
+    assert!(
+        controls
+            .iter()
+            .any(|set| set.iter().all(|fact| turn.contains(fact))),
+        "{controls:?}"
+    );
+    assert_eq!(study.sampled.turns, Some(Turns::Alternating));
+    let stages = study.stages.iter().map(|stage| stage.name.as_str());
+    assert_eq!(stages.collect::<Vec<_>>(), ["sampling", "playouts"]);
+    assert!(study.stages.iter().all(|stage| stage.seconds >= 0.0));
+}
+
+#[test]
+fn a_study_can_be_kept_and_read() {
+    let study = studied("ticTacToe", SMALL);
+    let text = serde_json::to_string(&study).unwrap();
+    let read: Study = serde_json::from_str(&text).unwrap();
+    // The last digit of a fraction may differ.
+    assert_eq!((read.roles, read.controls), (study.roles, study.controls));
+    assert_eq!(read.sampled.turns, study.sampled.turns);
+    assert_eq!(
+        read.sampled.roles[0].goals.values,
+        study.sampled.roles[0].goals.values
+    );
+    assert_eq!(read.sampled.wins.is_some(), study.sampled.wins.is_some());
+    assert_eq!(read.stages.len(), study.stages.len());
+}
+
+#[test]
+fn without_a_network_only_playing_tells() {
+    let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
+    let machine = player::prover(&game.rules).unwrap();
+    let subject = Subject {
+        machine: &machine,
+        source: None,
+    };
+    let study = study(subject, StudyBudget { games: 3, ..SMALL });
+    assert_eq!((study.network, study.controls.clone()), (None, None));
+    assert_eq!((study.machine.as_str(), study.sampled.games), ("prover", 3));
+}
+
+#[test]
+fn a_study_without_time_is_over_at_once_and_knows_little() {
+    let started = Instant::now();
+    let until = Some(started);
+    let study = studied("breakthrough", StudyBudget { until, ..SMALL });
+    assert_eq!(study.sampled.games, 0);
+    assert_eq!(study.deciding, None);
+}
