@@ -3,7 +3,10 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
+use panza::analysis::signature;
+use panza::memory::Store;
 use serde_json::Value;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -981,5 +984,42 @@ fn analyse_writes_a_page_with_a_row_for_each_game_and_each_failure() {
     assert!(
         message.starts_with("error: no game `chess` among the 2"),
         "{message}"
+    );
+}
+
+/// A game that is proven at once, so that no clock has to run.
+#[test]
+fn a_match_remembers_only_where_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = folder.path().join("once.gdl");
+    std::fs::write(
+        &game,
+        "(role r) (init first) (<= (legal r go) (true first)) (<= (next over) (does r go))
+         (<= terminal (true over)) (<= (goal r 100) (true over)) (<= (goal r 0) (true first))",
+    )
+    .unwrap();
+    let memory = folder.path().join("memory").join("games.sqlite");
+    let path = format!("memory.path={}", memory.display());
+    let game = game.to_str().unwrap();
+    let play = |more: &[&str]| {
+        let mut arguments = vec!["match", game, "--player", "panza", "--json", "--set", &path];
+        arguments.extend(more);
+        let output = run(&arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    };
+    play(&[]);
+    assert!(!memory.exists());
+    play(&["--games", "2", "--set", "memory.enabled=true"]);
+    play(&["--set", "memory.enabled=true"]);
+    let (rules, _) = panza::gdl::load(&std::fs::read_to_string(game).unwrap());
+    let signature = signature::signature(&rules, signature::WORK).to_string();
+    let mut store = Store::open(&memory, 10, Duration::from_secs(20)).unwrap();
+    let known = store.read(&signature).unwrap().expect("it was played");
+    assert_eq!(known.matches.len(), 3);
+    assert!(
+        known
+            .matches
+            .iter()
+            .all(|played| played.goals == [Some(100)])
     );
 }

@@ -207,7 +207,7 @@ impl<'a> Namings<'a> {
             self.left = self.left.saturating_sub(trial.size());
             trial.make_special(symbol);
             trial.refine(&self.sheet, vec![symbol], &mut self.left);
-            let hash = trial.hash();
+            let hash = trial.hash(&self.sheet);
             if hash < least || best.is_empty() {
                 best.clear();
                 least = hash;
@@ -224,7 +224,7 @@ impl<'a> Namings<'a> {
         let symbols = &self.rules.symbols;
         let mut names: Vec<Option<Box<str>>> = vec![None; symbols.len()];
         let mut number = 0;
-        for symbol in partition.in_order() {
+        for symbol in partition.in_order(&self.sheet) {
             let own = symbols.name(Symbol(symbol));
             let name = if self.sheet.is_fixed(symbol) {
                 own.into()

@@ -309,7 +309,7 @@ impl Keeper {
                     ", but not its names"
                 };
                 format!(
-                    "is known{exactly}: {} matches, notes on {}",
+                    "is known{exactly}; matches played: {}, notes on {}",
                     found.matches.len(),
                     if kinds.is_empty() {
                         "nothing".to_string()

@@ -242,6 +242,11 @@ impl<'a> Sheet<'a> {
         }
     }
 
+    /// Whether a rule names the symbol.
+    fn is_named(&self, symbol: u32) -> bool {
+        !self.rules_with[symbol as usize].is_empty()
+    }
+
     /// Whether the symbol keeps its name.
     pub fn is_fixed(&self, symbol: u32) -> bool {
         self.fixed[symbol as usize].is_some()
@@ -292,7 +297,7 @@ impl Look<'_> {
 pub(super) struct Partition {
     /// By symbol; those that no rule names have none that matters.
     colours: Vec<u64>,
-    /// Symbols by their colour, in the order of their numbers.
+    /// The symbols of each colour that several have, in the order of their numbers.
     cells: BTreeMap<u64, Vec<u32>>,
     /// How many symbols were made special.
     n_special: u64,
@@ -311,11 +316,12 @@ impl Partition {
         for (symbol, fixed) in (0..).zip(&sheet.fixed) {
             let colour = fixed.unwrap_or(mix(kind::SYMBOL, 0));
             partition.colours.push(colour);
-            if !sheet.rules_with[symbol as usize].is_empty() {
+            if sheet.is_named(symbol) {
                 partition.cells.entry(colour).or_default().push(symbol);
                 changed.push(symbol);
             }
         }
+        partition.cells.retain(|_, cell| cell.len() > 1);
         partition.refine(sheet, changed, left);
         partition
     }
@@ -330,12 +336,13 @@ impl Partition {
         let old = self.colours[symbol as usize];
         if let Some(cell) = self.cells.get_mut(&old) {
             cell.retain(|&other| other != symbol);
+            if cell.len() < 2 {
+                self.cells.remove(&old);
+            }
         }
         // The rest of the cell may keep its colour, and have another of its symbols made special later.
         self.n_special += 1;
-        let new = mix(mix(kind::SPECIAL, self.n_special), old);
-        self.colours[symbol as usize] = new;
-        self.cells.insert(new, vec![symbol]);
+        self.colours[symbol as usize] = mix(mix(kind::SPECIAL, self.n_special), old);
     }
 
     /// Splits cells until the symbols of each stand alike, after the colours of `changed` have changed.
@@ -379,7 +386,7 @@ impl Partition {
         touched.dedup();
         let mut changed = Vec::new();
         for colour in touched {
-            let Some(cell) = self.cells.get(&colour).filter(|cell| cell.len() > 1) else {
+            let Some(cell) = self.cells.get(&colour) else {
                 continue;
             };
             let mut parts: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -398,17 +405,19 @@ impl Partition {
                     (keeps, largest) = (sum, part.len());
                 }
             }
+            self.cells.remove(&colour);
             for (sum, part) in parts {
-                if sum == keeps {
-                    self.cells.insert(colour, part);
-                    continue;
+                let mut now = colour;
+                if sum != keeps {
+                    now = mix(colour, sum);
+                    for &symbol in &part {
+                        self.colours[symbol as usize] = now;
+                    }
+                    changed.extend_from_slice(&part);
                 }
-                let new = mix(colour, sum);
-                for &symbol in &part {
-                    self.colours[symbol as usize] = new;
+                if part.len() > 1 {
+                    self.cells.insert(now, part);
                 }
-                changed.extend_from_slice(&part);
-                self.cells.insert(new, part);
             }
         }
         changed
@@ -416,20 +425,27 @@ impl Partition {
 
     /// A cell of several symbols, the smallest; nothing when each symbol has a colour of its own.
     pub fn open_cell(&self) -> Option<&[u32]> {
-        let open = self.cells.values().filter(|cell| cell.len() > 1);
         // The first of the smallest, in the order of colours.
-        open.min_by_key(|cell| cell.len()).map(Vec::as_slice)
+        let smallest = self.cells.values().min_by_key(|cell| cell.len());
+        smallest.map(Vec::as_slice)
     }
 
     /// A hash of the colours that does not depend on the symbols' numbers.
-    pub fn hash(&self) -> u64 {
-        self.cells.iter().fold(0, |hash, (&colour, cell)| {
-            mix(mix(hash, colour), cell.len() as u64)
-        })
+    pub fn hash(&self, sheet: &Sheet) -> u64 {
+        together(
+            self.named(sheet)
+                .map(|symbol| self.colours[symbol as usize]),
+        )
     }
 
     /// All symbols that rules name, in the order of their colours.
-    pub fn in_order(&self) -> impl Iterator<Item = u32> {
-        self.cells.values().flatten().copied()
+    pub fn in_order(&self, sheet: &Sheet) -> Vec<u32> {
+        let mut symbols: Vec<u32> = self.named(sheet).collect();
+        symbols.sort_unstable_by_key(|&symbol| self.colours[symbol as usize]);
+        symbols
+    }
+
+    fn named(&self, sheet: &Sheet) -> impl Iterator<Item = u32> {
+        (0..self.colours.len() as u32).filter(|&symbol| sheet.is_named(symbol))
     }
 }

@@ -151,3 +151,18 @@ fn variables_that_look_alike_do_not_hang_on_their_order() {
         canonical("(role r) (<= p (e ?c ?q) (e ?z ?b) (e ?a ?c) (e ?b ?y) (e ?q ?a) (e ?y ?z))");
     assert_eq!(one.text(), two.text());
 }
+
+/// Symbols without end that are all alike, on their own and in pairs: as much work as there can be, and no more.
+#[test]
+fn symbols_without_end_take_bounded_work() {
+    for n_symbols in [30, 300, 3000, 30_000] {
+        let mut text = String::from("(role r)");
+        for number in 0..n_symbols {
+            text.push_str(&format!(" (p a{number}) (q b{number} d{number})"));
+        }
+        let rules = rules(&text);
+        let (known, canonical) = identify(&rules, WORK);
+        assert_eq!(known, signature(&rules, WORK));
+        assert_eq!(canonical.is_some(), n_symbols < 1000, "{n_symbols}");
+    }
+}
