@@ -1009,13 +1009,17 @@ fn a_match_remembers_only_where_it_is_told_to() {
     };
     play(&[]);
     assert!(!memory.exists());
-    play(&["--games", "2", "--set", "memory.enabled=true"]);
-    play(&["--set", "memory.enabled=true"]);
+    // Two programs at once, which begin the file both.
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| play(&["--games", "3", "--set", "memory.enabled=true"]));
+        }
+    });
     let (rules, _) = panza::gdl::load(&std::fs::read_to_string(game).unwrap());
     let signature = signature::signature(&rules, signature::WORK).to_string();
     let mut store = Store::open(&memory, 10, Duration::from_secs(20)).unwrap();
     let known = store.read(&signature).unwrap().expect("it was played");
-    assert_eq!(known.matches.len(), 3);
+    assert_eq!(known.matches.len(), 6);
     assert!(
         known
             .matches

@@ -52,7 +52,7 @@ pub struct MatchArguments {
     /// Fixes what random players play and which moves replace missing ones. [default: another one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Settings of the players that are panza; without a file they write no logs and remember nothing.
+    // Those of the players that are panza.
     #[command(flatten)]
     settings: SettingsChoice,
 }

@@ -79,10 +79,12 @@ enum Command {
     #[command(
         after_help = "SPEC: panza (a server of our own on a loopback port), random, legal (the first legal move), or http://HOST:PORT.\n\
             Players are given roles in the order of the rules. Missing, late and illegal moves are replaced by random ones.\n\
-            Status 1: a player of ours made an error, or a match had no proper end. Ctrl-C aborts the match at all players.\n\n\
+            Status 1: a player of ours made an error, or a match had no proper end. Ctrl-C aborts the match at all players.\n\
+            Settings are those of the players that are panza; without a file they write no logs, and remember nothing.\n\n\
             Examples:\n  panza match ticTacToe --player panza --player random\n  \
             panza match breakthrough --player panza --player http://127.0.0.1:9148 --start-clock 30 --play-clock 10\n  \
-            panza match connectFour --player legal --player random --games 10 --swap --seed 7 --json"
+            panza match connectFour --player legal --player random --games 10 --swap --seed 7 --json\n  \
+            panza match breakthrough --player panza --player random --set memory.enabled=true"
     )]
     Match(match_games::MatchArguments),
     /// Check rulesheets and show what is wrong with them, with lines.
