@@ -7,5 +7,15 @@
 //! Never knows: trees, wall clocks (it is handed budgets).
 
 pub mod control;
+pub mod counters;
+pub mod distance;
+pub mod effort;
+pub mod implications;
+pub mod latches;
+pub mod partition;
 pub mod sample;
+pub mod score_ranges;
 pub mod signature;
+pub mod symmetry;
+#[cfg(test)]
+mod testing;

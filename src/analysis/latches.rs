@@ -1,0 +1,295 @@
+//! Latches: facts that stay what they are whatever is played.
+//!
+//! A positive latch stays true once it is true, a negative one stays false once it is false: a mark on a board that is
+//! never taken back, a square that is never blank again. Some facts stay only once another one is settled: nobody's mark
+//! comes to a square that is not blank. Each is proven on the network: the fact is assumed, everything else is unknown, and the
+//! fact's `next` follows ([`Implications`]).
+//!
+//! Invariants: a latch holds in every game from every state, reachable or not, as long as legal moves are made and the
+//! game goes on. What is not told may be a latch all the same.
+//!
+//! Never knows: goals (see [`super::score_ranges`]), what anybody plays.
+
+use super::effort::Effort;
+use super::implications::{Implications, Outcome, Scope, run, runs};
+use crate::ids::{BaseId, Id};
+use crate::propnet::{Network, Signal};
+
+/// A fact with a value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Setting {
+    /// The fact.
+    pub base: BaseId,
+    /// Whether it is true.
+    pub value: bool,
+}
+
+impl Setting {
+    /// Whether it is so in a state.
+    #[inline]
+    pub fn holds_in(self, state: &[u64]) -> bool {
+        let index = self.base.index();
+        let word = state.get(index / 64).copied().unwrap_or(0);
+        (word >> (index % 64) & 1 == 1) == self.value
+    }
+
+    /// The signal that is on when it is so.
+    pub(super) fn signal(self) -> Signal {
+        let plain = Signal::of_node(1 + self.base.index());
+        if self.value { plain } else { !plain }
+    }
+}
+
+/// A setting that stays once another one, itself a latch, holds as well.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Conditional {
+    /// What stays.
+    pub latch: Setting,
+    /// The latch that has to hold besides.
+    pub given: Setting,
+}
+
+/// The latches of a game.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Latches {
+    /// Facts that stay true once they are true.
+    pub positive: Vec<BaseId>,
+    /// Facts that stay false once they are false.
+    pub negative: Vec<BaseId>,
+    /// Settings that stay once a latch holds, beside those that stay anyway.
+    pub conditional: Vec<Conditional>,
+    /// Whether all facts were looked at before the effort was spent.
+    pub is_complete: bool,
+}
+
+impl Latches {
+    /// All that stay without a condition.
+    pub fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
+        let with = |value| move |&base: &BaseId| Setting { base, value };
+        let positive = self.positive.iter().map(with(true));
+        positive.chain(self.negative.iter().map(with(false)))
+    }
+
+    /// What will stay as it is in this state, in no particular order.
+    pub fn settled_in(&self, state: &[u64]) -> Vec<Setting> {
+        let mut settled: Vec<Setting> = self
+            .settings()
+            .filter(|setting| setting.holds_in(state))
+            .collect();
+        let conditional = self.conditional.iter().filter(|conditional| {
+            conditional.latch.holds_in(state) && conditional.given.holds_in(state)
+        });
+        settled.extend(conditional.map(|conditional| conditional.latch));
+        settled.sort_unstable();
+        settled.dedup();
+        settled
+    }
+}
+
+/// Finds latches. What was found before the effort is spent is right.
+pub fn latches(network: &Network, effort: &mut Effort) -> Latches {
+    let mut found = Latches::default();
+    let Some(mut known) = Implications::new(network, Scope::Transitions, effort) else {
+        return found;
+    };
+    known.assume(!network.terminal);
+    if known.propagate(effort) != Outcome::Consistent {
+        return found;
+    }
+    for base in network.facts.ids() {
+        for value in [true, false] {
+            let setting = Setting { base, value };
+            match stays(network, &mut known, setting, effort) {
+                None => return found,
+                Some(true) if value => found.positive.push(base),
+                Some(true) => found.negative.push(base),
+                Some(false) => {}
+            }
+        }
+    }
+    found.is_complete = conditional(network, &mut known, &mut found, effort).is_some();
+    found.conditional.sort_unstable();
+    found.conditional.dedup();
+    found
+}
+
+/// Whether the setting stays, given what is assumed already. Nothing when the effort is spent.
+fn stays(
+    network: &Network,
+    known: &mut Implications<'_>,
+    setting: Setting,
+    effort: &mut Effort,
+) -> Option<bool> {
+    let next = network.next[setting.base];
+    if let Some(value) = known.value(next) {
+        return Some(value == setting.value);
+    }
+    let mark = known.mark();
+    known.assume(setting.signal());
+    let outcome = known.propagate(effort);
+    // Nothing is said of what cannot be, or ends the game at once: that the end lasts is no news.
+    let stays = outcome != Outcome::Contradiction && known.value(next) == Some(setting.value);
+    known.undo_to(mark);
+    (outcome != Outcome::OutOfEffort || stays).then_some(stays)
+}
+
+/// Looks for facts that stay once a latch holds. Nothing when the effort is spent.
+fn conditional(
+    network: &Network,
+    known: &mut Implications<'_>,
+    found: &mut Latches,
+    effort: &mut Effort,
+) -> Option<()> {
+    let pairs: Vec<(u32, u32)> = network
+        .next
+        .enumerate()
+        .map(|(base, next)| (next.node_number() as u32, base.0))
+        .collect();
+    let n_nodes = 1 + network.facts.len() + network.moves.len() + network.gates.len();
+    let (ends, next_of) = runs(n_nodes, &pairs);
+    let mut is_latch = vec![[false; 2]; network.facts.len()];
+    for latch in found.settings() {
+        is_latch[latch.base.index()][usize::from(latch.value)] = true;
+    }
+    let latches: Vec<Setting> = found.settings().collect();
+    let mut near: Vec<usize> = Vec::new();
+    for given in latches {
+        let mark = known.mark();
+        known.assume(given.signal());
+        let outcome = known.propagate(effort);
+        if outcome == Outcome::OutOfEffort {
+            return None;
+        }
+        near.clear();
+        if outcome == Outcome::Consistent {
+            // Facts whose `next` is settled, or reads something that is, or something that reads that.
+            near.extend(
+                known
+                    .known_since(mark)
+                    .iter()
+                    .map(|signal| signal.node_number()),
+            );
+            let mut from = 0;
+            for _ in 0..2 {
+                let end = near.len();
+                for place in from..end {
+                    near.extend(known.users(near[place]));
+                }
+                from = end;
+            }
+            near.sort_unstable();
+            near.dedup();
+        }
+        let may_have_it = effort.spend(near.len() as u64);
+        let mut failed = !may_have_it;
+        for &node in &near {
+            if failed {
+                break;
+            }
+            for &base in &next_of[run(&ends, node)] {
+                let base = BaseId(base);
+                for value in [true, false] {
+                    let latch = Setting { base, value };
+                    if base == given.base || is_latch[base.index()][usize::from(value)] {
+                        continue;
+                    }
+                    match stays(network, known, latch, effort) {
+                        None => failed = true,
+                        Some(true) => found.conditional.push(Conditional { latch, given }),
+                        Some(false) => {}
+                    }
+                }
+            }
+        }
+        known.undo_to(mark);
+        if failed {
+            return None;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{base, each_game, effort, network, own_game, play, texts};
+
+    #[test]
+    fn marks_stay_and_blanks_do_not_come_back() {
+        let network = own_game("ticTacToe");
+        let found = latches(&network, &mut effort());
+        assert!(found.is_complete);
+        assert_eq!(found.positive.len(), 18);
+        assert_eq!(found.negative.len(), 9);
+        let blanks = texts(&network, found.negative.clone());
+        assert!(
+            blanks.iter().all(|fact| fact.ends_with("blank)")),
+            "{blanks:?}"
+        );
+        let taken = Conditional {
+            latch: Setting {
+                base: base(&network, "(cell 2 3 x)"),
+                value: false,
+            },
+            given: Setting {
+                base: base(&network, "(cell 2 3 blank)"),
+                value: false,
+            },
+        };
+        assert!(
+            found.conditional.contains(&taken),
+            "nobody marks what is marked"
+        );
+    }
+
+    #[test]
+    fn what_moves_can_take_back_is_no_latch() {
+        let lamp = "
+            (role r) (init (power on)) (legal r switch) (legal r wait) (legal r cut)
+            (<= (next lit) (does r switch) (not (true lit)))
+            (<= (next lit) (not (does r switch)) (true lit))
+            (<= (next (power on)) (true (power on)) (not (does r cut)))
+            (<= (next (power off)) (does r cut)) (<= (next (power off)) (true (power off)))
+            (<= terminal (true (power off)) (true lit)) (goal r 50)";
+        let network = network(lamp);
+        let found = latches(&network, &mut effort());
+        assert_eq!(texts(&network, found.positive), ["(power off)"]);
+        assert_eq!(texts(&network, found.negative), ["(power on)"]);
+    }
+
+    #[test]
+    fn a_spent_effort_leaves_what_was_found() {
+        let network = own_game("ticTacToe");
+        let all = latches(&network, &mut effort());
+        let mut n_found = 0;
+        for steps in (0..200).map(|n| n * 50) {
+            let some = latches(&network, &mut Effort::new(steps, None));
+            let count = some.positive.len() + some.negative.len() + some.conditional.len();
+            assert!(count >= n_found, "more effort finds more");
+            n_found = count;
+            assert!(
+                some.settings()
+                    .all(|setting| all.settings().any(|other| other == setting))
+            );
+            assert!(some.is_complete == (some == all));
+        }
+        assert!(n_found > 0);
+        assert!(!latches(&network, &mut Effort::new(200, None)).is_complete);
+    }
+
+    #[test]
+    fn no_game_contradicts_a_latch() {
+        each_game(|name, network| {
+            let found = latches(network, &mut Effort::new(1 << 26, None));
+            for game in play(network, 3, 150) {
+                let mut settled: Vec<Setting> = Vec::new();
+                for state in &game.states {
+                    let broken = settled.iter().find(|setting| !setting.holds_in(state));
+                    let broken = broken.map(|setting| &network.facts[setting.base]);
+                    assert_eq!(broken, None, "{name}");
+                    settled = found.settled_in(state);
+                }
+            }
+        });
+    }
+}
