@@ -10,6 +10,7 @@ pub mod control;
 pub mod counters;
 pub mod distance;
 pub mod effort;
+pub mod factors;
 pub mod implications;
 pub mod latches;
 pub mod partition;

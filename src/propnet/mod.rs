@@ -14,6 +14,7 @@
 
 mod build;
 mod builder;
+mod effects;
 mod network;
 pub mod passes;
 mod phases;
@@ -21,6 +22,7 @@ mod tidy;
 mod unfold;
 
 pub use build::{BuildError, build};
+pub use effects::{Effects, Seen, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use phases::{MAX_CONTROLS, Phases, Position, controls_by_form, phases, phases_of, shortlist};
 pub use unfold::{Keyed, Unfolded, UnfoldedPhase, unfold};

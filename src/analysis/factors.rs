@@ -1,0 +1,399 @@
+//! Factors: games within a game that have nothing to do with each other.
+//!
+//! Bases are grouped by what ties them: one's next value reads the other, a move touches both, or the end of the game or a goal
+//! asks for something in both at once. What runs by itself, as whose turn it is and which step it is, ties nothing. Groups that
+//! are left apart are factors. (Sancho factors by disjuncts of the end alone, Cox et al. (2009) and Günther, Schiffel and
+//! Thielscher (2009) by dependencies of fluents and actions.) Moves need not be of one factor: where a move is a pair of moves on two boards,
+//! each board has its own classes of moves that are alike there.
+//!
+//! Invariants: all is read off the network, so names do not matter; the groups are the finest found, and what is in doubt is
+//! one group; a base is in one factor at most, and a control in none.
+
+mod clockwork;
+mod ends;
+mod moves;
+mod partition;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use self::clockwork::Freedom;
+use self::ends::Ends;
+use self::moves::{Touching, Usual};
+use self::partition::Partition;
+use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::{Effects, Network, Node, Seen, effects};
+
+/// Work between two looks at the clock, in gates or the like.
+const CHECK_EVERY: usize = 1 << 12;
+/// More rounds than this are not needed by any game.
+const MAX_ROUNDS: usize = 64;
+
+/// Moves of a role that do the same in a factor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alike {
+    /// The moves, in rising order.
+    pub moves: Vec<MoveId>,
+    /// Whether they do only what is usual, and ask for nothing in the factor: its player does nothing there, or as good as.
+    pub is_usual: bool,
+}
+
+/// A game within the game.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Factor {
+    /// Its bases, in rising order.
+    pub bases: Vec<BaseId>,
+    /// Per role the moves that do something unusual in it or ask for something in it, in rising order.
+    pub moves: IdVec<RoleId, Vec<MoveId>>,
+    /// Per role all moves that it may choose between anywhere, those alike in this factor together.
+    pub alike: IdVec<RoleId, Vec<Alike>>,
+    /// The roles that have moves in it.
+    pub roles: Vec<RoleId>,
+    /// Whether the end or some goal reads it. Where they do not, its moves do nothing.
+    pub is_relevant: bool,
+}
+
+/// What a game falls into.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Factors {
+    /// The factors, by their first bases; those that do not matter come last, as one. Fewer than two where the game is one.
+    pub factors: Vec<Factor>,
+    /// The bases that no move ever changes, in rising order.
+    pub controls: Vec<BaseId>,
+    /// Moves that are made because there is nothing else to do, as passing while others move.
+    pub forced: Vec<MoveId>,
+}
+
+impl Factors {
+    /// Whether there are several factors.
+    pub fn is_split(&self) -> bool {
+        self.factors.len() > 1
+    }
+}
+
+/// A moment to give up at, looked at now and then.
+struct Deadline {
+    until: Option<Instant>,
+    left: usize,
+}
+
+impl Deadline {
+    /// Notes that work was done; nothing when the time is up.
+    fn spend(&mut self, work: usize) -> Option<()> {
+        match self.left.checked_sub(work) {
+            Some(left) => self.left = left,
+            None => {
+                self.left = CHECK_EVERY;
+                if self.until.is_some_and(|until| Instant::now() >= until) {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Finds the factors of a game; nothing when the time is up first, or the game is too large.
+///
+/// The network should be as it was built from the rules, before passes: they take conditions apart that the rules name.
+pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
+    let mut deadline = Deadline {
+        until,
+        left: CHECK_EVERY,
+    };
+    let deadline = &mut deadline;
+    let is_control = clockwork::controls(network);
+    let freedom = clockwork::freedom(network, &is_control, deadline)?;
+    let counts = relevant(network, &is_control);
+    let game = Game {
+        network,
+        freedom: &freedom,
+        counts: &counts,
+        ends: Ends::of(network, &counts, deadline)?,
+    };
+    let mut found = Vec::new();
+    if let Some(effects) = effects(network, until) {
+        for usual in [Usual::MostMoves, Usual::OneMove] {
+            let split = game.split(&effects, usual, deadline)?;
+            if split.len() > found.len() {
+                found = split;
+            }
+            if found.len() > 1 {
+                break;
+            }
+        }
+    } else if until.is_some_and(|until| Instant::now() >= until) {
+        return None;
+    }
+    let of = |wanted: Freedom| {
+        let moves = network.moves.ids();
+        moves.filter(move |&mv| freedom[mv] == wanted)
+    };
+    Some(Factors {
+        factors: found,
+        controls: network
+            .facts
+            .ids()
+            .filter(|&base| is_control[base])
+            .collect(),
+        forced: of(Freedom::Forced).collect(),
+    })
+}
+
+/// The bases that are no controls and matter to whatever is asked of the game.
+fn relevant(network: &Network, is_control: &IdVec<BaseId, bool>) -> IdVec<BaseId, bool> {
+    let mut counts: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
+    let mut seen = vec![false; network.gates.len()];
+    let goals = network.goals.iter().map(|&(_, _, signal)| signal);
+    let legal = network.legal.iter().copied();
+    let mut open: Vec<_> = goals.chain(legal).chain([network.terminal]).collect();
+    while let Some(signal) = open.pop() {
+        match network.node(signal) {
+            Node::Base(base) if !is_control[base] && !counts[base] => {
+                counts[base] = true;
+                open.push(network.next[base]);
+            }
+            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
+                open.extend(network.inputs(gate));
+            }
+            _ => {}
+        }
+    }
+    counts
+}
+
+/// A factor's place, and a number for what a move does and asks for there.
+type PartAt = (usize, u64);
+
+struct Game<'a> {
+    network: &'a Network,
+    freedom: &'a IdVec<MoveId, Freedom>,
+    /// The bases that are grouped.
+    counts: &'a IdVec<BaseId, bool>,
+    ends: Ends<'a>,
+}
+
+impl Game<'_> {
+    /// The factors where moves that do what is usual tie nothing; none where the game is one.
+    fn split(
+        &self,
+        effects: &Effects,
+        usual: Usual,
+        deadline: &mut Deadline,
+    ) -> Option<Vec<Factor>> {
+        let network = self.network;
+        let mut groups = Partition::new(network.facts.len());
+        self.unite_readers(effects, &mut groups, deadline)?;
+        let touching = Touching::of(
+            network,
+            effects,
+            self.freedom,
+            self.counts,
+            usual,
+            &mut groups,
+            deadline,
+        )?;
+        let mut ends = self.ends.clone();
+        for _ in 0..MAX_ROUNDS {
+            let before = groups.n_united;
+            touching.unite(&mut groups, deadline)?;
+            ends.unite(self.counts, &touching.stays, &mut groups, deadline)?;
+            self.unite_solitary(&touching, &mut groups, deadline)?;
+            if groups.n_united == before {
+                break;
+            }
+        }
+        let relevant = groups.roots(&self.ends.read);
+        let is_alone = network.roles.len() == 1;
+        if is_alone
+            && relevant.len() > 1
+            && !ends::goals_agree(network, self.counts, &mut groups, deadline)?
+        {
+            return Some(Vec::new());
+        }
+        self.factors_of(&touching, &relevant, groups, deadline)
+    }
+
+    /// Unites each base with what its next value reads.
+    fn unite_readers(
+        &self,
+        effects: &Effects,
+        groups: &mut Partition,
+        deadline: &mut Deadline,
+    ) -> Option<()> {
+        let network = self.network;
+        let mut seen = Seen::default();
+        // Whatever a role does, its next value is one of those after each of the role's moves. Any role will do: the one that tells most is
+        // the one with the fewest bases.
+        let mut fewest: IdVec<BaseId, Option<Vec<BaseId>>> =
+            network.facts.iter().map(|_| None).collect();
+        for role in network.roles.ids() {
+            let mut values: Vec<Vec<_>> = network.facts.iter().map(|_| Vec::new()).collect();
+            let mut n_with = vec![0usize; network.facts.len()];
+            let mut n_moves = 0;
+            for (mv, _) in network.moves.enumerate().filter(|(_, of)| of.0 == role) {
+                if self.freedom[mv] == Freedom::Never {
+                    continue;
+                }
+                n_moves += 1;
+                deadline.spend(effects.with(mv).len() + 1)?;
+                for &(base, value) in effects.with(mv) {
+                    n_with[base.index()] += 1;
+                    if values[base.index()].last() != Some(&value) {
+                        values[base.index()].push(value);
+                    }
+                }
+            }
+            for (base, &without) in effects.without(role).enumerate() {
+                if !self.counts[base] {
+                    continue;
+                }
+                if n_with[base.index()] < n_moves || n_moves == 0 {
+                    values[base.index()].push(without);
+                }
+                let values = std::mem::take(&mut values[base.index()]);
+                deadline.spend(values.len() * 4)?;
+                let read = effects.bases_of(values, &mut seen);
+                let best = &mut fewest[base];
+                if best.as_ref().is_none_or(|best| read.len() < best.len()) {
+                    *best = Some(read);
+                }
+            }
+        }
+        for (base, read) in fewest.enumerate() {
+            for &other in read.iter().flatten() {
+                if self.counts[base] && self.counts[other] {
+                    groups.unite(base, other);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// In a game of several roles, a group in which one role alone has moves is no game, as a track of one's own in a race:
+    /// all those are united.
+    fn unite_solitary(
+        &self,
+        touching: &Touching,
+        groups: &mut Partition,
+        deadline: &mut Deadline,
+    ) -> Option<()> {
+        if self.network.roles.len() == 1 {
+            return Some(());
+        }
+        loop {
+            let all = groups.roots(&self.ends.read);
+            let mut mover: Vec<Option<RoleId>> = vec![None; all.len()];
+            let mut has_several = vec![false; all.len()];
+            for &(mv, role) in touching.free() {
+                deadline.spend(8)?;
+                for (root, _) in touching.parts(mv, groups) {
+                    if let Ok(place) = all.binary_search(&root) {
+                        has_several[place] |= mover[place].is_some_and(|other| other != role);
+                        mover[place] = Some(role);
+                    }
+                }
+            }
+            let places = all.iter().zip(&has_several);
+            let solitary: Vec<BaseId> = places
+                .filter(|&(_, &has_several)| !has_several)
+                .map(|(&root, _)| root)
+                .collect();
+            match solitary.len() {
+                0 => return Some(()),
+                // Where even those together are no game, all of it is one.
+                1 => {
+                    groups.unite_all(&all);
+                    return Some(());
+                }
+                _ => groups.unite_all(&solitary),
+            }
+        }
+    }
+
+    fn factors_of(
+        &self,
+        touching: &Touching,
+        relevant: &[BaseId],
+        mut groups: Partition,
+        deadline: &mut Deadline,
+    ) -> Option<Vec<Factor>> {
+        let network = self.network;
+        // What does not matter is one factor, whose place is after all others.
+        let mut place_of: HashMap<BaseId, usize> = HashMap::new();
+        let mut is_moved: Vec<bool> = Vec::new();
+        let mut parts_of: Vec<(MoveId, RoleId, Vec<PartAt>)> = Vec::new();
+        for (place, &root) in relevant.iter().enumerate() {
+            place_of.insert(root, place);
+            is_moved.push(false);
+        }
+        is_moved.push(false);
+        let others = relevant.len();
+        for &(mv, role) in touching.free() {
+            deadline.spend(16)?;
+            let parts = touching.parts(mv, &mut groups);
+            let mut placed: Vec<PartAt> = Vec::new();
+            for (root, number) in parts {
+                let place = place_of.get(&root).copied().unwrap_or(others);
+                is_moved[place] = true;
+                match placed.iter_mut().find(|(other, _)| *other == place) {
+                    Some((_, sum)) => *sum = sum.wrapping_add(number),
+                    None => placed.push((place, number)),
+                }
+            }
+            parts_of.push((mv, role, placed));
+        }
+        let n_moved = is_moved.iter().filter(|&&is_moved| is_moved).count();
+        if n_moved < 2 {
+            return Some(Vec::new());
+        }
+        let mut found = Vec::new();
+        for (place, _) in is_moved
+            .iter()
+            .enumerate()
+            .filter(|&(_, &is_moved)| is_moved)
+        {
+            let mut factor = Factor {
+                bases: Vec::new(),
+                moves: network.roles.iter().map(|_| Vec::new()).collect(),
+                alike: network.roles.iter().map(|_| Vec::new()).collect(),
+                roles: Vec::new(),
+                is_relevant: place < others,
+            };
+            let mut classes: HashMap<(RoleId, Option<(u64, u64)>), usize> = HashMap::new();
+            for (mv, role, parts) in &parts_of {
+                deadline.spend(2)?;
+                let part = parts.iter().find(|&&(other, _)| other == place);
+                // What is usual is one class, whatever controls ask of it.
+                let key = part.map(|&(_, number)| (touching.asked(*mv), number));
+                if part.is_some() {
+                    factor.moves[*role].push(*mv);
+                }
+                let alike = &mut factor.alike[*role];
+                let class = *classes.entry((*role, key)).or_insert_with(|| {
+                    alike.push(Alike {
+                        moves: Vec::new(),
+                        is_usual: part.is_none(),
+                    });
+                    alike.len() - 1
+                });
+                alike[class].moves.push(*mv);
+            }
+            let roles = network.roles.ids();
+            factor.roles = roles
+                .filter(|&role| !factor.moves[role].is_empty())
+                .collect();
+            found.push(factor);
+        }
+        let places: Vec<usize> = (0..=others).filter(|&place| is_moved[place]).collect();
+        for base in network.facts.ids().filter(|&base| self.counts[base]) {
+            let place = place_of.get(&groups.root(base)).copied().unwrap_or(others);
+            if let Ok(index) = places.binary_search(&place) {
+                found[index].bases.push(base);
+            }
+        }
+        Some(found)
+    }
+}

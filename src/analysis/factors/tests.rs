@@ -1,0 +1,185 @@
+//! Games made to be split, and games that only look so.
+
+use super::{Factors, factors};
+use crate::ground::{self, Budget};
+use crate::propnet::{self, Network};
+
+fn network_of(text: &str) -> Network {
+    let (rules, diagnostics) = crate::gdl::load(text);
+    assert!(crate::gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    let program = ground::ground(&rules, Budget::generous()).expect("it can be grounded");
+    propnet::build(&program, Budget::generous()).expect("it has a network")
+}
+
+fn found(text: &str) -> Factors {
+    factors(&network_of(text), None).expect("there is no time limit")
+}
+
+/// How many factors there are, and how many of them matter.
+fn counts(text: &str) -> (usize, usize) {
+    let found = found(text);
+    let relevant = found.factors.iter().filter(|factor| factor.is_relevant);
+    (found.factors.len(), relevant.count())
+}
+
+const TURNS: &str = "
+    (role red) (role blue) (init (control red))
+    (<= (next (control red)) (true (control blue)))
+    (<= (next (control blue)) (true (control red)))
+    (<= (legal ?r pass) (role ?r) (not (true (control ?r))))";
+
+/// Rows of three squares; whoever turn it is marks one. A row is won by whoever marks all its squares.
+const ROWS: &str = "
+    (row a) (row b) (square 1) (square 2) (square 3)
+    (<= (legal ?r (mark ?b ?x)) (true (control ?r)) (row ?b) (square ?x) (not (marked ?b ?x)))
+    (<= (marked ?b ?x) (true (cell ?b ?x ?r)))
+    (<= (next (cell ?b ?x ?r)) (does ?r (mark ?b ?x)))
+    (<= (next (cell ?b ?x ?r)) (true (cell ?b ?x ?r)))
+    (<= (won ?b ?r) (true (cell ?b 1 ?r)) (true (cell ?b 2 ?r)) (true (cell ?b 3 ?r)))
+    (<= won (won ?b ?r))
+    (<= free (row ?b) (square ?x) (not (marked ?b ?x)))
+    (<= terminal won)
+    (<= terminal (not free))
+    (<= (goal ?r 100) (won ?b ?r))
+    (<= (goal ?r 50) (role ?r) (not won))
+    (<= (goal ?r 0) (role ?o) (won ?b ?o) (distinct ?r ?o) (role ?r))";
+
+#[test]
+fn boards_with_one_move_in_either_are_two() {
+    let text = format!("{TURNS} {ROWS}");
+    let found = found(&text);
+    assert_eq!(found.factors.len(), 2);
+    assert_eq!(found.controls.len(), 2);
+    assert_eq!(found.forced.len(), 2, "passing is all there is to do");
+    for factor in &found.factors {
+        assert_eq!(factor.bases.len(), 6);
+        assert!(factor.is_relevant);
+        for role in &factor.roles {
+            assert_eq!(factor.moves[*role].len(), 3);
+            // Each mark, and to move elsewhere.
+            assert_eq!(factor.alike[*role].len(), 4);
+            let usual = factor.alike[*role].iter().filter(|alike| alike.is_usual);
+            assert_eq!(
+                usual.map(|alike| alike.moves.len()).collect::<Vec<_>>(),
+                [3]
+            );
+        }
+    }
+}
+
+#[test]
+fn one_row_is_one() {
+    let text = format!("{TURNS} {ROWS}").replace("(row b)", "");
+    assert_eq!(counts(&text), (0, 0));
+}
+
+#[test]
+fn a_prize_for_squares_on_both_boards_ties_them() {
+    let text = format!(
+        "{TURNS} {ROWS} (<= (won ?r both) (true (cell a 2 ?r)) (true (cell b 2 ?r)))
+        (<= terminal (true (cell a 2 ?r)) (true (cell b 2 ?r)))"
+    );
+    assert_eq!(counts(&text), (0, 0));
+}
+
+#[test]
+fn a_move_that_changes_both_boards_ties_them() {
+    let text = format!(
+        "{TURNS} {ROWS}
+        (<= (legal ?r leap) (true (control ?r)))
+        (<= (next (cell a 1 ?r)) (does ?r leap)) (<= (next (cell b 2 ?r)) (does ?r leap))"
+    );
+    assert_eq!(counts(&text), (0, 0));
+}
+
+#[test]
+fn a_move_that_is_two_moves_at_once_does_not() {
+    let text = format!(
+        "{TURNS} {ROWS}
+        (<= (legal ?r two) (true (control ?r)) (not (marked a 1)) (not (marked b 2)))
+        (<= (next (cell a 1 ?r)) (does ?r two)) (<= (next (cell b 2 ?r)) (does ?r two))"
+    );
+    assert_eq!(counts(&text), (2, 2));
+}
+
+/// Two lanes of lamps; every turn a lamp is lit in each.
+const LANES: &str = "
+    (role robot) (lamp 1) (lamp 2) (lamp 3)
+    (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4)
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+    (<= (legal robot (light ?x ?y)) (lamp ?x) (lamp ?y))
+    (<= (next (left ?x)) (does robot (light ?x ?y)))
+    (<= (next (right ?y)) (does robot (light ?x ?y)))
+    (<= (next (left ?x)) (true (left ?x)))
+    (<= (next (right ?x)) (true (right ?x)))
+    (<= bright (true (left 1)) (true (left 2)) (true (left 3)))
+    (<= shiny (true (right 1)) (true (right 2)) (true (right 3)))
+    (<= terminal (true (step 4)))
+    (<= (goal robot 100) bright shiny)
+    (<= (goal robot 50) bright (not shiny))
+    (<= (goal robot 50) shiny (not bright))
+    (<= (goal robot 0) (not bright) (not shiny))";
+
+#[test]
+fn a_move_on_every_board_is_taken_apart() {
+    let found = found(LANES);
+    assert_eq!(found.factors.len(), 2);
+    for factor in &found.factors {
+        assert_eq!(factor.bases.len(), 3);
+        let alike: Vec<usize> = factor.alike.iter().map(Vec::len).collect();
+        assert_eq!(alike, [3], "nine moves, three of a kind on each board");
+    }
+}
+
+#[test]
+fn goals_that_ask_for_one_or_the_other_but_not_both_tie() {
+    let text = LANES.replace(
+        "(<= (goal robot 100) bright shiny)",
+        "(<= (goal robot 0) bright shiny)",
+    );
+    assert_eq!(counts(&text), (0, 0));
+}
+
+#[test]
+fn what_only_ends_the_game_is_no_game() {
+    let text = format!(
+        "{LANES} (legal robot quit) (<= (next over) (does robot quit)) (<= terminal (true over))"
+    );
+    assert_eq!(counts(&text), (0, 0));
+}
+
+#[test]
+fn names_and_order_do_not_matter() {
+    let text = format!("{TURNS} {ROWS}");
+    let renamed = text
+        .replace("row", "w1")
+        .replace("cell", "z9")
+        .replace("mark", "q")
+        .replace("control", "a0");
+    let shape = |found: &Factors| {
+        let factors = found.factors.iter();
+        factors.map(|factor| factor.bases.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(shape(&found(&text)), shape(&found(&renamed)));
+}
+
+#[test]
+fn a_board_that_nothing_asks_for_is_told_apart() {
+    let text = format!(
+        "{TURNS} {ROWS} (<= (legal ?r (doodle ?x)) (true (control ?r)) (square ?x) (not (true (doodled ?x))))
+        (<= (next (doodled ?x)) (does ?r (doodle ?x))) (<= (next (doodled ?x)) (true (doodled ?x)))"
+    );
+    assert_eq!(counts(&text), (3, 2));
+}
+
+#[test]
+fn time_that_is_up_is_noticed() {
+    let network = network_of(&format!("{TURNS} {ROWS}"));
+    let now = std::time::Instant::now();
+    let mut over = super::Deadline {
+        until: Some(now),
+        left: 0,
+    };
+    assert_eq!(over.spend(1), None);
+    assert!(factors(&network, Some(now + std::time::Duration::from_secs(60))).is_some());
+}

@@ -1,0 +1,114 @@
+//! Games that fall into independent parts do so, and games that are one stay one.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use panza::analysis::factors::{Factors, factors};
+use panza::ground::{self, Budget};
+use panza::propnet::{self, Network};
+
+#[path = "common/corpus.rs"]
+#[allow(dead_code)]
+mod corpus;
+
+/// How long looking for factors may take.
+const ALLOWED: Duration = Duration::from_secs(2);
+
+/// Published games whose networks take longer are left out.
+const BUILT_WITHIN: Duration = Duration::from_secs(5);
+
+/// The network of some rules, before passes; nothing where it takes too long.
+fn network_of(text: &str) -> Option<Network> {
+    let rules = panza::gdl::load(text).0;
+    let limits = Budget {
+        until: Some(Instant::now() + BUILT_WITHIN),
+        ..Budget::generous()
+    };
+    let program = ground::ground(&rules, limits).ok()?;
+    propnet::build(&program, limits).ok()
+}
+
+fn relevant(found: &Factors) -> usize {
+    let relevant = found.factors.iter().filter(|factor| factor.is_relevant);
+    relevant.count()
+}
+
+#[test]
+fn games_of_the_project_fall_into_their_parts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the games are there") {
+        let path = entry.expect("a readable folder").path();
+        if path.extension().is_none_or(|extension| extension != "gdl") {
+            continue;
+        }
+        let name = path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&path).expect("a readable game");
+        let network = network_of(&text).expect("a network");
+        let found = factors(&network, None).expect("no time limit");
+        let expected = match name.as_str() {
+            "jointConnectFour" | "connectFourSimultaneous" | "dualHamilton" => 2,
+            "jointButtonsAndLights" => 3,
+            _ => 1,
+        };
+        if relevant(&found).max(1) != expected {
+            wrong.push(format!(
+                "{name}: {} factors, not {expected}",
+                relevant(&found)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Published games that fall into parts.
+const SPLIT: [(&str, usize); 14] = [
+    ("connectFourSimultaneous", 2),
+    ("dualConnect4", 2),
+    ("chinook", 2),
+    ("breakthroughWalls", 2),
+    ("lightsOnParallel", 4),
+    ("lightsOnSimul4", 4),
+    ("lightsOnSimultaneous", 4),
+    ("blocksWorldParallel", 2),
+    ("blockerParallel", 2),
+    // Two games side by side, one move in either.
+    ("ticTacHeaven", 2),
+    ("snakeAssemblit", 2),
+    // Boards of lights one after the other.
+    ("factoringEasyTurtleBrain", 3),
+    ("factoringMediumTurtleBrain", 10),
+    ("factoringImpossibleTurtleBrain", 10),
+];
+
+#[test]
+fn published_games_fall_into_their_parts() {
+    let Some(corpus) = corpus::corpus() else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for name in corpus.keys() {
+        let text = std::fs::read(corpus.rulesheet(name)).expect("a readable game");
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let Some(network) = network_of(&text) else {
+            continue;
+        };
+        let started = Instant::now();
+        let found = factors(&network, Some(started + ALLOWED));
+        let took = started.elapsed();
+        let n_found = found.as_ref().map_or(0, relevant);
+        if took > ALLOWED + ALLOWED / 4 {
+            wrong.push(format!("{name} took {took:?}"));
+        }
+        let expected = SPLIT.iter().find(|(split, _)| split == name);
+        let expected = expected.map_or(1, |&(_, expected)| expected);
+        if n_found.max(1) != expected {
+            wrong.push(format!("{name}: {n_found} factors, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
