@@ -62,6 +62,8 @@ pub struct Factors {
     pub factors: Vec<Factor>,
     /// The bases that no move ever changes, in rising order.
     pub controls: Vec<BaseId>,
+    /// Whether each move is made in all factors at once; else a move is of one factor, or is several such moves at once.
+    pub is_joint: bool,
     /// Moves that are made because there is nothing else to do, as passing while others move.
     pub forced: Vec<MoveId>,
 }
@@ -114,11 +116,13 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
         ends: Ends::of(network, &counts, deadline)?,
     };
     let mut found = Vec::new();
+    let mut is_joint = false;
     if let Some(effects) = effects(network, until) {
         for usual in [Usual::MostMoves, Usual::OneMove] {
             let split = game.split(&effects, usual, deadline)?;
             if split.len() > found.len() {
                 found = split;
+                is_joint = usual == Usual::OneMove;
             }
             if found.len() > 1 {
                 break;
@@ -138,6 +142,7 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
             .ids()
             .filter(|&base| is_control[base])
             .collect(),
+        is_joint,
         forced: of(Freedom::Forced).collect(),
     })
 }
@@ -254,8 +259,8 @@ impl Game<'_> {
                     values[base.index()].push(without);
                 }
                 let values = std::mem::take(&mut values[base.index()]);
-                deadline.spend(values.len() * 4)?;
-                let read = effects.bases_of(values, &mut seen);
+                let (read, n_seen) = effects.bases_of(values, &mut seen);
+                deadline.spend(n_seen)?;
                 let best = &mut fewest[base];
                 if best.as_ref().is_none_or(|best| read.len() < best.len()) {
                     *best = Some(read);

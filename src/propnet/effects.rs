@@ -52,16 +52,18 @@ impl Effects {
         signal == Signal::of_node(1 + base.index())
     }
 
-    /// The bases that any of some signals read, each once, in rising order.
+    /// The bases that any of some signals read, each once, in rising order, and how many nodes were looked at.
     pub fn bases_of(
         &self,
         signals: impl IntoIterator<Item = Signal>,
         seen: &mut Seen,
-    ) -> Vec<BaseId> {
+    ) -> (Vec<BaseId>, usize) {
         seen.start(self.first_gate + self.gates.len());
         let mut open: Vec<usize> = signals.into_iter().map(Signal::node_number).collect();
         let mut found = Vec::new();
+        let mut n_seen = 0;
         while let Some(node) = open.pop() {
+            n_seen += 1;
             if node == 0 || !seen.is_first(node) {
                 continue;
             }
@@ -74,7 +76,7 @@ impl Effects {
             }
         }
         found.sort_unstable();
-        found
+        (found, n_seen)
     }
 }
 
