@@ -162,6 +162,9 @@ impl Symmetries {
     /// Sorts a role's legal moves in a state into classes of moves that are images of each other while the state stays what it is:
     /// what can be reached after one of a class can be reached, but for names, after each. Per move, the place in `legal`
     /// of the first move of its class.
+    ///
+    /// Where several roles choose at once, equivalent moves are worth the same, but one that is always played in place of all is
+    /// foreseen: a class has to be mixed, as stone, scissors and paper do.
     pub fn equivalent_moves(&self, state: &[u64], legal: &[MoveId]) -> Vec<usize> {
         let mut class: Vec<usize> = (0..legal.len()).collect();
         let place = |mv: MoveId| legal.iter().position(|&other| other == mv);
