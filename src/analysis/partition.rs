@@ -9,7 +9,7 @@
 //!   by no `legal`;
 //! - a move is legal as long as certain facts were neither set nor cleared, and if one move rules out another, that one
 //!   rules out this one;
-//! - the game ends when time is up or when no move is legal.
+//! - the game ends when time is up, by a move that always ends it, or when no other move is legal.
 //!
 //! Then every order of the moves of a game is a game with the same end. When the goal needs one of some facts, a move that
 //! brings one of them about can come first.
@@ -25,6 +25,9 @@ use super::implications::{Implications, Outcome, Scope};
 use super::latches::Setting;
 use crate::ids::{BaseId, Id, IdVec, MoveId};
 use crate::propnet::{GateKind, Network, Node, Signal};
+
+/// The most moves that one fact by which the game ends may come from.
+const MAX_LAST: usize = 4;
 
 /// What to try in a state.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,8 +66,8 @@ impl Partitions {
         }
         let mut reader = Reader { network, effort };
         let effects = reader.effects(controls)?;
-        reader.orders_do_not_matter(&effects)?;
-        reader.ends_with_the_moves(controls)?;
+        let last = reader.ends_with_the_moves(controls, &effects)?;
+        reader.orders_do_not_matter(&effects, &last)?;
         let best = network.goals.iter().max_by_key(|goal| goal.1)?;
         let mut requirements = Vec::new();
         for need in reader.parts(best.2, true)? {
@@ -90,6 +93,9 @@ impl Partitions {
             }
             movers.sort_unstable();
             movers.dedup();
+            if movers.iter().any(|mv| last.contains(mv)) {
+                continue;
+            }
             requirements.push(Requirement { settings, movers });
         }
         requirements.retain(|requirement| requirement.movers.len() > 1);
@@ -182,12 +188,16 @@ impl Reader<'_> {
                 .iter()
                 .for_each(|base| goes_by_itself[base.index()] = true);
         }
-        let (mut moves, mut is_set) = (IdVec::new(), IdVec::new());
+        let mut effects = Effects {
+            moves: network.facts.iter().map(|_| None).collect(),
+            is_set: network.facts.iter().map(|_| false).collect(),
+        };
+        let mut others = Vec::new();
         for (base, &next) in network.next.enumerate() {
             let itself = Signal::of_node(1 + base.index());
             let setters = self.parts(next, false)?;
             let clearers = self.parts(next, true)?;
-            let others_of = |parts: &[Signal], inverted: bool| {
+            let moves_of = |parts: &[Signal], inverted: bool| {
                 if !parts.contains(&itself) {
                     return None;
                 }
@@ -198,27 +208,113 @@ impl Reader<'_> {
                 };
                 others.map(as_move).collect::<Option<Vec<MoveId>>>()
             };
-            if let Some(setters) = others_of(&setters, false) {
-                moves.push(Some(setters));
-                is_set.push(true);
-            } else if let Some(clearers) = others_of(&clearers, true) {
-                moves.push(Some(clearers));
-                is_set.push(false);
-            } else if goes_by_itself[base.index()] {
-                moves.push(None);
-                is_set.push(false);
-            } else {
-                return None;
+            if let Some(setters) = moves_of(&setters, false) {
+                effects.moves[base] = Some(setters);
+                effects.is_set[base] = true;
+            } else if let Some(clearers) = moves_of(&clearers, true) {
+                effects.moves[base] = Some(clearers);
+            } else if !goes_by_itself[base.index()] {
+                others.push(base);
             }
         }
-        Some(Effects { moves, is_set })
+        self.effects_by_trial(&others, &mut effects)?;
+        Some(effects)
+    }
+
+    /// What moves do to facts whose form does not tell it: each move is assumed, and each fact with each value.
+    fn effects_by_trial(&mut self, bases: &[BaseId], effects: &mut Effects) -> Option<()> {
+        if bases.is_empty() {
+            return Some(());
+        }
+        let network = self.network;
+        let mut known = Implications::new(network, Scope::Transitions, self.effort)?;
+        let (mut setters, mut clearers) =
+            (vec![Vec::new(); bases.len()], vec![Vec::new(); bases.len()]);
+        for mv in network.moves.ids() {
+            let mark = known.mark();
+            known.assume(known.mv(mv));
+            match known.propagate(self.effort) {
+                Outcome::OutOfEffort => return None,
+                Outcome::Contradiction => {
+                    // It is never made.
+                    known.undo_to(mark);
+                    continue;
+                }
+                Outcome::Consistent => {}
+            }
+            for (place, &base) in bases.iter().enumerate() {
+                let sets = self.result(&mut known, Setting { base, value: false })?;
+                let keeps = self.result(&mut known, Setting { base, value: true })?;
+                if sets == Some(true) {
+                    setters[place].push(mv);
+                    if keeps == Some(false) {
+                        return None;
+                    }
+                } else if keeps == Some(false) {
+                    clearers[place].push(mv);
+                }
+            }
+            known.undo_to(mark);
+        }
+        for (place, &base) in bases.iter().enumerate() {
+            effects.is_set[base] = !setters[place].is_empty();
+            effects.moves[base] = Some(match effects.is_set[base] {
+                true => std::mem::take(&mut setters[place]),
+                false => clearers[place].clone(),
+            });
+        }
+        // A fact that is set must not be cleared: each move that would needs something that was lost when the fact was set.
+        for (place, &base) in bases.iter().enumerate() {
+            if !effects.is_set[base] {
+                continue;
+            }
+            for &mv in &clearers[place] {
+                let needs = self.parts(network.legal[mv], true)?;
+                let needs = needs.iter().filter_map(|&need| setting(network, need));
+                let excludes = |need: Setting| {
+                    let (Some(losers), Some(setters)) =
+                        (&effects.moves[need.base], &effects.moves[base])
+                    else {
+                        return false;
+                    };
+                    let is_initial = |base| network.initial.contains(base);
+                    need.value
+                        && !effects.is_set[need.base]
+                        && !(is_initial(&need.base) && is_initial(&base))
+                        && setters.iter().all(|setter| losers.contains(setter))
+                };
+                if !needs.into_iter().any(excludes) {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What becomes of a fact with this value under what is assumed; inside, nothing where it cannot have that value. Nothing when
+    /// it is not known.
+    fn result(&mut self, known: &mut Implications<'_>, from: Setting) -> Option<Option<bool>> {
+        let next = self.network.next[from.base];
+        let mark = known.mark();
+        known.assume(from.signal());
+        let outcome = known.propagate(self.effort);
+        let found = known.value(next);
+        known.undo_to(mark);
+        match outcome {
+            Outcome::OutOfEffort => None,
+            Outcome::Contradiction => Some(None),
+            Outcome::Consistent => found.map(Some),
+        }
     }
 
     /// Whether moves stay legal until a move is made that rules them out, and rule out each other mutually.
-    fn orders_do_not_matter(&mut self, effects: &Effects) -> Option<()> {
+    fn orders_do_not_matter(&mut self, effects: &Effects, last: &[MoveId]) -> Option<()> {
         let network = self.network;
         let mut ruled_out: Vec<(MoveId, MoveId)> = Vec::new();
         for (mv, &legal) in network.legal.enumerate() {
+            if last.contains(&mv) {
+                continue;
+            }
             for part in self.parts(legal, true)? {
                 if part == Signal::TRUE {
                     continue;
@@ -232,7 +328,8 @@ impl Reader<'_> {
                 if !self.effort.spend(by.len() as u64) {
                     return None;
                 }
-                ruled_out.extend(by.iter().map(|&by| (mv, by)));
+                let by = by.iter().filter(|by| !last.contains(by));
+                ruled_out.extend(by.map(|&by| (mv, by)));
             }
         }
         ruled_out.sort_unstable();
@@ -242,12 +339,30 @@ impl Reader<'_> {
         ruled_out.iter().all(is_mutual).then_some(())
     }
 
-    /// Whether the game ends only by time or when no move is legal.
-    fn ends_with_the_moves(&mut self, controls: &Controls) -> Option<()> {
+    /// Whether the game ends only by time, by a move that always ends it, or when no other move is legal: then tells the moves that
+    /// always end it.
+    fn ends_with_the_moves(
+        &mut self,
+        controls: &Controls,
+        effects: &Effects,
+    ) -> Option<Vec<MoveId>> {
         let network = self.network;
+        let ends = self.parts(network.terminal, false)?;
+        let mut last: Vec<MoveId> = Vec::new();
+        let by_move = |&end: &Signal| {
+            let setting = setting(network, end)?;
+            let moves = effects.moves[setting.base].as_ref()?;
+            // What always held ends every game, and what a move undoes is no end.
+            let is_it = effects.is_set[setting.base] == setting.value && moves.len() <= MAX_LAST;
+            is_it.then_some(moves)
+        };
+        last.extend(ends.iter().filter_map(by_move).flatten());
         let mut known = Implications::new(network, Scope::States, self.effort)?;
         let by_itself = [&controls.step_counter, &controls.turn, &controls.others];
-        for end in self.parts(network.terminal, false)? {
+        for end in ends {
+            if by_move(&end).is_some() {
+                continue;
+            }
             let is_time = |signal: Signal| match setting(network, signal) {
                 Some(Setting { base, .. }) => by_itself.iter().any(|facts| facts.contains(&base)),
                 None => signal.is_constant(),
@@ -258,16 +373,19 @@ impl Reader<'_> {
             let mark = known.mark();
             known.assume(end);
             let outcome = known.propagate(self.effort);
-            let mut legal = network.legal.iter();
+            let mut legal = network
+                .legal
+                .enumerate()
+                .filter(|(mv, _)| !last.contains(mv));
             let ends_moves = outcome == Outcome::Contradiction
                 || outcome == Outcome::Consistent
-                    && legal.all(|&legal| known.value(legal) == Some(false));
+                    && legal.all(|(_, &legal)| known.value(legal) == Some(false));
             known.undo_to(mark);
             if !ends_moves {
                 return None;
             }
         }
-        Some(())
+        Some(last)
     }
 }
 
@@ -337,6 +455,36 @@ mod tests {
         assert_eq!(found.smallest(&state_of(&network, &done), &[]), Choice::Any);
     }
 
+    /// The same posts with a mark on those that are bare, rules that say which facts stay by naming all other moves, and a way out.
+    #[test]
+    fn facts_that_stay_while_others_move_are_understood() {
+        let bare = "
+            (role r) (post 1) (post 2) (post 3) (colour red) (colour blue)
+            (next_to 1 2) (next_to 2 1) (next_to 2 3) (next_to 3 2)
+            (init (is 1 bare)) (init (is 2 bare)) (init (is 3 bare))
+            (<= (legal r (paint ?p ?c)) (true (is ?p bare)) (colour ?c) (not (ruledOut ?p ?c)))
+            (legal r quit)
+            (<= (ruledOut ?p ?c) (next_to ?p ?q) (true (is ?q ?c)))
+            (<= (next (is ?p ?c)) (does r (paint ?p ?c)))
+            (<= (next (is ?p ?c)) (true (is ?p ?c)) (does r (paint ?q ?d)) (distinct ?p ?q))
+            (<= (next (is ?p ?c)) (true (is ?p ?c)) (does r quit))
+            (<= (next over) (does r quit)) (<= (next over) (true over))
+            (<= open (true (is ?p bare)))
+            (<= terminal (not open)) (<= terminal (true over))
+            (<= (goal r 100) (not open)) (<= (goal r 0) open)";
+        let network = network(bare);
+        let found = partitions(&network).unwrap();
+        assert_eq!(found.requirements.len(), 3);
+        let facts = ["(is 1 red)", "(is 2 bare)", "(is 3 bare)"].map(|text| base(&network, text));
+        let state = state_of(&network, &facts);
+        let legal = ["(paint 2 blue)", "(paint 3 red)", "(paint 3 blue)", "quit"];
+        let legal = legal.map(|text| mv(&network, text));
+        assert_eq!(
+            found.smallest(&state, &legal),
+            Choice::OneOf(vec![legal[0]])
+        );
+    }
+
     #[test]
     fn where_order_matters_nothing_is_said() {
         let changes = [
@@ -352,7 +500,7 @@ mod tests {
             // The game ends early.
             (
                 "(<= terminal (not canPaint))",
-                "(<= terminal (not canPaint)) (<= terminal (true (is 1 red)))",
+                "(<= terminal (not canPaint)) (<= terminal (true (is 1 red)) (true (is 2 blue)))",
             ),
             // There is somebody else.
             ("(role r)", "(role r) (role s) (legal s wait) (goal s 50)"),
