@@ -61,6 +61,8 @@ pub struct Compiled {
     pub compile_time: Duration,
     /// What lanes can be made from.
     pub lanes: LanesSource,
+    /// The network before the passes, in which symmetries of the rules are plain to see; nothing for large games.
+    pub built: Option<Arc<Network>>,
 }
 
 /// Compiles rules: grounds them, builds the network, makes it smaller, finds its phases, lays all of it out.
@@ -92,6 +94,8 @@ pub fn compile_with(
     // Large games need the room while the layout is made.
     drop(program);
     let gates_full = network.gates.len();
+    let is_small = network.gates.len() + network.n_edges() <= LARGE;
+    let built = is_small.then(|| Arc::new(network.clone()));
     let network = passes::optimise_with(network, set, limits);
     let chosen = Choice {
         network: &network,
@@ -119,6 +123,7 @@ pub fn compile_with(
             mean_length: chosen.mean_length,
             set: *set,
         },
+        built,
     })
 }
 

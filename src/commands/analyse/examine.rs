@@ -32,15 +32,15 @@ pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::
         until: Some(started + limits.build),
         ..Budget::generous()
     };
-    let (machine, source, reason) = match player::compile(&game.rules, build) {
+    let (machine, source, built, reason) = match player::compile(&game.rules, build) {
         Ok(compiled) => {
-            let source = compiled.lanes.clone();
+            let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
             let (machine, _) = player::faster(compiled, build, Playing::Decisively);
-            (machine, Some(source), None)
+            (machine, Some(source), built, None)
         }
         Err(reason) => {
             let machine = player::prover(&game.rules).map_err(|error| anyhow!(error))?;
-            (machine, None, Some(reason))
+            (machine, None, None, Some(reason))
         }
     };
     let build_seconds = started.elapsed().as_secs_f64();
@@ -52,6 +52,7 @@ pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::
     let subject = Subject {
         machine: &machine,
         source: source.as_ref(),
+        built: built.as_deref(),
     };
     let studied = Instant::now();
     let study = study(subject, budget);

@@ -3,7 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::sample::Turns;
-use crate::player::study::Study;
+use crate::player::study::{Clockwork, Latched, Study, SymmetriesFound};
+
+/// How many facts stay what they are; the study has their names.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LatchCounts {
+    /// Facts that stay true once they are true.
+    pub positive: usize,
+    /// Facts that stay false once they are false.
+    pub negative: usize,
+    /// Facts that stay once another one is settled.
+    pub conditional: usize,
+    /// Settled facts that bound some role's goal by themselves.
+    pub bounds: Option<usize>,
+    /// Whether all facts were looked at; if not, there may be more.
+    pub is_complete: bool,
+}
 
 /// All that is told about a game. What is not known is null, and so is what was not always the same.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -22,6 +37,10 @@ pub struct Report {
     pub mean_length: Option<f64>,
     /// Legal joint moves of a state on average.
     pub branching: Option<f64>,
+    /// Facts that stay what they are.
+    pub latches: Option<LatchCounts>,
+    /// Symmetries of the rules.
+    pub symmetries: Option<SymmetriesFound>,
     /// What the game is played with.
     pub machine: String,
     /// Why that is the prover, where it is.
@@ -38,14 +57,22 @@ impl Report {
     /// What a study found.
     pub fn new(game: &str, study: Study) -> Self {
         let sampled = &study.sampled;
+        let structure = study.structure.as_ref();
+        let proven = structure.and_then(|structure| proven_length(structure.clockwork.as_ref()?));
+        let latches = structure.and_then(|structure| structure.latches.as_ref());
         Self {
             game: game.to_string(),
             roles: study.roles.len(),
             simultaneous: sampled.turns.map(|turns| turns == Turns::Simultaneous),
             fixed_sum: sampled.fixed_sum,
-            fixed_length: sampled.fixed_length,
+            fixed_length: match sampled.ends_seen {
+                0 => proven,
+                _ => sampled.fixed_length,
+            },
             mean_length: sampled.length.map(|length| length.mean),
             branching: sampled.branching.map(|branching| branching.mean),
+            latches: latches.map(LatchCounts::of),
+            symmetries: structure.and_then(|structure| structure.symmetries.clone()),
             machine: study.machine.clone(),
             reason: None,
             build_seconds: 0.0,
@@ -53,4 +80,22 @@ impl Report {
             study,
         }
     }
+}
+
+impl LatchCounts {
+    fn of(latches: &Latched) -> Self {
+        Self {
+            positive: latches.positive.len(),
+            negative: latches.negative.len(),
+            conditional: latches.conditional,
+            bounds: latches.bounds.as_ref().map(Vec::len),
+            is_complete: latches.is_complete,
+        }
+    }
+}
+
+/// The joint moves of every game, where the rules leave no other length.
+pub fn proven_length(clockwork: &Clockwork) -> Option<u32> {
+    let is_exact = |&horizon: &u32| horizon == clockwork.earliest_end;
+    clockwork.horizon.filter(is_exact)
 }

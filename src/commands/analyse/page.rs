@@ -71,6 +71,20 @@ const PROPERTIES: &[Property] = &[
         report.roles > 1 && report.fixed_sum.is_some()
     }),
     ("of a fixed length", |report| report.fixed_length.is_some()),
+    ("with a step counter", |report| {
+        step_counter(report).is_some_and(|n| n > 0)
+    }),
+    ("with facts that stay", |report| {
+        let latches = report.latches.as_ref();
+        latches.is_some_and(|latches| latches.positive + latches.negative > 0)
+    }),
+    ("with symmetries", |report| {
+        let found = report.symmetries.as_ref();
+        found.is_some_and(|found| found.generators > 0)
+    }),
+    ("with partitioned choices", |report| {
+        partitions(report).is_some_and(|n| n > 0)
+    }),
 ];
 
 /// What all games came to, in one line.
@@ -167,14 +181,20 @@ fn table(rows: &[Row]) -> String {
     let mut out = String::from(
         "\n## Games\n\n\
         Lengths are joint moves of random games and branching is the mean number of legal joint moves, both with the range seen in\n\
-        parentheses. A dash is what was not found, or not always the same; a question mark is what is not known.\n\n\
-        | game | roles | turns | length | branching | fixed sum | games | build s | study s |\n\
-        |---|---:|---|---:|---:|---:|---:|---:|---:|\n",
+        parentheses. Latches are facts that stay true once they are true, and those that stay false; symmetries are permutations of\n\
+        facts and moves that keep the roles and the rules, the identity left out; a step counter is told by its facts, a partition by the choices that\n\
+        must be made in whatever order. A dash is what was not found, or not always the same; a question mark is what is not known.\n\n\
+        | game | roles | turns | length | branching | fixed sum | latches +/− | symmetries | step counter | partition | games | build s | study s |\n\
+        |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {
         let _ = match &row.report {
             Some(report) => writeln!(out, "{}", cells(&row.game, report)),
-            None => writeln!(out, "| {} | no answer | | | | | | | |", cell(&row.game)),
+            None => writeln!(
+                out,
+                "| {} | no answer | | | | | | | | | | | |",
+                cell(&row.game)
+            ),
         };
     }
     out
@@ -200,11 +220,66 @@ fn cells(game: &str, report: &Report) -> String {
         range(sampled.length),
         range(sampled.branching),
         or_dash(report.fixed_sum),
+        latches(report),
+        symmetries(report),
+        count_or_dash(step_counter(report)),
+        count_or_dash(partitions(report)),
         grouped(games),
         format!("{:.2}", report.build_seconds),
         format!("{:.2}", report.seconds),
     ];
     format!("| {} |", cells.join(" | "))
+}
+
+/// The facts of its step counter, where that is known.
+fn step_counter(report: &Report) -> Option<usize> {
+    let structure = report.study.structure.as_ref()?;
+    Some(structure.clockwork.as_ref()?.step_counter.len())
+}
+
+/// The choices that must be made, where that is known.
+fn partitions(report: &Report) -> Option<usize> {
+    let structure = report.study.structure.as_ref()?;
+    let partitions = structure.partitions.as_ref()?;
+    Some(
+        partitions
+            .iter()
+            .map(|partition| partition.moves.len())
+            .sum(),
+    )
+}
+
+fn count_or_dash(count: Option<usize>) -> String {
+    match count {
+        None => "?".to_string(),
+        Some(0) => "-".to_string(),
+        Some(count) => grouped(count as u64),
+    }
+}
+
+fn latches(report: &Report) -> String {
+    match &report.latches {
+        None => "?".to_string(),
+        Some(latches) => {
+            let more = if latches.is_complete { "" } else { " ?" };
+            let (positive, negative) = (latches.positive as u64, latches.negative as u64);
+            match positive + negative {
+                0 => format!("-{more}"),
+                _ => format!("{} / {}{more}", grouped(positive), grouped(negative)),
+            }
+        }
+    }
+}
+
+fn symmetries(report: &Report) -> String {
+    match &report.symmetries {
+        None => "?".to_string(),
+        Some(found) => match found.order {
+            Some(1) => "-".to_string(),
+            Some(order) => grouped(order - 1),
+            None => format!("{} generators", found.generators),
+        },
+    }
 }
 
 fn turns(turns: Option<Turns>) -> &'static str {

@@ -2,13 +2,18 @@
 
 use std::fmt::Write;
 
-use super::findings::Report;
+use super::findings::{Report, proven_length};
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
-use crate::player::study::Study;
+use crate::player::study::{
+    Clockwork, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
+};
 
 /// Sets of facts shown of what there may be many of.
 const MOST_SHOWN: usize = 4;
+/// What a finding says that its analysis has not come to.
+const NOT_KNOWN: &str = "not known: the time was too short";
+
 /// Different goals of a role that are shown with their shares.
 const MOST_GOALS: usize = 6;
 
@@ -30,6 +35,9 @@ pub fn text(report: &Report) -> String {
     };
     let mut lines = Lines(format!("{}: {roles}", report.game));
     structure(&mut lines, report);
+    if let Some(structure) = &study.structure {
+        network(&mut lines, structure);
+    }
     sampled(&mut lines, study);
     let sampled = &study.sampled;
     let cut_off = match sampled.cut_off {
@@ -93,6 +101,147 @@ fn structure(lines: &mut Lines, report: &Report) {
                 shown.collect::<Vec<_>>().join("; ")
             ),
         );
+    }
+}
+
+fn network(lines: &mut Lines, structure: &Structure) {
+    let or_unknown = |text: Option<String>| text.unwrap_or_else(|| NOT_KNOWN.to_string());
+    lines.add(
+        "clockwork",
+        or_unknown(structure.clockwork.as_ref().map(clockwork)),
+    );
+    lines.add(
+        "latches",
+        or_unknown(structure.latches.as_ref().map(latches)),
+    );
+    lines.add(
+        "symmetries",
+        or_unknown(structure.symmetries.as_ref().map(symmetries)),
+    );
+    match structure.partitions.as_deref() {
+        // Games of several roles have none.
+        Some([]) => {}
+        partitions => lines.add("partitions", or_unknown(partitions.map(partitioned))),
+    }
+    match &structure.distances {
+        None => lines.add("distances", NOT_KNOWN),
+        Some(reaches) => {
+            for (index, reach) in reaches.iter().enumerate() {
+                lines.add(if index == 0 { "distances" } else { "" }, distance(reach));
+            }
+        }
+    }
+}
+
+fn clockwork(clockwork: &Clockwork) -> String {
+    let mut parts = Vec::new();
+    if let (Some(first), Some(last)) = (
+        clockwork.step_counter.first(),
+        clockwork.step_counter.last(),
+    ) {
+        parts.push(format!("a step counter from {first} to {last}"));
+    }
+    if !clockwork.turn.is_empty() {
+        parts.push(format!("turns by {}", listed(&clockwork.turn)));
+    }
+    if clockwork.others > 0 {
+        parts.push(format!(
+            "{} other facts that no move has a say in",
+            clockwork.others
+        ));
+    }
+    match (clockwork.horizon, proven_length(clockwork)) {
+        (_, Some(length)) => parts.push(format!("proven: {length} joint moves")),
+        (Some(horizon), None) => parts.push(format!("proven: {horizon} joint moves at most")),
+        (None, None) => {}
+    }
+    match parts.is_empty() {
+        true => "nothing runs by itself".to_string(),
+        false => parts.join("; "),
+    }
+}
+
+fn latches(latches: &Latched) -> String {
+    let more = if latches.is_complete {
+        ""
+    } else {
+        ", perhaps more"
+    };
+    let (positive, negative) = (latches.positive.len(), latches.negative.len());
+    let bounds = match &latches.bounds {
+        None => "what they say of goals is not known".to_string(),
+        Some(bounds) if bounds.is_empty() => "none bounds a goal by itself".to_string(),
+        Some(bounds) => format!(
+            "goals are bounded in {} ways by single ones",
+            grouped(bounds.len() as u64)
+        ),
+    };
+    match positive + negative + latches.conditional {
+        0 => format!("no fact stays what it is{more}"),
+        _ => format!(
+            "{} facts stay true, {} stay false, {} stay once another is settled{more}; {bounds}",
+            grouped(positive as u64),
+            grouped(negative as u64),
+            grouped(latches.conditional as u64),
+        ),
+    }
+}
+
+fn symmetries(found: &SymmetriesFound) -> String {
+    let swaps = match found.swaps_roles {
+        true => "; roles can change places",
+        false => "",
+    };
+    let at_start = match found.order_at_start {
+        Some(order) => format!(", {} of them of the initial state", grouped(order)),
+        None => String::new(),
+    };
+    match found.order {
+        Some(1) => format!("none but doing nothing{swaps}"),
+        Some(order) => format!("{}{at_start}{swaps}", grouped(order)),
+        None => format!("{} generators, perhaps more{swaps}", found.generators),
+    }
+}
+
+fn partitioned(partitions: &[Partitioned]) -> String {
+    let needs = partitions.iter().flat_map(|partition| &partition.moves);
+    let goal = partitions.iter().map(|partition| partition.goal).max();
+    format!(
+        "a goal of {} needs {} choices, in whatever order",
+        goal.unwrap_or(0),
+        needs.count()
+    )
+}
+
+fn distance(reach: &Reach) -> String {
+    let nearest = match reach.nearest_move {
+        Some(distance) => format!(
+            "moves are {distance} joint moves from the goals of {}",
+            reach.role
+        ),
+        None => format!("no move of {} has a say in its goals", reach.role),
+    };
+    let farthest = reach.farthest_fact.map_or(String::new(), |farthest| {
+        format!(", facts up to {farthest}")
+    });
+    let idle = match (reach.idle_facts, reach.idle_moves) {
+        (0, 0) => String::new(),
+        (facts, moves) => format!("; {facts} facts and {moves} moves have no say"),
+    };
+    format!("{nearest}{farthest}{idle}")
+}
+
+/// The first few of some facts.
+fn listed(facts: &[String]) -> String {
+    let shown = facts
+        .iter()
+        .take(MOST_SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match facts.len().saturating_sub(MOST_SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

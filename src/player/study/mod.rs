@@ -9,6 +9,7 @@
 //! Never knows: matches, sockets, what is done with the findings.
 
 mod deciding;
+mod structure;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,9 @@ use super::lanes::LanesSource;
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
+use crate::propnet::Network;
 pub use deciding::Deciding;
+pub use structure::{Bound, Clockwork, Latched, Partitioned, Reach, Structure, SymmetriesFound};
 
 /// What is studied.
 #[derive(Clone, Copy)]
@@ -31,6 +34,8 @@ pub struct Subject<'a> {
     pub machine: &'a Arc<dyn Machine>,
     /// The network that the machine was made from; nothing for the prover, and then only playing tells.
     pub source: Option<&'a LanesSource>,
+    /// The same network before the passes, where it was kept; without it no symmetries are looked for.
+    pub built: Option<&'a Network>,
 }
 
 /// What a study may take.
@@ -93,6 +98,8 @@ pub struct Study {
     /// Sets of facts of which just one was true in each state met, as whose turn it is; those that the machine's phases were
     /// chosen from.
     pub controls: Option<Vec<Vec<String>>>,
+    /// What the network tells without playing; nothing for a game that is played with the prover.
+    pub structure: Option<Structure>,
     /// What random games showed.
     pub sampled: Sampled,
     /// What it costs to see wins in playouts; nothing where playouts do not look for them, or it was not measured.
@@ -103,9 +110,14 @@ pub struct Study {
 
 /// Studies a game.
 pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
-    let Subject { machine, source } = subject;
+    let Subject {
+        machine,
+        source,
+        built,
+    } = subject;
     let mut stages = Stages::new(budget.until);
-    let network = source.map(|source| &*source.network);
+    let network = source.map(|source| &source.network);
+    let structure = network.map(|network| structure::structure(&mut stages, network, built));
 
     let sampled = stages.run("sampling", 0.8, |until| {
         let budget = SampleBudget {
@@ -136,6 +148,7 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
             let sets = source.candidates.iter();
             sets.map(|set| set.iter().map(text).collect()).collect()
         }),
+        structure,
         sampled,
         deciding,
         stages: stages.done,

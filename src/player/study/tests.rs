@@ -8,12 +8,13 @@ fn studied(name: &str, budget: StudyBudget) -> Study {
     let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
     let limits = ground::Budget::generous();
     let compiled = player::compile(&game.rules, limits).unwrap();
-    let source = compiled.lanes.clone();
+    let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
     let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
     study(
         Subject {
             machine: &machine,
             source: Some(&source),
+            built: built.as_deref(),
         },
         budget,
     )
@@ -44,8 +45,33 @@ fn a_study_holds_what_each_analysis_found() {
         "{controls:?}"
     );
     assert_eq!(study.sampled.turns, Some(Turns::Alternating));
+    let structure = study.structure.unwrap();
+    let clockwork = structure.clockwork.unwrap();
+    assert_eq!(clockwork.turn.len(), 2);
+    assert_eq!(clockwork.horizon, None);
+    // A disc stays where it fell, and what is not blank stays so.
+    let latches = structure.latches.unwrap();
+    assert!(latches.is_complete);
+    let discs = latches
+        .positive
+        .iter()
+        .filter(|fact| fact.starts_with("(cell "));
+    assert!(discs.count() >= 84, "{latches:?}");
+    // Left and right.
+    let symmetries = structure.symmetries.unwrap();
+    assert_eq!(
+        (symmetries.order, symmetries.order_at_start),
+        (Some(2), Some(2))
+    );
+    assert_eq!(structure.partitions, Some(Vec::new()));
+    let reach = structure.distances.unwrap();
+    assert_eq!(reach[0].nearest_move, Some(1), "{reach:?}");
+    assert_eq!(reach[0].idle_moves, 0);
     let stages = study.stages.iter().map(|stage| stage.name.as_str());
-    assert_eq!(stages.collect::<Vec<_>>(), ["sampling", "playouts"]);
+    let stages: Vec<&str> = stages.collect();
+    for name in ["clockwork", "latches", "symmetries", "sampling", "playouts"] {
+        assert!(stages.contains(&name), "{stages:?}");
+    }
     assert!(study.stages.iter().all(|stage| stage.seconds >= 0.0));
 }
 
@@ -72,9 +98,11 @@ fn without_a_network_only_playing_tells() {
     let subject = Subject {
         machine: &machine,
         source: None,
+        built: None,
     };
     let study = study(subject, StudyBudget { games: 3, ..SMALL });
     assert_eq!((study.network, study.controls.clone()), (None, None));
+    assert_eq!(study.structure, None);
     assert_eq!((study.machine.as_str(), study.sampled.games), ("prover", 3));
 }
 
@@ -85,4 +113,6 @@ fn a_study_without_time_is_over_at_once_and_knows_little() {
     let study = studied("breakthrough", StudyBudget { until, ..SMALL });
     assert_eq!(study.sampled.games, 0);
     assert_eq!(study.deciding, None);
+    // Not known, and not 'none'.
+    assert_eq!(study.structure, Some(Structure::default()));
 }

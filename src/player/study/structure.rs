@@ -1,0 +1,246 @@
+//! What the network of a game tells without playing it: what runs by itself, what stays, what is alike, what matters to what.
+//!
+//! Each finding is the outcome of an analysis, told by the names of facts and moves.
+//!
+//! Invariants: what is told holds in every game that can be played; an analysis that ran out of time has no finding, or
+//! says that its finding is not complete.
+//!
+//! Never knows: playing.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Stages;
+use crate::analysis::counters;
+use crate::analysis::distance::{Distances, Source, Target};
+use crate::analysis::effort::Effort;
+use crate::analysis::latches::{self, Setting};
+use crate::analysis::partition::Partitions;
+use crate::analysis::score_ranges::ScoreRanges;
+use crate::analysis::symmetry::Symmetries;
+use crate::ids::{BaseId, MoveId, RoleId};
+use crate::propnet::Network;
+
+/// Steps that an analysis may take, time or none: some seconds' worth.
+const STEPS: u64 = 1 << 31;
+/// The share of the time left that each analysis may take.
+const SHARE: f64 = 0.25;
+/// Bytes of rows of distances that are kept.
+const ROWS: usize = 1 << 24;
+
+/// Facts that no move has a say in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Clockwork {
+    /// Facts that are true at just one step of the game, in the order in which they are.
+    pub step_counter: Vec<String>,
+    /// Facts that come and go in a fixed rhythm.
+    pub turn: Vec<String>,
+    /// How many other facts no move has a say in.
+    pub others: usize,
+    /// The game is over after so many joint moves at the latest.
+    pub horizon: Option<u32>,
+    /// The game goes on for at least so many joint moves, unless some role has no legal move.
+    pub earliest_end: u32,
+}
+
+/// A fact that bounds a role's goal once it is settled.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Bound {
+    /// The fact.
+    pub fact: String,
+    /// Whether it is settled that it is true, or that it is false.
+    pub value: bool,
+    /// The role.
+    pub role: String,
+    /// The least goal that the role can then have.
+    pub lower: u8,
+    /// The greatest.
+    pub upper: u8,
+}
+
+/// Facts that stay what they are, whatever is played.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Latched {
+    /// Facts that stay true once they are true.
+    pub positive: Vec<String>,
+    /// Facts that stay false once they are false.
+    pub negative: Vec<String>,
+    /// How many facts stay once another one is settled, beside those that stay anyway.
+    pub conditional: usize,
+    /// What settled facts alone say of goals. Nothing when it is not known.
+    pub bounds: Option<Vec<Bound>>,
+    /// Whether all facts were looked at.
+    pub is_complete: bool,
+}
+
+/// Permutations of facts and moves that leave the rules what they are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SymmetriesFound {
+    /// How many keep each role, the identity counted; nothing when that is not known, or more than 2⁶⁴.
+    pub order: Option<u64>,
+    /// How many of these keep the initial state.
+    pub order_at_start: Option<u64>,
+    /// How many generate them.
+    pub generators: usize,
+    /// Whether roles can change places.
+    pub swaps_roles: bool,
+}
+
+/// What the best goal of a puzzle needs, in whatever order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Partitioned {
+    /// The goal.
+    pub goal: u8,
+    /// For each need the moves of which one must be made.
+    pub moves: Vec<Vec<String>>,
+}
+
+/// How far from a role's goals facts and moves are, in transitions.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reach {
+    /// The role.
+    pub role: String,
+    /// The distance of the move of its own that is nearest.
+    pub nearest_move: Option<u8>,
+    /// The distance of the farthest fact that has a say.
+    pub farthest_fact: Option<u8>,
+    /// How many facts have no say in its goals, ever.
+    pub idle_facts: usize,
+    /// How many of its moves have none.
+    pub idle_moves: usize,
+}
+
+/// All that the network tells. What is not known is nothing.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Structure {
+    /// What runs by itself.
+    pub clockwork: Option<Clockwork>,
+    /// What stays.
+    pub latches: Option<Latched>,
+    /// What is alike.
+    pub symmetries: Option<SymmetriesFound>,
+    /// Choices of which one must be made; none where there are no such, which goes for all games of several roles.
+    pub partitions: Option<Vec<Partitioned>>,
+    /// How far from goals things are, role by role.
+    pub distances: Option<Vec<Reach>>,
+}
+
+/// Runs the analyses of a network. `built` is the network before the passes, in which symmetries are plain to see.
+pub(super) fn structure(
+    stages: &mut Stages,
+    network: &Arc<Network>,
+    built: Option<&Network>,
+) -> Structure {
+    let fact = |base: BaseId| network.facts[base].clone();
+    let facts = |bases: &[BaseId]| bases.iter().map(|&base| fact(base)).collect();
+    let effort = |until| Effort::new(STEPS, until);
+
+    let controls = stages.run("clockwork", SHARE, |until| {
+        counters::controls(network, &mut effort(until))
+    });
+    let clockwork = controls.as_ref().map(|controls| Clockwork {
+        step_counter: facts(&controls.step_counter),
+        turn: facts(&controls.turn),
+        others: controls.others.len(),
+        horizon: controls.horizon,
+        earliest_end: controls.earliest_end,
+    });
+    let latches = stages.run("latches", SHARE, |until| {
+        latched(network, &mut effort(until))
+    });
+    let symmetries = stages.run("symmetries", SHARE, |until| {
+        let found = Symmetries::find(built?, &mut effort(until));
+        let is_known = found.order.is_some() || !found.is_trivial();
+        let small = |order: Option<u128>| order.and_then(|order| u64::try_from(order).ok());
+        is_known.then(|| SymmetriesFound {
+            order: small(found.order),
+            order_at_start: small(found.order_at_start),
+            generators: found.generators.len(),
+            swaps_roles: !found.role_swaps.is_empty(),
+        })
+    });
+    let partitions = stages.run("partitions", SHARE, |until| {
+        let mut effort = effort(until);
+        let found = Partitions::find(network, controls.as_ref()?, &mut effort);
+        if found.is_none() && effort.is_spent() {
+            return None;
+        }
+        let text = |mv: &MoveId| network.moves[*mv].1.clone();
+        let partitioned = found.map(|found| Partitioned {
+            goal: found.goal,
+            moves: Vec::from_iter(found.requirements.iter().map(|requirement| {
+                let movers = requirement.movers.iter();
+                movers.map(text).collect()
+            })),
+        });
+        Some(Vec::from_iter(partitioned))
+    });
+    let distances = stages.run("distances", SHARE, |until| {
+        reaches(network, &mut effort(until))
+    });
+    Structure {
+        clockwork,
+        latches,
+        symmetries,
+        partitions,
+        distances,
+    }
+}
+
+fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
+    let found = latches::latches(network, effort);
+    let is_known = found.is_complete || !effort.is_spent() || found.settings().next().is_some();
+    let ranges = found
+        .is_complete
+        .then(|| ScoreRanges::new(network, &found, effort))
+        .flatten();
+    let bound = |effect: crate::analysis::score_ranges::Effect| {
+        let Setting { base, value } = effect.setting;
+        Bound {
+            fact: network.facts[base].clone(),
+            value,
+            role: network.roles[effect.role].clone(),
+            lower: effect.range.lower,
+            upper: effect.range.upper,
+        }
+    };
+    let names = |bases: &[BaseId]| {
+        let texts = bases.iter().map(|&base| network.facts[base].clone());
+        texts.collect()
+    };
+    is_known.then(|| Latched {
+        positive: names(&found.positive),
+        negative: names(&found.negative),
+        conditional: found.conditional.len(),
+        bounds: ranges.map(|ranges| ranges.effects().into_iter().map(bound).collect()),
+        is_complete: found.is_complete,
+    })
+}
+
+/// How far from each role's goals everything is; nothing when the effort is spent.
+fn reaches(network: &Arc<Network>, effort: &mut Effort) -> Option<Vec<Reach>> {
+    let mut distances = Distances::new(Arc::clone(network), ROWS);
+    let roles = network.roles.ids().map(|role: RoleId| {
+        let row = distances.row(Target::Goals(role), effort)?;
+        let of_facts = network.facts.ids().map(|base| row.at(Source::Base(base)));
+        let of_facts: Vec<Option<u8>> = of_facts.collect();
+        let own = network.moves.enumerate();
+        let own = own.filter(|(_, (owner, _))| *owner == role);
+        let of_moves: Vec<Option<u8>> = own.map(|(mv, _)| row.at(Source::Move(mv))).collect();
+        Some(Reach {
+            role: network.roles[role].clone(),
+            nearest_move: of_moves.iter().flatten().min().copied(),
+            farthest_fact: of_facts.iter().flatten().max().copied(),
+            idle_facts: of_facts
+                .iter()
+                .filter(|distance| distance.is_none())
+                .count(),
+            idle_moves: of_moves
+                .iter()
+                .filter(|distance| distance.is_none())
+                .count(),
+        })
+    });
+    roles.collect()
+}
