@@ -17,7 +17,7 @@ use crate::analysis::distance::{Distances, Source, Target};
 use crate::analysis::effort::Effort;
 use crate::analysis::latches::{self, Setting};
 use crate::analysis::partition::Partitions;
-use crate::analysis::score_ranges::ScoreRanges;
+use crate::analysis::score_ranges::{Effect, ScoreRanges};
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::{BaseId, MoveId, RoleId};
 use crate::propnet::Network;
@@ -193,9 +193,14 @@ fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
     let is_known = found.is_complete || !effort.is_spent() || found.settings().next().is_some();
     let ranges = found
         .is_complete
-        .then(|| ScoreRanges::new(network, &found, effort))
-        .flatten();
-    let bound = |effect: crate::analysis::score_ranges::Effect| {
+        .then(|| ScoreRanges::new(network, &found, effort));
+    let effects = match ranges {
+        Some(Some(ranges)) => Some(ranges.effects()),
+        // Settled facts say nothing of goals.
+        Some(None) if !effort.is_spent() => Some(Vec::new()),
+        _ => None,
+    };
+    let bound = |effect: Effect| {
         let Setting { base, value } = effect.setting;
         Bound {
             fact: network.facts[base].clone(),
@@ -213,7 +218,7 @@ fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
         positive: names(&found.positive),
         negative: names(&found.negative),
         conditional: found.conditional.len(),
-        bounds: ranges.map(|ranges| ranges.effects().into_iter().map(bound).collect()),
+        bounds: effects.map(|effects| effects.into_iter().map(bound).collect()),
         is_complete: found.is_complete,
     })
 }

@@ -1,0 +1,172 @@
+//! What is found out about a game does not hang on its names, nor on the order of its rules.
+
+#[path = "common/renamed.rs"]
+#[expect(dead_code, reason = "others ask for names too")]
+mod renamed;
+
+use panza::analysis::sample::{Spread, Turns};
+use panza::commands::game_source::Rulesheet;
+use panza::gdl::{self, Rules, sexpr};
+use panza::ground::Budget;
+use panza::player::study::{Study, StudyBudget, Subject, study};
+use panza::player::{Playing, compile, faster};
+use renamed::Disguise;
+
+/// Small games of many kinds.
+const GAMES: [&str; 9] = [
+    "ticTacToe",
+    "connectFour",
+    "connectFourSimultaneous",
+    "eightPuzzle",
+    "hanoi",
+    "sudoku4",
+    "jointButtonsAndLights",
+    "dualHamilton",
+    "biddingTicTacToe",
+];
+
+fn studied(rules: &Rules) -> Study {
+    let limits = Budget::generous();
+    let compiled = compile(rules, limits).unwrap();
+    let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
+    let (machine, _) = faster(compiled, limits, Playing::Decisively);
+    let subject = Subject {
+        machine: &machine,
+        source: Some(&source),
+        built: built.as_deref(),
+    };
+    let budget = StudyBudget {
+        until: None,
+        games: 300,
+        playouts: 3_000,
+        seed: 1,
+    };
+    study(subject, budget)
+}
+
+/// What must be the same under all names, as text. Roles come in another order, so what is told of each is sorted.
+fn exact(study: &Study) -> Vec<(&'static str, String)> {
+    let structure = study.structure.as_ref().unwrap();
+    let clockwork = structure.clockwork.as_ref().unwrap();
+    let latches = structure.latches.as_ref().unwrap();
+    let symmetries = structure.symmetries.as_ref().unwrap();
+    let partitions = structure.partitions.as_ref().unwrap();
+    let network = study.network.as_ref().unwrap();
+    let mut bounds: Vec<(bool, u8, u8)> = Vec::new();
+    for bound in latches.bounds.as_ref().unwrap() {
+        bounds.push((bound.value, bound.lower, bound.upper));
+    }
+    bounds.sort_unstable();
+    let mut reaches: Vec<_> = structure.distances.as_ref().unwrap().iter().collect();
+    reaches.sort_by_key(|reach| (reach.nearest_move, reach.farthest_fact, reach.idle_facts));
+    let reaches: Vec<_> = reaches
+        .iter()
+        .map(|reach| {
+            let (nearest, farthest) = (reach.nearest_move, reach.farthest_fact);
+            (nearest, farthest, reach.idle_facts, reach.idle_moves)
+        })
+        .collect();
+    let mut needs: Vec<(u8, usize)> = Vec::new();
+    for partition in partitions {
+        needs.extend(
+            partition
+                .moves
+                .iter()
+                .map(|moves| (partition.goal, moves.len())),
+        );
+    }
+    needs.sort_unstable();
+    let sampled = &study.sampled;
+    let mut choosers: Vec<_> = sampled
+        .roles
+        .iter()
+        .map(|role| role.moves.is_some())
+        .collect();
+    choosers.sort_unstable();
+    vec![
+        ("roles", study.roles.len().to_string()),
+        ("network", format!("{} {}", network.bases, network.moves)),
+        ("step counter", clockwork.step_counter.len().to_string()),
+        ("turn", clockwork.turn.len().to_string()),
+        ("others", clockwork.others.to_string()),
+        (
+            "ends",
+            format!("{:?} {}", clockwork.horizon, clockwork.earliest_end),
+        ),
+        (
+            "latches",
+            format!("{} {}", latches.positive.len(), latches.negative.len()),
+        ),
+        ("conditional", latches.conditional.to_string()),
+        ("complete", latches.is_complete.to_string()),
+        ("bounds", format!("{bounds:?}")),
+        (
+            "symmetries",
+            format!("{:?} {:?}", symmetries.order, symmetries.order_at_start),
+        ),
+        ("swaps", symmetries.swaps_roles.to_string()),
+        ("partitions", format!("{needs:?}")),
+        ("distances", format!("{reaches:?}")),
+        ("turns", format!("{:?}", sampled.turns)),
+        ("sum", format!("{:?}", sampled.fixed_sum)),
+        ("length", format!("{:?}", sampled.fixed_length)),
+        ("choosers", format!("{choosers:?}")),
+        ("games", sampled.games.to_string()),
+    ]
+}
+
+/// Whether two means of independent samples are as near as they ought to be.
+fn are_near(one: Option<Spread>, other: Option<Spread>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let error = |spread: &Spread| spread.deviation.powi(2) / spread.count as f64;
+            (one.mean - other.mean).abs() <= 6.0 * (error(&one) + error(&other)).sqrt() + 1e-9
+        }
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+#[test]
+fn a_game_in_disguise_is_found_to_be_the_same() {
+    for name in GAMES {
+        let text = Rulesheet::find(name).unwrap().text;
+        let (statements, _) = sexpr::parse(&text);
+        let known = studied(&gdl::load(&text).0);
+        for seed in [1, 2] {
+            // Goals are numbers, and mean something.
+            let is_number = |symbol: &str| symbol.parse::<u32>().is_ok();
+            let mut disguise = Disguise::new(&statements, seed, is_number);
+            let met = studied(&gdl::load(&disguise.rulesheet(&statements)).0);
+            for (found, other) in exact(&known).iter().zip(exact(&met)) {
+                assert_eq!(*found, other, "{name}, seed {seed}");
+            }
+            let (known, met) = (&known.sampled, &met.sampled);
+            assert!(
+                are_near(known.length, met.length),
+                "{name}: {known:?}\n{met:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn names_are_told_as_the_rules_have_them() {
+    let text = Rulesheet::find("ticTacToe").unwrap().text;
+    let study = studied(&gdl::load(&text).0);
+    assert_eq!(study.roles, ["xplayer", "oplayer"]);
+    assert_eq!(study.sampled.turns, Some(Turns::Alternating));
+    let latches = study.structure.unwrap().latches.unwrap();
+    for fact in ["(cell 1 1 x)", "(cell 2 3 o)"] {
+        assert!(
+            latches.positive.iter().any(|known| known == fact),
+            "{latches:?}"
+        );
+    }
+    assert!(
+        latches
+            .negative
+            .iter()
+            .any(|known| known == "(cell 2 2 blank)"),
+        "{latches:?}"
+    );
+}
