@@ -1,7 +1,6 @@
 //! What is found out about a game does not hang on its names, nor on the order of its rules.
 
 #[path = "common/renamed.rs"]
-#[expect(dead_code, reason = "others ask for names too")]
 mod renamed;
 
 use panza::analysis::sample::{Spread, Turns};
@@ -83,7 +82,15 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
         .map(|role| role.moves.is_some())
         .collect();
     choosers.sort_unstable();
+    let factors = structure.factors.as_ref().unwrap().iter();
+    let mut factors: Vec<_> = factors
+        .map(|factor| (factor.bases, factor.moves, factor.roles.len()))
+        .collect();
+    factors.sort_unstable();
+    // Random players solve a puzzle now and then.
+    let length = sampled.fixed_length.filter(|_| study.roles.len() > 1);
     vec![
+        ("factors", format!("{factors:?}")),
         ("roles", study.roles.len().to_string()),
         ("network", format!("{} {}", network.bases, network.moves)),
         ("step counter", clockwork.step_counter.len().to_string()),
@@ -109,7 +116,7 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
         ("distances", format!("{reaches:?}")),
         ("turns", format!("{:?}", sampled.turns)),
         ("sum", format!("{:?}", sampled.fixed_sum)),
-        ("length", format!("{:?}", sampled.fixed_length)),
+        ("length", format!("{:?}", length)),
         ("choosers", format!("{choosers:?}")),
         ("games", sampled.games.to_string()),
     ]
@@ -146,6 +153,21 @@ fn a_game_in_disguise_is_found_to_be_the_same() {
                 "{name}: {known:?}\n{met:?}"
             );
         }
+    }
+}
+
+#[test]
+fn games_within_games_are_told() {
+    for (name, n_factors) in [
+        ("ticTacToe", 1),
+        ("connectFourSimultaneous", 2),
+        ("jointConnectFour", 2),
+        ("jointButtonsAndLights", 3),
+    ] {
+        let study = studied(&gdl::load(&Rulesheet::find(name).unwrap().text).0);
+        let factors = study.structure.unwrap().factors.unwrap();
+        let relevant = factors.iter().filter(|factor| factor.is_relevant);
+        assert_eq!(relevant.count(), n_factors, "{name}: {factors:?}");
     }
 }
 

@@ -28,6 +28,8 @@ impl Factories {
 
 /// Gates and edges above which one set of controls is compiled and no other.
 const LARGE: usize = 300_000;
+/// Gates and edges above which a network is not kept as it was built: some tens of megabytes.
+const LARGEST_KEPT: usize = 3_000_000;
 /// Positions from play that phases are weighed by.
 const MAX_POSITIONS: usize = 48;
 
@@ -61,7 +63,7 @@ pub struct Compiled {
     pub compile_time: Duration,
     /// What lanes can be made from.
     pub lanes: LanesSource,
-    /// The network before the passes, in which symmetries of the rules are plain to see; nothing for large games.
+    /// The network before the passes, in which factors and symmetries of the rules are plain to see; nothing for large games.
     pub built: Option<Arc<Network>>,
 }
 
@@ -94,8 +96,8 @@ pub fn compile_with(
     // Large games need the room while the layout is made.
     drop(program);
     let gates_full = network.gates.len();
-    let is_small = network.gates.len() + network.n_edges() <= LARGE;
-    let built = is_small.then(|| Arc::new(network.clone()));
+    let is_kept = network.gates.len() + network.n_edges() <= LARGEST_KEPT;
+    let built = is_kept.then(|| Arc::new(network.clone()));
     let network = passes::optimise_with(network, set, limits);
     let chosen = Choice {
         network: &network,

@@ -152,7 +152,8 @@ pub struct Sampled {
     pub length: Option<Spread>,
     /// The joint moves of every game, if all were equally long, playouts included.
     pub fixed_length: Option<u32>,
-    /// What the goals of all roles add up to at every end, if it was always the same and all were defined, playouts included.
+    /// What the goals of all roles add up to at every end, if it was always the same and all were defined, playouts included; nothing
+    /// for a single role.
     pub fixed_sum: Option<u32>,
     /// Ends over which the last two were seen.
     pub ends_seen: u64,
@@ -226,7 +227,7 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
         }),
         fixed_length: lengths.only().filter(|_| cut_off == 0),
         // A goal that is undefined adds up with nothing.
-        fixed_sum: sums.only().filter(|_| seen.undefined == 0),
+        fixed_sum: sums.only().filter(|_| seen.undefined == 0 && n_roles > 1),
         ends_seen: n_ends,
         draws: share(seen.draws, u64::from(seen.games)).filter(|_| n_roles > 1),
         transpositions: walks.transpositions(),

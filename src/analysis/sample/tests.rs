@@ -208,8 +208,11 @@ fn a_role_without_a_move_ends_a_game_that_is_not_over() {
     );
     assert_eq!(seen.roles[0].goals.values, [(70, 400)]);
     assert_eq!(seen.turns, Some(Turns::Nobody));
-    assert_eq!(seen.fixed_sum, Some(70));
-    let undefined = text.replace("(goal r 70) (true (at 1))", "(goal r 70) (true (at 0))");
+    assert_eq!(seen.fixed_sum, None);
+    // With a second role there is a sum, unless a goal is undefined.
+    let two = format!("{text} (role s) (legal s noop) (goal s 20)");
+    assert_eq!(sample(&counter(&two), BUDGET).fixed_sum, Some(90));
+    let undefined = two.replace("(goal r 70) (true (at 1))", "(goal r 70) (true (at 0))");
     let seen = sample(&counter(&undefined), BUDGET);
     assert_eq!((seen.fixed_sum, seen.roles[0].goals.undefined), (None, 400));
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::sample::Turns;
-use crate::player::study::{Clockwork, Latched, Study, SymmetriesFound};
+use crate::player::study::{Clockwork, FactorFound, Latched, Study, SymmetriesFound};
 
 /// How many facts stay what they are; the study has their names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct Report {
     pub mean_length: Option<f64>,
     /// Legal joint moves of a state on average.
     pub branching: Option<f64>,
+    /// The games that the game falls into; one where it is one.
+    pub factors: Option<Vec<FactorFound>>,
     /// Facts that stay what they are.
     pub latches: Option<LatchCounts>,
     /// Symmetries of the rules.
@@ -71,6 +73,7 @@ impl Report {
             },
             mean_length: sampled.length.map(|length| length.mean),
             branching: sampled.branching.map(|branching| branching.mean),
+            factors: structure.and_then(|structure| structure.factors.clone()),
             latches: latches.map(LatchCounts::of),
             symmetries: structure.and_then(|structure| structure.symmetries.clone()),
             machine: study.machine.clone(),

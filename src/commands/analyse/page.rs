@@ -71,6 +71,10 @@ const PROPERTIES: &[Property] = &[
         report.roles > 1 && report.fixed_sum.is_some()
     }),
     ("of a fixed length", |report| report.fixed_length.is_some()),
+    ("that are several games", |report| {
+        let factors = report.factors.as_deref();
+        factors.is_some_and(|factors| factors.len() > 1)
+    }),
     ("with a step counter", |report| {
         step_counter(report).is_some_and(|n| n > 0)
     }),
@@ -181,18 +185,18 @@ fn table(rows: &[Row]) -> String {
     let mut out = String::from(
         "\n## Games\n\n\
         Lengths are joint moves of random games and branching is the mean number of legal joint moves, both with the range seen in\n\
-        parentheses. Latches are facts that stay true once they are true, and those that stay false; symmetries are permutations of\n\
+        parentheses. Factors are told with the facts of each. Latches are facts that stay true once they are true, and those that stay false; symmetries are permutations of\n\
         facts and moves that keep the roles and the rules, the identity left out; a step counter is told by its facts, a partition by the choices that\n\
         must be made in whatever order. A dash is what was not found, or not always the same; a question mark is what is not known.\n\n\
-        | game | roles | turns | length | branching | fixed sum | latches +/− | symmetries | step counter | partition | games | build s | study s |\n\
-        |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        | game | roles | turns | length | branching | fixed sum | factors | latches +/− | symmetries | step counter | partition | games | build s | study s |\n\
+        |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {
         let _ = match &row.report {
             Some(report) => writeln!(out, "{}", cells(&row.game, report)),
             None => writeln!(
                 out,
-                "| {} | no answer | | | | | | | | | | | |",
+                "| {} | no answer | | | | | | | | | | | | |",
                 cell(&row.game)
             ),
         };
@@ -220,6 +224,7 @@ fn cells(game: &str, report: &Report) -> String {
         range(sampled.length),
         range(sampled.branching),
         or_dash(report.fixed_sum),
+        factors(report),
         latches(report),
         symmetries(report),
         count_or_dash(step_counter(report)),
@@ -254,6 +259,22 @@ fn count_or_dash(count: Option<usize>) -> String {
         None => "?".to_string(),
         Some(0) => "-".to_string(),
         Some(count) => grouped(count as u64),
+    }
+}
+
+/// The facts of each game that the game falls into.
+fn factors(report: &Report) -> String {
+    match report.factors.as_deref() {
+        None => "?".to_string(),
+        Some([] | [_]) => "-".to_string(),
+        Some(factors) => {
+            let sizes = factors.iter().map(|factor| factor.bases.to_string());
+            format!(
+                "{} ({})",
+                factors.len(),
+                sizes.collect::<Vec<_>>().join(" + ")
+            )
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::findings::{Report, proven_length};
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
 use crate::player::study::{
-    Clockwork, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
+    Clockwork, FactorFound, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
 };
 
 /// Sets of facts shown of what there may be many of.
@@ -111,6 +111,10 @@ fn network(lines: &mut Lines, structure: &Structure) {
         or_unknown(structure.clockwork.as_ref().map(clockwork)),
     );
     lines.add(
+        "factors",
+        or_unknown(structure.factors.as_deref().map(factors)),
+    );
+    lines.add(
         "latches",
         or_unknown(structure.latches.as_ref().map(latches)),
     );
@@ -159,6 +163,25 @@ fn clockwork(clockwork: &Clockwork) -> String {
         true => "nothing runs by itself".to_string(),
         false => parts.join("; "),
     }
+}
+
+fn factors(factors: &[FactorFound]) -> String {
+    if factors.len() < 2 {
+        return "none: it is one game".to_string();
+    }
+    let shown = factors.iter().take(2 * MOST_SHOWN).map(|factor| {
+        let idle = match factor.is_relevant {
+            true => "",
+            false => " on which nothing hangs",
+        };
+        format!("{} facts and {} moves{idle}", factor.bases, factor.moves)
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = match factors.len() - shown.len() {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    format!("{} games in one: {}{more}", factors.len(), shown.join("; "))
 }
 
 fn latches(latches: &Latched) -> String {
@@ -374,7 +397,6 @@ fn length(sampled: &Sampled) -> String {
 fn sum(sampled: &Sampled) -> String {
     let seen = grouped(sampled.ends_seen);
     match sampled.fixed_sum {
-        Some(sum) if sampled.roles.len() == 1 => format!("always {sum}, in {seen} games"),
         Some(sum) => {
             format!("always add up to {sum}, in {seen} games: one's gain is the others' loss")
         }

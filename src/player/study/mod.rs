@@ -25,7 +25,9 @@ use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::propnet::Network;
 pub use deciding::Deciding;
-pub use structure::{Bound, Clockwork, Latched, Partitioned, Reach, Structure, SymmetriesFound};
+pub use structure::{
+    Bound, Clockwork, FactorFound, Latched, Partitioned, Reach, Structure, SymmetriesFound,
+};
 
 /// What is studied.
 #[derive(Clone, Copy)]

@@ -15,6 +15,7 @@ use super::Stages;
 use crate::analysis::counters;
 use crate::analysis::distance::{Distances, Source, Target};
 use crate::analysis::effort::Effort;
+use crate::analysis::factors::{Factors, factors};
 use crate::analysis::latches::{self, Setting};
 use crate::analysis::partition::Partitions;
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
@@ -111,11 +112,26 @@ pub struct Reach {
     pub idle_moves: usize,
 }
 
+/// A game within the game.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FactorFound {
+    /// How many facts are its own.
+    pub bases: usize,
+    /// How many moves do something in it, of all roles together.
+    pub moves: usize,
+    /// The roles that move in it.
+    pub roles: Vec<String>,
+    /// Whether the end or some goal hangs on it.
+    pub is_relevant: bool,
+}
+
 /// All that the network tells. What is not known is nothing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Structure {
     /// What runs by itself.
     pub clockwork: Option<Clockwork>,
+    /// The games that the game falls into; one where it is one.
+    pub factors: Option<Vec<FactorFound>>,
     /// What stays.
     pub latches: Option<Latched>,
     /// What is alike.
@@ -126,7 +142,7 @@ pub struct Structure {
     pub distances: Option<Vec<Reach>>,
 }
 
-/// Runs the analyses of a network. `built` is the network before the passes, in which symmetries are plain to see.
+/// Runs the analyses of a network. `built` is the network before the passes, in which factors and symmetries are plain to see.
 pub(super) fn structure(
     stages: &mut Stages,
     network: &Arc<Network>,
@@ -145,6 +161,10 @@ pub(super) fn structure(
         others: controls.others.len(),
         horizon: controls.horizon,
         earliest_end: controls.earliest_end,
+    });
+    let factors = stages.run("factors", SHARE, |until| {
+        let plain = built.unwrap_or(network);
+        Some(factored(plain, &factors(plain, until)?))
     });
     let latches = stages.run("latches", SHARE, |until| {
         latched(network, &mut effort(until))
@@ -181,11 +201,33 @@ pub(super) fn structure(
     });
     Structure {
         clockwork,
+        factors,
         latches,
         symmetries,
         partitions,
         distances,
     }
+}
+
+/// The factors, or the whole game as one, without what no move ever changes.
+fn factored(network: &Network, found: &Factors) -> Vec<FactorFound> {
+    let names =
+        |roles: &[RoleId]| Vec::from_iter(roles.iter().map(|&role| network.roles[role].clone()));
+    if !found.is_split() {
+        return vec![FactorFound {
+            bases: network.facts.len() - found.controls.len(),
+            moves: network.moves.len(),
+            roles: names(&Vec::from_iter(network.roles.ids())),
+            is_relevant: true,
+        }];
+    }
+    let factors = found.factors.iter().map(|factor| FactorFound {
+        bases: factor.bases.len(),
+        moves: factor.moves.iter().map(Vec::len).sum(),
+        roles: names(&factor.roles),
+        is_relevant: factor.is_relevant,
+    });
+    factors.collect()
 }
 
 fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
