@@ -32,6 +32,8 @@ fn config() -> SearchConfig {
         pin_threads: false,
         max_playout_steps: 100,
         fixed_sum: None,
+        evaluation: None,
+        evaluation_share: 0.0,
         seed: 1,
     }
 }

@@ -10,13 +10,13 @@ pub mod control;
 pub mod counters;
 pub mod distance;
 pub mod effort;
+pub mod evaluation;
 pub mod factors;
 pub mod implications;
 pub mod latches;
+pub mod learning;
 pub mod partition;
 pub mod sample;
 pub mod score_ranges;
 pub mod signature;
 pub mod symmetry;
-#[cfg(test)]
-mod testing;

@@ -50,6 +50,8 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         pin_threads: settings.pin_threads,
         max_playout_steps: MAX_PLAYOUT_STEPS,
         fixed_sum: None,
+        evaluation: None,
+        evaluation_share: 0.0,
         seed,
     }
 }

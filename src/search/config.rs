@@ -1,7 +1,9 @@
 //! What goes into a search and what it tells: settings, limits, reports, counters. Plain data, no logic.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use crate::analysis::evaluation::Evaluation;
 use crate::ids::MoveId;
 use crate::sync::stop::StopFlag;
 
@@ -50,6 +52,11 @@ pub struct SearchConfig {
     /// The sum of all roles' goals in every terminal state, if analysis knows that it is always the same. It lets
     /// proofs go further; a wrong value makes them wrong.
     pub fixed_sum: Option<u32>,
+    /// What states promise, as learned for this game. New moves then begin with what their positions promise.
+    pub evaluation: Option<Arc<Evaluation>>,
+    /// How much of a result is what the position promises, the rest being what playouts came to: from 0 to 1. At 1
+    /// nothing is played out. Without an evaluation it says nothing.
+    pub evaluation_share: f32,
     /// Fixes all random choices. With no rollout threads and a limit in iterations the whole search repeats exactly.
     pub seed: u64,
 }

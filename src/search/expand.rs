@@ -232,9 +232,16 @@ impl Graph {
                 index += 1;
                 let chunk = &mut self.chunks[at];
                 if !child.terminal {
+                    let promise = look.promises.get((index - 1) * self.roles + decider);
                     if child.playouts > 0 {
                         chunk.visits[slot] = 1;
                         chunk.means[slot] = totals[decider] as f32 / child.playouts as f32;
+                        if let Some(promise) = promise {
+                            chunk.means[slot] += (promise - chunk.means[slot]) * self.evaluation_share;
+                        }
+                    } else if let Some(&promise) = promise {
+                        chunk.visits[slot] = 1;
+                        chunk.means[slot] = promise;
                     }
                     continue;
                 }

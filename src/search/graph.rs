@@ -97,6 +97,8 @@ pub(super) struct Graph {
     /// results be forgotten. Empty where nobody asks.
     pub(super) averages: Vec<(f32, f32)>,
     pub(super) uses_averages: bool,
+    /// How much what a position promises counts beside playouts.
+    pub(super) evaluation_share: f32,
     /// Room for a joint move.
     pub(super) joint: Vec<EntryId>,
     /// Room for the chances that the moves of a joint move were wanted.
@@ -163,6 +165,7 @@ impl Graph {
             retired: 0,
             averages: Vec::new(),
             uses_averages: config.move_averages,
+            evaluation_share: config.evaluation_share,
             joint: Vec::new(),
             chances: Vec::new(),
             shuffled: Vec::new(),

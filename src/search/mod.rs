@@ -538,6 +538,13 @@ impl Search {
         for (value, &total) in self.values.iter_mut().zip(&job.tally.totals) {
             *value = total as f32 * share;
         }
+        let promised = match job.tally.playouts {
+            0 => 1.0,
+            _ => self.config.evaluation_share,
+        };
+        for (value, promise) in self.values.iter_mut().zip(&job.look.promise) {
+            *value += (promise - *value) * promised;
+        }
     }
 
     /// Backs up `values` along a path and counts the iteration.

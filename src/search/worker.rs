@@ -20,6 +20,7 @@ use std::sync::Arc;
 use super::backup::Path;
 use super::config::SearchConfig;
 use super::expand::FORCED_AT_ONCE;
+use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{
@@ -90,6 +91,10 @@ pub(super) struct Look {
     pub(super) children: Vec<ChildLook>,
     /// For each child and role the sum of the goals of its playouts, or the goal where the game is over there.
     pub(super) totals: Vec<u32>,
+    /// For each child and role what the child's position promises. Empty when nobody looked or nothing is learned.
+    pub(super) promises: Vec<f32>,
+    /// What the position promises each role. Empty where it is certain or nothing is learned.
+    pub(super) promise: Vec<f32>,
 }
 
 /// What a child is like.
@@ -109,6 +114,8 @@ impl Look {
         self.ends.clear();
         self.children.clear();
         self.totals.clear();
+        self.promises.clear();
+        self.promise.clear();
     }
 
     /// The moves of one role.
@@ -167,6 +174,9 @@ pub(super) struct Worker {
     max_steps: u32,
     look_ahead: bool,
     samples_per_child: u32,
+    evaluation: Option<Arc<Evaluation>>,
+    /// Whether what positions promise is all that counts.
+    plays_out: bool,
     /// Requests that nobody has looked at yet, and the playouts that they ask for.
     #[expect(
         clippy::vec_box,
@@ -233,6 +243,8 @@ impl Worker {
             max_steps: config.max_playout_steps,
             look_ahead: config.look_ahead,
             samples_per_child: config.samples_per_child.max(1),
+            evaluation: config.evaluation.clone(),
+            plays_out: config.evaluation.is_none() || config.evaluation_share < 1.0,
             fresh: Vec::new(),
             fresh_samples: 0,
             under_way: Vec::new(),
@@ -356,6 +368,7 @@ impl Worker {
             round += 1;
         }
         self.look_at_children(&mut jobs);
+        self.evaluate(&mut jobs);
         for job in jobs.drain(..) {
             self.begin(job);
         }
@@ -482,6 +495,25 @@ impl Worker {
                 position += 1;
             }
         }
+        if let Some(evaluation) = &self.evaluation {
+            let mut position = 0;
+            for job in jobs.iter_mut() {
+                let look = &mut job.look;
+                look.promises.resize(look.children.len() * self.n_roles, 0.0);
+                if look.children.is_empty() {
+                    continue;
+                }
+                let stand = evaluation.stand_on(&look.state);
+                let promises = look.promises.chunks_mut(self.n_roles);
+                for (child, promises) in look.children.iter().zip(promises) {
+                    if !child.terminal {
+                        let state = self.positions.state(position);
+                        evaluation.values_near(&stand, &look.state, state, promises);
+                    }
+                    position += 1;
+                }
+            }
+        }
         // The playouts begin here, where the states of the children are at hand.
         let mut position = 0;
         for job in jobs.iter_mut() {
@@ -489,6 +521,43 @@ impl Worker {
             if n_children > 0 {
                 self.submit_children(job, position);
                 position += n_children;
+            }
+        }
+    }
+
+    /// Writes down what positions promise in which the game goes on: what the best of their children do, for whoever chooses
+    /// there, or they themselves where the children were not looked at.
+    fn evaluate(&mut self, jobs: &mut [Box<Job>]) {
+        let Some(evaluation) = &self.evaluation else {
+            return;
+        };
+        for job in jobs {
+            let look = &mut job.look;
+            if look.terminal || job.is_certain {
+                continue;
+            }
+            look.promise.resize(self.n_roles, 0.0);
+            if look.promises.is_empty() {
+                evaluation.values(&look.state, &mut look.promise);
+                continue;
+            }
+            let decider = look.decider().unwrap_or(0);
+            let mut most = f32::NEG_INFINITY;
+            for (index, child) in look.children.iter().enumerate() {
+                let run = index * self.n_roles..(index + 1) * self.n_roles;
+                if child.terminal {
+                    let goal = look.totals[run.start + decider] as f32;
+                    if goal > most {
+                        most = goal;
+                        let goals = &look.totals[run];
+                        let goals = goals.iter().map(|&goal| goal as f32);
+                        look.promise.clear();
+                        look.promise.extend(goals);
+                    }
+                } else if look.promises[run.start + decider] > most {
+                    most = look.promises[run.start + decider];
+                    look.promise.copy_from_slice(&look.promises[run]);
+                }
             }
         }
     }
@@ -521,7 +590,7 @@ impl Worker {
             return;
         }
         let samples = job.samples / n_open;
-        if samples < self.samples_per_child {
+        if !self.plays_out || samples < self.samples_per_child {
             // Nothing is known of the moves then but what is certain.
             return;
         }
@@ -556,11 +625,13 @@ impl Worker {
             return;
         }
         if job.outstanding == 0 {
-            if job.is_certain {
+            if job.is_certain || !self.plays_out {
                 self.done.push_back(job);
                 return;
             }
-            job.look.children.clear();
+            if self.evaluation.is_none() {
+                job.look.children.clear();
+            }
             job.place = self.reserve();
             submit(
                 &mut self.playouts,

@@ -37,6 +37,8 @@ fn config() -> SearchConfig {
         pin_threads: false,
         max_playout_steps: 1000,
         fixed_sum: None,
+        evaluation: None,
+        evaluation_share: 0.0,
         seed: 1,
     }
 }

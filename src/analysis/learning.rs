@@ -1,0 +1,413 @@
+//! Learning: an evaluation from games that a machine plays against itself, hundreds abreast.
+//!
+//! In each state every move is made and what it leads to is evaluated; a good one is taken, not always the best. When
+//! a game is over, each of its states is shown to the evaluation with the goals that came of it, mixed with what was thought
+//! of the states in between (Sutton's temporal differences, 1988). What is learned is played at once, so that both get
+//! better together, as Tesauro's backgammon player did (1995), at the speed at which a machine looks at positions.
+//!
+//! Invariants: the same machine, seed and number of games learn the same; each game has a bound in moves.
+//!
+//! Never knows: trees, GDL text, what a fact means.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::evaluation::{Evaluation, Teacher, fraction};
+use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::random::Random;
+use crate::machine::{Expander, Machine, Positions, Step};
+
+/// How much may be learned.
+#[derive(Clone, Copy, Debug)]
+pub struct LearningBudget {
+    /// Games.
+    pub games: usize,
+    /// No state is looked at after this time.
+    pub until: Option<Instant>,
+    /// Fixes the games.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    /// What states promise.
+    pub evaluation: Evaluation,
+    /// Games that were played to their end.
+    pub games: usize,
+    /// States that were shown.
+    pub states: u64,
+    /// How well the first role's goals were foretold in the last half of the games, by states from all over a game that were
+    /// not shown before: their correlation with what was thought, -1 to 1.
+    pub correlation: f64,
+}
+
+/// Games abreast.
+const ABREAST: usize = 128;
+/// A game with more joint moves is given up.
+const LONGEST: usize = 500;
+/// So many of a role's moves are looked at, drawn at random where there are more.
+const MOST_MOVES: usize = 64;
+/// How much what happened counts against what was thought a move later.
+const TRUST: f32 = 0.85;
+/// How far chance moves the choice between moves; in units before the squash.
+const WARMTH: f32 = 0.3;
+/// Joint moves at the start that are made at random, at most.
+const OPENING: u32 = 10;
+/// Length of a step.
+const RATE: f32 = 0.08;
+/// Games from which on it is told whether goals always have the same sum.
+const GAMES_FOR_SUM: usize = 256;
+
+/// Learns from games of the machine, further from what is known where something is.
+///
+/// Nothing for games of more roles than are evaluated, and for machines whose states are not sets of facts.
+pub fn learn(machine: &Arc<dyn Machine>, known: Option<Evaluation>, budget: LearningBudget) -> Option<Learned> {
+    if machine.kind() == "prover" {
+        return None;
+    }
+    let mut random = Random::new(budget.seed);
+    let n_roles = machine.n_roles();
+    let initial = machine.initial_state();
+    let n_bits = initial.len() * 64;
+    let sum = match &known {
+        Some(_) => None,
+        None => constant_sum(machine, &mut random, budget.until),
+    };
+    let evaluation = match known {
+        Some(known) if known.n_roles() == n_roles && known.n_bits() == n_bits => known,
+        _ => Evaluation::new(n_roles, n_bits, sum, &mut random)?,
+    };
+    let mut school = School {
+        expander: Arc::clone(machine).expander(),
+        n_roles,
+        initial,
+        teacher: Teacher::new(evaluation, RATE),
+        random,
+        games: Vec::new(),
+        positions: Positions::default(),
+        states: 0,
+        finished: 0,
+        given_up: 0,
+        tally: Correlation::default(),
+    };
+    school.run(budget);
+    let correlation = school.tally.value();
+    Some(Learned {
+        evaluation: school.teacher.evaluation,
+        games: school.finished,
+        states: school.states,
+        correlation,
+    })
+}
+
+/// The sum of two roles' goals, if it is the same in some random games.
+fn constant_sum(machine: &Arc<dyn Machine>, random: &mut Random, until: Option<Instant>) -> Option<u32> {
+    if machine.n_roles() != 2 {
+        return None;
+    }
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let initial = machine.initial_state();
+    let mut goals = [0; 2];
+    let mut sum = None;
+    for game in 0..GAMES_FOR_SUM {
+        if game > 8 && until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        reasoner.set_state(&initial);
+        reasoner.playout(random, LONGEST as u32, &mut goals);
+        if !reasoner.is_terminal() {
+            continue;
+        }
+        let found = u32::from(goals[0]) + u32::from(goals[1]);
+        if *sum.get_or_insert(found) != found {
+            return None;
+        }
+    }
+    sum.filter(|&sum| sum > 0)
+}
+
+/// A game under way.
+struct Game {
+    /// The states that were met, one behind the other, the last one being where it stands.
+    states: Vec<u64>,
+    /// What was thought of each of them for each role, but for the first.
+    thoughts: Vec<f32>,
+    length: usize,
+    /// States before this one were reached at random.
+    opening: usize,
+    /// The legal moves of all roles, one role after the other, and where each role's end.
+    legal: Vec<MoveId>,
+    ends: Vec<u32>,
+}
+
+struct School {
+    expander: Box<dyn Expander>,
+    n_roles: usize,
+    initial: Vec<u64>,
+    teacher: Teacher,
+    random: Random,
+    games: Vec<Game>,
+    positions: Positions,
+    states: u64,
+    finished: usize,
+    given_up: usize,
+    tally: Correlation,
+}
+
+impl School {
+    fn run(&mut self, budget: LearningBudget) {
+        let mut n_started = 0;
+        let mut refresh_at = 1000;
+        loop {
+            while self.games.len() < ABREAST && n_started < budget.games {
+                let game = self.new_game();
+                self.games.push(game);
+                n_started += 1;
+            }
+            if self.games.is_empty()
+                || self.given_up > 4 * ABREAST + self.finished
+                || budget.until.is_some_and(|until| Instant::now() >= until)
+            {
+                return;
+            }
+            self.look();
+            if self.games.is_empty() {
+                continue;
+            }
+            self.play();
+            if self.finished >= refresh_at {
+                refresh_at *= 2;
+                self.teacher.refresh();
+                self.tally = Correlation::default();
+            }
+        }
+    }
+
+    fn new_game(&mut self) -> Game {
+        Game {
+            states: self.initial.clone(),
+            thoughts: Vec::new(),
+            length: 0,
+            opening: self.random.below(OPENING + 1) as usize,
+            legal: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Looks at where all games stand; those that are over are learned from and leave.
+    fn look(&mut self) {
+        let words = self.initial.len();
+        let steps: Vec<Step<'_>> = self
+            .games
+            .iter()
+            .map(|game| Step {
+                state: &game.states[game.length * words..],
+                joint_move: None,
+            })
+            .collect();
+        self.expander.expand(&steps, true, &mut self.positions);
+        drop(steps);
+        let mut games = std::mem::take(&mut self.games);
+        let mut index = 0;
+        games.retain_mut(|game| {
+            let goes_on = self.note(game, index);
+            index += 1;
+            goes_on
+        });
+        self.games = games;
+    }
+
+    /// Whether a game goes on, with its legal moves written down; else it is learned from.
+    fn note(&mut self, game: &mut Game, index: usize) -> bool {
+        if self.positions.terminal[index] {
+            let goals = self.positions.goals(index);
+            let goals: Vec<f32> = goals.iter().map(|goal| f32::from(goal.unwrap_or(0).min(100))).collect();
+            self.learn_from(game, &goals);
+            self.finished += 1;
+            return false;
+        }
+        game.legal.clear();
+        game.ends.clear();
+        for role in 0..self.n_roles {
+            let moves = self.positions.legal(index, RoleId::from_index(role));
+            if moves.is_empty() {
+                self.given_up += 1;
+                return false;
+            }
+            game.legal.extend_from_slice(moves);
+            game.ends.push(game.legal.len() as u32);
+        }
+        if game.length >= LONGEST {
+            self.given_up += 1;
+            return false;
+        }
+        true
+    }
+
+    /// Shows the states of a game, the last ones first.
+    fn learn_from(&mut self, game: &Game, goals: &[f32]) {
+        let words = self.initial.len();
+        let mut promised = goals.to_vec();
+        // The end itself needs no evaluation.
+        for index in (game.opening.min(game.length)..game.length).rev() {
+            let state = &game.states[index * words..][..words];
+            let thought = self.teacher.show(state, &promised);
+            self.tally.add(f64::from(thought), f64::from(goals[0]));
+            self.states += 1;
+            if index > 0 {
+                let thoughts = &game.thoughts[(index - 1) * self.n_roles..][..self.n_roles];
+                for (promise, &thought) in promised.iter_mut().zip(thoughts) {
+                    *promise = TRUST * *promise + (1.0 - TRUST) * thought;
+                }
+            }
+        }
+    }
+
+    /// Makes a joint move in each game.
+    fn play(&mut self) {
+        let n_roles = self.n_roles;
+        let words = self.initial.len();
+        // All joint moves to be looked at, and for each of them the game, the role and the move it is looked at for.
+        let mut joint_moves: Vec<MoveId> = Vec::new();
+        let mut asked: Vec<(u32, u32, MoveId)> = Vec::new();
+        for (index, game) in self.games.iter().enumerate() {
+            if game.length < game.opening {
+                continue;
+            }
+            for role in 0..n_roles {
+                let moves = moves_of(game, role);
+                if moves.len() < 2 {
+                    continue;
+                }
+                for place in 0..moves.len().min(MOST_MOVES) {
+                    let mv = match moves.len() > MOST_MOVES {
+                        true => moves[self.random.below(moves.len() as u32) as usize],
+                        false => moves[place],
+                    };
+                    for other in 0..n_roles {
+                        let moves = moves_of(game, other);
+                        joint_moves.push(match (other == role, moves.len()) {
+                            (true, _) => mv,
+                            (false, 1) => moves[0],
+                            (false, len) => moves[self.random.below(len as u32) as usize],
+                        });
+                    }
+                    asked.push((index as u32, role as u32, mv));
+                }
+            }
+        }
+        let steps: Vec<Step<'_>> = asked
+            .iter()
+            .zip(joint_moves.chunks(n_roles))
+            .map(|(&(game, _, _), joint_move)| {
+                let game = &self.games[game as usize];
+                Step {
+                    state: &game.states[game.length * words..],
+                    joint_move: Some(joint_move),
+                }
+            })
+            .collect();
+        self.expander.expand(&steps, false, &mut self.positions);
+        drop(steps);
+        // For each game and role the best move so far, and how good it is.
+        let mut best: Vec<Option<(f32, MoveId)>> = vec![None; self.games.len() * n_roles];
+        let mut urges = [0.0; super::evaluation::MOST_ROLES];
+        let mut stand = None;
+        for (position, &(game, role, mv)) in asked.iter().enumerate() {
+            let role = role as usize;
+            let at = &self.games[game as usize];
+            let near = &at.states[at.length * words..];
+            let stand = match stand {
+                Some((of, stand)) if of == game => stand,
+                _ => {
+                    let there = self.teacher.evaluation.stand_on(near);
+                    stand = Some((game, there));
+                    there
+                }
+            };
+            let mut urge = if self.positions.terminal[position] {
+                let goal = self.positions.goals(position)[role].unwrap_or(0);
+                // Beyond what is only thought.
+                (f32::from(goal.min(100)) - 50.0) * 0.4
+            } else {
+                let state = self.positions.state(position);
+                let evaluation = &self.teacher.evaluation;
+                evaluation.urges_near(&stand, near, state, &mut urges);
+                urges[role]
+            };
+            urge -= WARMTH * (-(fraction(&mut self.random).max(1e-7)).ln()).ln();
+            let best = &mut best[game as usize * n_roles + role];
+            if best.is_none_or(|(most, _)| urge > most) {
+                *best = Some((urge, mv));
+            }
+        }
+        let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
+        for (index, game) in self.games.iter().enumerate() {
+            for role in 0..n_roles {
+                let moves = moves_of(game, role);
+                let chosen = best[index * n_roles + role].map(|(_, mv)| mv);
+                joint_moves.push(chosen.unwrap_or_else(|| match moves.len() {
+                    1 => moves[0],
+                    len => moves[self.random.below(len as u32) as usize],
+                }));
+            }
+        }
+        let steps: Vec<Step<'_>> = self
+            .games
+            .iter()
+            .zip(joint_moves.chunks(n_roles))
+            .map(|(game, joint_move)| Step {
+                state: &game.states[game.length * words..],
+                joint_move: Some(joint_move),
+            })
+            .collect();
+        self.expander.expand(&steps, false, &mut self.positions);
+        drop(steps);
+        let mut values = [0.0; super::evaluation::MOST_ROLES];
+        for (index, game) in self.games.iter_mut().enumerate() {
+            let state = self.positions.state(index);
+            self.teacher.evaluation.values(state, &mut values);
+            game.states.extend_from_slice(state);
+            game.thoughts.extend_from_slice(&values[..n_roles]);
+            game.length += 1;
+        }
+    }
+}
+
+fn moves_of(game: &Game, role: usize) -> &[MoveId] {
+    let start = role.checked_sub(1).map_or(0, |before| game.ends[before]);
+    &game.legal[start as usize..game.ends[role] as usize]
+}
+
+/// How two series of numbers go together.
+#[derive(Clone, Copy, Default, Debug)]
+struct Correlation {
+    n: f64,
+    sums: [f64; 2],
+    squares: [f64; 2],
+    products: f64,
+}
+
+impl Correlation {
+    fn add(&mut self, left: f64, right: f64) {
+        self.n += 1.0;
+        self.sums[0] += left;
+        self.sums[1] += right;
+        self.squares[0] += left * left;
+        self.squares[1] += right * right;
+        self.products += left * right;
+    }
+
+    /// -1 to 1; 0 where one of them never changes.
+    fn value(&self) -> f64 {
+        let n = self.n.max(1.0);
+        let spread = |index: usize| self.squares[index] / n - (self.sums[index] / n).powi(2);
+        let together = self.products / n - self.sums[0] / n * (self.sums[1] / n);
+        let spreads = spread(0) * spread(1);
+        if spreads <= 1e-12 {
+            return 0.0;
+        }
+        together / spreads.sqrt()
+    }
+}
