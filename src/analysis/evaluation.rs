@@ -261,21 +261,17 @@ impl Teacher {
         }
     }
 
-    /// Shows a state and the goals, 0 to 100, that it led to. Returns the first role's value as it was thought before.
-    pub fn show(&mut self, state: &[u64], goals: &[f32]) -> f32 {
+    /// Shows a state and the goals, 0 to 100, that it led to.
+    pub fn show(&mut self, state: &[u64], goals: &[f32]) {
         let evaluation = &mut self.evaluation;
         let sums = evaluation.sums(state);
         let mut units = sums;
         cut(&mut units);
         let mut slopes = Row::ZERO;
-        let mut first = 0.0;
         for (index, output) in evaluation.outputs.iter_mut().enumerate() {
             let value = squash(output.dot(&units));
             let whole = evaluation.sum.unwrap_or(100.0).max(1.0);
             let error = value - (goals[index] / whole).clamp(0.0, 1.0);
-            if index == 0 {
-                first = whole * value;
-            }
             let mut output_slopes = Row::ZERO;
             for unit in 0..UNITS {
                 slopes.0[unit] += error * output.0[unit];
@@ -296,7 +292,6 @@ impl Teacher {
                 step(row, &mut self.rows[bit], &slopes, self.rate);
             }
         }
-        first
     }
 
     /// Forgets half of what slopes were seen, after which steps get longer again: for when play has changed.

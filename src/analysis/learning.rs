@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::evaluation::{Evaluation, Teacher, fraction};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Expander, Machine, Positions, Step};
+use crate::machine::{Expander, Machine, PlayoutEnd, Positions, Step, Tally};
 
 /// How much may be learned.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +37,32 @@ pub struct Learned {
     pub games: usize,
     /// States that were shown.
     pub states: u64,
-    /// How well the first role's goals were foretold in the last half of the games, by states from all over a game that were
-    /// not shown before: their correlation with what was thought, -1 to 1.
-    pub correlation: f64,
+    /// How well it foretells games that it was not taught by, beside playouts.
+    pub foresight: Foresight,
 }
+
+/// How well the first role's goals are foretold in the midst of games, by what positions promise and by means of playouts. Each
+/// is a correlation with what came of the games, -1 to 1.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Foresight {
+    /// Positions that were looked at.
+    pub positions: usize,
+    /// Of what positions promise.
+    pub evaluation: f64,
+    /// Of means of [`PLAYOUTS`] playouts.
+    pub playouts: f64,
+    /// The weight of what positions promise, 0 to 1, in that mean of both that foretells best.
+    pub share: f64,
+}
+
+/// Playouts from a position where foresight is compared.
+pub const PLAYOUTS: u32 = 16;
+/// Positions by which it is.
+const COMPARED: usize = 1500;
+/// One in so many positions of a game is taken: neighbours tell the same.
+const TAKEN: u32 = 4;
+/// The share of the time that comparing may take.
+const COMPARING: u32 = 6;
 
 /// Games abreast.
 const ABREAST: usize = 128;
@@ -89,16 +111,130 @@ pub fn learn(machine: &Arc<dyn Machine>, known: Option<Evaluation>, budget: Lear
         states: 0,
         finished: 0,
         given_up: 0,
-        tally: Correlation::default(),
+        taken: None,
     };
-    school.run(budget);
-    let correlation = school.tally.value();
+    let started = Instant::now();
+    let taught_until = budget
+        .until
+        .map(|until| until - until.saturating_duration_since(started) / COMPARING);
+    school.run(LearningBudget {
+        until: taught_until,
+        ..budget
+    });
+    let (games, states) = (school.finished, school.states);
+    school.games.clear();
+    school.taken = Some(Vec::new());
+    let played_until = taught_until.zip(budget.until);
+    school.run(LearningBudget {
+        games: usize::MAX,
+        // Half of what is left is for the playouts.
+        until: played_until.map(|(from, to)| from + (to - from) / 2),
+        ..budget
+    });
+    let taken = school.taken.take().unwrap_or_default();
+    let evaluation = school.teacher.evaluation;
+    let foresight = compare(machine, &evaluation, &taken, &mut school.random, budget.until);
     Some(Learned {
-        evaluation: school.teacher.evaluation,
-        games: school.finished,
-        states: school.states,
-        correlation,
+        evaluation,
+        games,
+        states,
+        foresight,
     })
+}
+
+/// Holds what positions promise and what playouts come to against what came of their games.
+fn compare(
+    machine: &Arc<dyn Machine>,
+    evaluation: &Evaluation,
+    taken: &[(Vec<u64>, f32)],
+    random: &mut Random,
+    until: Option<Instant>,
+) -> Foresight {
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let mut playouts = Arc::clone(machine).playouts(random, LONGEST as u32);
+    let mut goals = vec![0; machine.n_roles()];
+    let mut values = vec![0.0; machine.n_roles()];
+    let mut tally = Tally::default();
+    let mut means: Vec<Option<f64>> = vec![None; taken.len()];
+    let mut tickets = std::collections::HashMap::new();
+    let is_over = || until.is_some_and(|until| Instant::now() >= until);
+    for (index, (state, _)) in taken.iter().enumerate() {
+        if is_over() {
+            break;
+        }
+        let ticket = playouts.as_mut().and_then(|playouts| playouts.submit(state, PLAYOUTS));
+        if let Some(ticket) = ticket {
+            tickets.insert(ticket, index);
+            let Some(playouts) = playouts.as_mut() else {
+                continue;
+            };
+            while playouts.n_wanted() > 2 * playouts.width() as u64 {
+                playouts.advance();
+                while let Some(ticket) = playouts.take_done(&mut tally) {
+                    if let Some(&index) = tickets.get(&ticket) {
+                        means[index] = mean_of(&tally);
+                    }
+                }
+            }
+            continue;
+        }
+        let mut total = 0.0;
+        for _ in 0..PLAYOUTS {
+            reasoner.set_state(state);
+            if reasoner.playout(random, LONGEST as u32, &mut goals) == PlayoutEnd::CutOff {
+                continue;
+            }
+            total += f64::from(goals[0]);
+        }
+        means[index] = Some(total / f64::from(PLAYOUTS));
+    }
+    if let Some(playouts) = &mut playouts {
+        while playouts.n_wanted() > 0 && !is_over() {
+            playouts.advance();
+            while let Some(ticket) = playouts.take_done(&mut tally) {
+                if let Some(&index) = tickets.get(&ticket) {
+                    means[index] = mean_of(&tally);
+                }
+            }
+        }
+    }
+    let mut by_promise = Correlation::default();
+    let mut by_playouts = Correlation::default();
+    let mut between = Correlation::default();
+    for ((state, goal), mean) in taken.iter().zip(&means) {
+        let Some(mean) = *mean else {
+            continue;
+        };
+        evaluation.values(state, &mut values);
+        let promise = f64::from(values[0]);
+        by_promise.add(promise, f64::from(*goal));
+        by_playouts.add(mean, f64::from(*goal));
+        between.add(promise, mean);
+    }
+    Foresight {
+        positions: by_promise.n as usize,
+        evaluation: by_promise.value(),
+        playouts: by_playouts.value(),
+        share: best_share(&by_promise, &by_playouts, &between),
+    }
+}
+
+/// The weight of the first of two series in that mean of both that is nearest to a third: least squares, with weights that are not negative.
+fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) -> f64 {
+    let (with_first, with_second, both) = (first.together(), second.together(), between.together());
+    let (spread_first, spread_second) = (between.spread(0), between.spread(1));
+    let weight_first = with_first * spread_second - with_second * both;
+    let weight_second = with_second * spread_first - with_first * both;
+    match (weight_first > 0.0, weight_second > 0.0) {
+        (true, true) => weight_first / (weight_first + weight_second),
+        (true, false) if with_first > 0.0 => 1.0,
+        _ => 0.0,
+    }
+}
+
+fn mean_of(tally: &Tally) -> Option<f64> {
+    let ended = tally.playouts.checked_sub(tally.cut_off)?;
+    (ended > 0).then(|| tally.totals[0] as f64 / f64::from(tally.playouts))
 }
 
 /// The sum of two roles' goals, if it is the same in some random games.
@@ -152,7 +288,8 @@ struct School {
     states: u64,
     finished: usize,
     given_up: usize,
-    tally: Correlation,
+    /// Where nothing is taught but positions are taken: those, and the first role's goal that came of each.
+    taken: Option<Vec<(Vec<u64>, f32)>>,
 }
 
 impl School {
@@ -167,6 +304,7 @@ impl School {
             }
             if self.games.is_empty()
                 || self.given_up > 4 * ABREAST + self.finished
+                || self.taken.as_ref().is_some_and(|taken| taken.len() >= COMPARED)
                 || budget.until.is_some_and(|until| Instant::now() >= until)
             {
                 return;
@@ -179,7 +317,6 @@ impl School {
             if self.finished >= refresh_at {
                 refresh_at *= 2;
                 self.teacher.refresh();
-                self.tally = Correlation::default();
             }
         }
     }
@@ -245,15 +382,22 @@ impl School {
         true
     }
 
-    /// Shows the states of a game, the last ones first.
+    /// Shows the states of a game, the last ones first; or takes some of them, where nothing is taught.
     fn learn_from(&mut self, game: &Game, goals: &[f32]) {
         let words = self.initial.len();
+        if let Some(taken) = &mut self.taken {
+            for index in game.opening.min(game.length)..game.length {
+                if self.random.below(TAKEN) == 0 {
+                    taken.push((game.states[index * words..][..words].to_vec(), goals[0]));
+                }
+            }
+            return;
+        }
         let mut promised = goals.to_vec();
         // The end itself needs no evaluation.
         for index in (game.opening.min(game.length)..game.length).rev() {
             let state = &game.states[index * words..][..words];
-            let thought = self.teacher.show(state, &promised);
-            self.tally.add(f64::from(thought), f64::from(goals[0]));
+            self.teacher.show(state, &promised);
             self.states += 1;
             if index > 0 {
                 let thoughts = &game.thoughts[(index - 1) * self.n_roles..][..self.n_roles];
@@ -399,15 +543,24 @@ impl Correlation {
         self.products += left * right;
     }
 
+    /// How far one of them strays, squared.
+    fn spread(&self, index: usize) -> f64 {
+        let n = self.n.max(1.0);
+        self.squares[index] / n - (self.sums[index] / n).powi(2)
+    }
+
+    /// How far they stray together.
+    fn together(&self) -> f64 {
+        let n = self.n.max(1.0);
+        self.products / n - self.sums[0] / n * (self.sums[1] / n)
+    }
+
     /// -1 to 1; 0 where one of them never changes.
     fn value(&self) -> f64 {
-        let n = self.n.max(1.0);
-        let spread = |index: usize| self.squares[index] / n - (self.sums[index] / n).powi(2);
-        let together = self.products / n - self.sums[0] / n * (self.sums[1] / n);
-        let spreads = spread(0) * spread(1);
+        let spreads = self.spread(0) * self.spread(1);
         if spreads <= 1e-12 {
             return 0.0;
         }
-        together / spreads.sqrt()
+        self.together() / spreads.sqrt()
     }
 }
