@@ -85,7 +85,12 @@ pub const MOST_ROLES: usize = DIRECT;
 impl Evaluation {
     /// An evaluation that knows nothing: each state of so many bits promises 50 to each role. `sum` is the sum of two roles' goals
     /// where it is always the same. Nothing for more than [`MOST_ROLES`].
-    pub fn new(n_roles: usize, n_bits: usize, sum: Option<u32>, random: &mut Random) -> Option<Self> {
+    pub fn new(
+        n_roles: usize,
+        n_bits: usize,
+        sum: Option<u32>,
+        random: &mut Random,
+    ) -> Option<Self> {
         if n_roles > MOST_ROLES || n_roles == 0 {
             return None;
         }
@@ -225,7 +230,13 @@ impl Evaluation {
         let Some(row) = self.rows.get(bit) else {
             return vec![0.0; self.n_roles];
         };
-        let of = |output: &Row| 25.0 * output.0[..DIRECT].iter().zip(&row.0).map(|(a, b)| a * b).sum::<f32>();
+        let of = |output: &Row| {
+            25.0 * output.0[..DIRECT]
+                .iter()
+                .zip(&row.0)
+                .map(|(a, b)| a * b)
+                .sum::<f32>()
+        };
         match self.sum {
             Some(_) => vec![of(&self.outputs[0]), -of(&self.outputs[0])],
             None => self.outputs.iter().map(of).collect(),

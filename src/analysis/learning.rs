@@ -84,7 +84,11 @@ const GAMES_FOR_SUM: usize = 256;
 /// Learns from games of the machine, further from what is known where something is.
 ///
 /// Nothing for games of more roles than are evaluated, and for machines whose states are not sets of facts.
-pub fn learn(machine: &Arc<dyn Machine>, known: Option<Evaluation>, budget: LearningBudget) -> Option<Learned> {
+pub fn learn(
+    machine: &Arc<dyn Machine>,
+    known: Option<Evaluation>,
+    budget: LearningBudget,
+) -> Option<Learned> {
     if machine.kind() == "prover" {
         return None;
     }
@@ -133,7 +137,13 @@ pub fn learn(machine: &Arc<dyn Machine>, known: Option<Evaluation>, budget: Lear
     });
     let taken = school.taken.take().unwrap_or_default();
     let evaluation = school.teacher.evaluation;
-    let foresight = compare(machine, &evaluation, &taken, &mut school.random, budget.until);
+    let foresight = compare(
+        machine,
+        &evaluation,
+        &taken,
+        &mut school.random,
+        budget.until,
+    );
     Some(Learned {
         evaluation,
         games,
@@ -162,7 +172,9 @@ fn compare(
         if is_over() {
             break;
         }
-        let ticket = playouts.as_mut().and_then(|playouts| playouts.submit(state, PLAYOUTS));
+        let ticket = playouts
+            .as_mut()
+            .and_then(|playouts| playouts.submit(state, PLAYOUTS));
         if let Some(ticket) = ticket {
             tickets.insert(ticket, index);
             let Some(playouts) = playouts.as_mut() else {
@@ -238,7 +250,11 @@ fn mean_of(tally: &Tally) -> Option<f64> {
 }
 
 /// The sum of two roles' goals, if it is the same in some random games.
-fn constant_sum(machine: &Arc<dyn Machine>, random: &mut Random, until: Option<Instant>) -> Option<u32> {
+fn constant_sum(
+    machine: &Arc<dyn Machine>,
+    random: &mut Random,
+    until: Option<Instant>,
+) -> Option<u32> {
     if machine.n_roles() != 2 {
         return None;
     }
@@ -304,7 +320,10 @@ impl School {
             }
             if self.games.is_empty()
                 || self.given_up > 4 * ABREAST + self.finished
-                || self.taken.as_ref().is_some_and(|taken| taken.len() >= COMPARED)
+                || self
+                    .taken
+                    .as_ref()
+                    .is_some_and(|taken| taken.len() >= COMPARED)
                 || budget.until.is_some_and(|until| Instant::now() >= until)
             {
                 return;
@@ -359,7 +378,10 @@ impl School {
     fn note(&mut self, game: &mut Game, index: usize) -> bool {
         if self.positions.terminal[index] {
             let goals = self.positions.goals(index);
-            let goals: Vec<f32> = goals.iter().map(|goal| f32::from(goal.unwrap_or(0).min(100))).collect();
+            let goals: Vec<f32> = goals
+                .iter()
+                .map(|goal| f32::from(goal.unwrap_or(0).min(100)))
+                .collect();
             self.learn_from(game, &goals);
             self.finished += 1;
             return false;

@@ -101,6 +101,14 @@ pub const KEYS: &[Key] = &[
     key("search", "ring_capacity", "requests", integer(1, 65_536)),
     key("search", "pin_threads", "none", Kind::Flag),
     key("search", "seed", "none", integer(0, i64::MAX)),
+    key("metagame", "learning", "none", Kind::Flag),
+    key("metagame", "tuning", "none", Kind::Flag),
+    key(
+        "metagame",
+        "seconds_share",
+        "parts of the start clock left after building",
+        number(0.0, 0.95),
+    ),
     key("logs", "folder", "none", Kind::Text { longest: 1000 }),
     key(
         "logs",

@@ -40,6 +40,8 @@ pub struct Settings {
     pub player: PlayerSettings,
     /// How the game graph is searched.
     pub search: SearchSettings,
+    /// What is learned about a game before it begins.
+    pub metagame: MetagameSettings,
     /// What is written down, and where.
     pub logs: LogSettings,
     /// What is remembered between matches.
@@ -95,6 +97,18 @@ pub struct SearchSettings {
     pub pin_threads: bool,
     /// The seed of all random choices; 0 takes one from the clock.
     pub seed: u64,
+}
+
+/// Section `[metagame]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetagameSettings {
+    /// Whether what positions promise is learned by playing against oneself.
+    pub learning: bool,
+    /// Whether settings of the search are tried out against each other.
+    pub tuning: bool,
+    /// The part of the start clock left after building that both may use, 0 to 1.
+    pub seconds_share: f64,
 }
 
 /// Section `[logs]`.

@@ -62,6 +62,8 @@ pub(super) struct NewMatch {
     pub role: (String, usize),
     /// Until when a machine may be built.
     pub build_until: Instant,
+    /// When START is answered.
+    pub ready_by: Instant,
     pub record: Record,
 }
 
@@ -352,6 +354,7 @@ impl Conductor {
                 deadlines.answer_by,
                 self.settings.player.build_seconds_share,
             ),
+            ready_by: deadlines.answer_by,
             record: record.clone(),
         };
         let link = match (self.launch)(new_match) {

@@ -184,9 +184,12 @@ fn launch(
             rules: new_match.rules,
             role: new_match.role,
             build_until: new_match.build_until,
+            ready_by: new_match.ready_by,
+            metagame: settings.metagame.clone(),
             memory: mebibytes(settings.player.build_memory_mib),
             factories: factories.clone(),
-            thinkers: thinkers(search_config(&settings.search, seed)),
+            search: search_config(&settings.search, seed),
+            thinkers: Box::new(thinkers),
             record: new_match.record,
             notebook,
             // A full channel holds a wake-up call already.
@@ -200,7 +203,7 @@ fn launch(
     })
 }
 
-/// The ways to choose a move, best first.
+/// The ways to choose a move with these settings, best first.
 fn thinkers(config: SearchConfig) -> Vec<Box<ThinkerFactory>> {
     let seed = config.seed;
     vec![

@@ -24,11 +24,13 @@ mod lanes;
 mod last_resort;
 mod link;
 mod recollection;
+pub mod metagame;
 mod record;
 mod sampler;
 mod searching;
 mod stopwatch;
 pub mod study;
+mod tuning;
 mod worker;
 
 use std::sync::Arc;
@@ -44,7 +46,9 @@ pub use handle::Player;
 pub use lanes::{LanesSource, Speed, compile_lanes, faster};
 pub use last_resort::ProverMachine;
 pub use recollection::{Notebook, READING, Recollection, term, term_text};
+pub use metagame::{Knowledge, MetagameBudget};
 pub use searching::search_config;
+pub use tuning::Trial;
 
 /// What a build may spend.
 #[derive(Clone, Debug)]

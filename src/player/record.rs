@@ -87,6 +87,12 @@ impl Record {
         );
     }
 
+    /// What was learned about the game.
+    pub fn studied(&self, findings: &serde_json::Value) {
+        self.note(&format!("studied the game: {findings}"));
+        self.log.event("study", findings.clone());
+    }
+
     /// START was answered.
     pub fn ready(&self, received: Instant, now: Instant) {
         let took = now.saturating_duration_since(received).as_secs_f64();

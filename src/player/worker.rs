@@ -18,13 +18,18 @@ use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 use super::engine::{Engine, ThinkerFactory};
 use super::link::{Advice, Order, WorkerLink};
 use super::recollection::Notebook;
+use super::metagame::{self, Knowledge, MetagameBudget};
 use super::record::Record;
 use super::{Budget, Factories, MachineFactory};
+use crate::config::MetagameSettings;
 use crate::gdl::Rules;
 use crate::machine::Machine;
+use crate::search::SearchConfig;
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
+/// How long it pauses between slices while the game is studied.
+const BETWEEN_SLICES: Duration = Duration::from_millis(45);
 /// How often figures are noted.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Deep recursion in reading or building is paid from this stack.
@@ -39,8 +44,13 @@ pub(super) struct Assignment {
     pub build_until: Instant,
     pub memory: usize,
     pub factories: Factories,
-    /// Thinkers in the order in which they are tried on a machine.
-    pub thinkers: Vec<Box<ThinkerFactory>>,
+    /// When START is answered.
+    pub ready_by: Instant,
+    /// The search's settings before anything is known of the game.
+    pub search: SearchConfig,
+    pub metagame: MetagameSettings,
+    /// Makes thinkers, in the order in which they are tried on a machine, from the search's settings.
+    pub thinkers: Box<dyn Fn(SearchConfig) -> Vec<Box<ThinkerFactory>> + Send>,
     pub record: Record,
     /// What is known of the game from before, and what is to be known of it later.
     pub notebook: Notebook,
@@ -64,14 +74,24 @@ struct Built {
     took: Duration,
 }
 
+/// What comes back from builder threads.
+enum News {
+    Built(Built),
+    /// What was learned about the game.
+    Studied(Result<Knowledge, String>),
+}
+
 /// Starts a match thread.
 ///
 /// # Errors
 /// The system gives no thread.
 pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
     let (built_sender, built) = unbounded();
+    let thinkers = (assignment.thinkers)(assignment.search.clone());
     let worker = Worker {
         assignment,
+        thinkers,
+        is_studying: false,
         link,
         built,
         built_sender,
@@ -128,9 +148,13 @@ struct PositionFacts {
 
 struct Worker {
     assignment: Assignment,
+    /// With what is known of the game by now.
+    thinkers: Vec<Box<ThinkerFactory>>,
+    /// Whether the game is being studied: the search then leaves most of the time to that.
+    is_studying: bool,
     link: WorkerLink,
-    built: Receiver<Built>,
-    built_sender: Sender<Built>,
+    built: Receiver<News>,
+    built_sender: Sender<News>,
     cancelled: Arc<AtomicBool>,
     main: Building,
     fallback: Building,
@@ -153,12 +177,15 @@ impl Worker {
                     return;
                 }
             }
-            while let Ok(built) = self.built.try_recv() {
-                self.take_in(built);
+            while let Ok(news) = self.built.try_recv() {
+                self.hear(news);
             }
             self.ask_for_fallback_in_time();
             if self.is_worth_thought() {
                 self.think();
+                if self.is_studying && !self.wait() {
+                    return;
+                }
             } else if !self.wait() {
                 return;
             }
@@ -207,6 +234,9 @@ impl Worker {
         if matches!(self.fallback, Building::NotAsked) && self.playing.is_none() {
             until = until.min(self.assignment.build_until);
         }
+        if self.is_studying {
+            until = until.min(now + BETWEEN_SLICES);
+        }
         let timeout = after(until.saturating_duration_since(now));
         select! {
             recv(self.link.orders) -> order => match order {
@@ -217,9 +247,9 @@ impl Worker {
                 }
             },
             // The worker holds a sender itself, so that this never fails.
-            recv(self.built) -> built => {
-                if let Ok(built) = built {
-                    self.take_in(built);
+            recv(self.built) -> news => {
+                if let Ok(news) = news {
+                    self.hear(news);
                 }
                 true
             }
@@ -275,7 +305,7 @@ impl Worker {
             thinker: failed.thinker + 1,
             ..failed
         };
-        if next.thinker < self.assignment.thinkers.len() {
+        if next.thinker < self.thinkers.len() {
             self.install(next);
         } else if failed.is_fallback {
             self.fallback = Building::Failed;
@@ -329,7 +359,7 @@ impl Worker {
             return;
         };
         let machine = Arc::clone(machine);
-        let Some(thinker) = self.assignment.thinkers.get(stage.thinker) else {
+        let Some(thinker) = self.thinkers.get(stage.thinker) else {
             return;
         };
         let (name, place) = &self.assignment.role;
@@ -484,11 +514,11 @@ impl Worker {
                         Err(format!("building panicked: {}", panic_text(&*panic)))
                     });
                 // The match may be over.
-                let _ = sender.send(Built {
+                let _ = sender.send(News::Built(Built {
                     is_fallback,
                     outcome,
                     took: begin.elapsed(),
-                });
+                }));
                 drop(alive);
             });
         match spawned {
@@ -499,6 +529,79 @@ impl Worker {
                     .error(&format!("no thread to build a machine on: {error}"));
                 Building::Failed
             }
+        }
+    }
+
+    fn hear(&mut self, news: News) {
+        match news {
+            News::Built(built) => self.take_in(built),
+            News::Studied(Ok(knowledge)) => {
+                self.is_studying = false;
+                self.apply(&knowledge);
+            }
+            News::Studied(Err(text)) => {
+                self.is_studying = false;
+                let text = format!("studying the game failed: {text}");
+                self.assignment.record.error(&text);
+            }
+        }
+    }
+
+    /// Studies the game on a thread of its own, as long as START need not be answered.
+    fn study(&mut self, machine: &Arc<dyn Machine>) {
+        let now = Instant::now();
+        let settings = self.assignment.metagame.clone();
+        let left = self.assignment.ready_by.saturating_duration_since(now);
+        let until = now + left.mul_f64(settings.seconds_share);
+        if !settings.learning || until <= now || !self.moves.is_empty() {
+            return;
+        }
+        let budget = MetagameBudget {
+            until,
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        let machine = Arc::clone(machine);
+        let config = self.assignment.search.clone();
+        let sender = self.built_sender.clone();
+        let alive = self.assignment.alive.clone();
+        let spawned = std::thread::Builder::new()
+            .name("study".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    metagame::study(&machine, &config, &settings, &budget)
+                }));
+                drop(machine);
+                let outcome = outcome.map_err(|panic| panic_text(&*panic));
+                // The match may be over.
+                let _ = sender.send(News::Studied(outcome));
+                drop(alive);
+            });
+        match spawned {
+            Ok(_) => self.is_studying = true,
+            Err(error) => {
+                let text = format!("no thread to study the game on: {error}");
+                self.assignment.record.error(&text);
+            }
+        }
+    }
+
+    /// Searches anew with what was learned.
+    fn apply(&mut self, knowledge: &Knowledge) {
+        self.assignment.record.studied(&knowledge.to_json());
+        if knowledge.evaluation.is_none() {
+            return;
+        }
+        let config = knowledge.apply(&self.assignment.search);
+        self.thinkers = (self.assignment.thinkers)(config);
+        let is_first = |stage: &Stage| !stage.is_fallback && stage.thinker == 0;
+        let plays_first = self
+            .playing
+            .as_ref()
+            .is_some_and(|(stage, _)| is_first(stage));
+        if plays_first && !self.facts.was_proven {
+            self.discard();
+            self.install_first(false);
         }
     }
 
@@ -517,7 +620,7 @@ impl Worker {
         match built.outcome {
             Ok(machine) => {
                 let kind = machine.kind();
-                *building = Building::Here(machine);
+                *building = Building::Here(Arc::clone(&machine));
                 self.assignment
                     .record
                     .built(kind, built.is_fallback, built.took);
@@ -528,6 +631,9 @@ impl Worker {
                 if is_better {
                     self.discard();
                     self.install_first(built.is_fallback);
+                }
+                if !built.is_fallback {
+                    self.study(&machine);
                 }
             }
             Err(text) => {

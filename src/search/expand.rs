@@ -237,7 +237,8 @@ impl Graph {
                         chunk.visits[slot] = 1;
                         chunk.means[slot] = totals[decider] as f32 / child.playouts as f32;
                         if let Some(promise) = promise {
-                            chunk.means[slot] += (promise - chunk.means[slot]) * self.evaluation_share;
+                            chunk.means[slot] +=
+                                (promise - chunk.means[slot]) * self.evaluation_share;
                         }
                     } else if let Some(&promise) = promise {
                         chunk.visits[slot] = 1;

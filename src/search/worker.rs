@@ -499,7 +499,8 @@ impl Worker {
             let mut position = 0;
             for job in jobs.iter_mut() {
                 let look = &mut job.look;
-                look.promises.resize(look.children.len() * self.n_roles, 0.0);
+                look.promises
+                    .resize(look.children.len() * self.n_roles, 0.0);
                 if look.children.is_empty() {
                     continue;
                 }

@@ -1,0 +1,168 @@
+//! The metagame: what is learned about a game between START and the first move, and what it decides for the search.
+//!
+//! First an evaluation is learned from games that the machine plays against itself (`analysis::learning`); how much it counts is
+//! read off from how well it foretells other games beside playouts. Then, as long as there is time, searches with the settings found
+//! that way play against searches with others, and a setting that clearly wins takes their place (`tuning`).
+//!
+//! Invariants: it ends in time, and whatever it has found by then counts; what it decides is a matter of speed and strength, never of
+//! what is legal or proven.
+//!
+//! Never knows: messages, threads of a match.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::tuning::{self, Trial};
+use crate::analysis::evaluation::Evaluation;
+use crate::analysis::learning::{self, Foresight, LearningBudget};
+use crate::config::MetagameSettings;
+use crate::machine::Machine;
+use crate::search::SearchConfig;
+
+/// What the search is told of a game.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// What states promise, where it is of use.
+    pub evaluation: Option<Arc<Evaluation>>,
+    /// Its weight beside playouts; see [`SearchConfig::evaluation_share`].
+    pub evaluation_share: f32,
+    /// Games that it was learned from.
+    pub games: usize,
+    /// How well it foretells.
+    pub foresight: Foresight,
+    /// What was tried out, and what came of it.
+    pub trials: Vec<Trial>,
+}
+
+/// What the metagame may spend.
+#[derive(Clone, Debug)]
+pub struct MetagameBudget {
+    /// It is over by then.
+    pub until: Instant,
+    /// True once nobody waits for it any more.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+/// Less time than this teaches nothing.
+const LEAST: Duration = Duration::from_millis(150);
+/// The part of the time that learning takes, where tuning is wanted too.
+const LEARNING: f64 = 0.5;
+/// An evaluation that was learned from fewer games does not count.
+const LEAST_GAMES: usize = 1000;
+/// Nor one that was compared in fewer positions, or foretells less.
+const LEAST_POSITIONS: usize = 300;
+const LEAST_CORRELATION: f64 = 0.15;
+/// An evaluation that counts so much more than playouts is better off without them, since it has many more positions looked at.
+const ALONE: f64 = 0.7;
+/// One that counts so little is not worth its time.
+const TOO_LITTLE: f64 = 0.1;
+/// How much less is explored, at most, where results are what positions promise: they do not stray by chance.
+const CALM: f32 = 0.4;
+
+/// Learns what can be learned by then.
+pub fn study(
+    machine: &Arc<dyn Machine>,
+    config: &SearchConfig,
+    settings: &MetagameSettings,
+    budget: &MetagameBudget,
+) -> Knowledge {
+    let mut knowledge = Knowledge::default();
+    let left = budget.until.saturating_duration_since(Instant::now());
+    if !settings.learning || left < LEAST {
+        return knowledge;
+    }
+    let part = if settings.tuning { LEARNING } else { 1.0 };
+    let learned = learning::learn(
+        machine,
+        None,
+        LearningBudget {
+            games: usize::MAX,
+            until: Some(Instant::now() + left.mul_f64(part)),
+            seed: config.seed,
+        },
+    );
+    let Some(learned) = learned else {
+        return knowledge;
+    };
+    knowledge.games = learned.games;
+    knowledge.foresight = learned.foresight;
+    knowledge.evaluation_share = share(learned.games, &learned.foresight);
+    let evaluation = Arc::new(learned.evaluation);
+    knowledge.evaluation = (knowledge.evaluation_share > 0.0).then(|| Arc::clone(&evaluation));
+    if settings.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
+        let length = learned.states as f64 / learned.games as f64;
+        tuning::tune(machine, config, &evaluation, length, budget, &mut knowledge);
+    }
+    knowledge
+}
+
+/// The weight of an evaluation beside playouts, from how well it foretells.
+fn share(games: usize, foresight: &Foresight) -> f32 {
+    let is_known = games >= LEAST_GAMES && foresight.positions >= LEAST_POSITIONS;
+    if !is_known || foresight.evaluation < LEAST_CORRELATION || foresight.share < TOO_LITTLE {
+        0.0
+    } else if foresight.share >= ALONE {
+        1.0
+    } else {
+        foresight.share as f32
+    }
+}
+
+impl Knowledge {
+    /// A search's settings with what is known.
+    pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
+        with_share(config, self.evaluation.as_ref(), self.evaluation_share)
+    }
+
+    /// What is known, for the notes of a match and those who ask.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "evaluation_share": self.evaluation_share,
+            "games": self.games,
+            "positions_compared": self.foresight.positions,
+            "correlation": self.foresight.evaluation,
+            "correlation_of_playouts": self.foresight.playouts,
+            "share_that_foretells_best": self.foresight.share,
+            "trials": self.trials.iter().map(Trial::to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A search's settings with an evaluation of this weight; without one where it has none.
+pub(super) fn with_share(
+    config: &SearchConfig,
+    evaluation: Option<&Arc<Evaluation>>,
+    share: f32,
+) -> SearchConfig {
+    let evaluation = evaluation.filter(|_| share > 0.0).cloned();
+    let share = if evaluation.is_some() { share } else { 0.0 };
+    SearchConfig {
+        exploration: config.exploration * (1.0 - CALM * share),
+        evaluation,
+        evaluation_share: share,
+        ..config.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_foretells_well_counts_and_what_does_not_is_left_out() {
+        let foresight = |evaluation, share| Foresight {
+            positions: 1000,
+            evaluation,
+            playouts: 0.3,
+            share,
+        };
+        assert_eq!(share(5000, &foresight(0.4, 0.5)), 0.5);
+        assert_eq!(share(5000, &foresight(0.4, 0.8)), 1.0);
+        assert_eq!(share(5000, &foresight(0.05, 0.5)), 0.0);
+        assert_eq!(share(10, &foresight(0.4, 0.5)), 0.0);
+        assert_eq!(share(5000, &Foresight::default()), 0.0);
+    }
+}
