@@ -350,3 +350,75 @@ fn squash(number: f32) -> f32 {
 pub(super) fn fraction(random: &mut Random) -> f32 {
     (random.bits() >> 40) as f32 / (1u64 << 24) as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fresh(n_roles: usize, sum: Option<u32>) -> Evaluation {
+        Evaluation::new(n_roles, 128, sum, &mut Random::new(1)).unwrap()
+    }
+
+    #[test]
+    fn who_knows_nothing_expects_half() {
+        let mut values = [0.0; 3];
+        fresh(3, None).values(&[0b1011, 1 << 40], &mut values);
+        for value in values {
+            assert!((value - 50.0).abs() < 10.0, "{value}");
+        }
+    }
+
+    #[test]
+    fn too_many_roles_are_not_evaluated() {
+        let random = &mut Random::new(1);
+        assert!(Evaluation::new(MOST_ROLES + 1, 64, None, random).is_none());
+        assert!(Evaluation::new(0, 64, None, random).is_none());
+    }
+
+    #[test]
+    fn a_state_is_worth_the_same_from_wherever_one_comes() {
+        let evaluation = fresh(2, Some(100));
+        let random = &mut Random::new(2);
+        for _ in 0..200 {
+            let from = [random.bits(), random.bits()];
+            let to = [random.bits(), random.bits() & random.bits()];
+            let stand = evaluation.stand_on(&from);
+            let (mut near, mut plain) = ([0.0; 2], [0.0; 2]);
+            evaluation.values_near(&stand, &from, &to, &mut near);
+            evaluation.values(&to, &mut plain);
+            for role in 0..2 {
+                assert!((near[role] - plain[role]).abs() < 0.01);
+            }
+            evaluation.urges(&to, &mut plain);
+            evaluation.urges_near(&stand, &from, &to, &mut near);
+            assert!((near[0] - plain[0]).abs() < 0.01 && (near[1] + near[0]).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn goals_with_a_fixed_sum_share_it() {
+        let mut values = [0.0; 2];
+        fresh(2, Some(60)).values(&[7, 0], &mut values);
+        assert!((values[0] + values[1] - 60.0).abs() < 1e-3);
+    }
+
+    /// Facts that count only together need the hidden units: a sum of facts cannot tell one of two from both or none.
+    #[test]
+    fn one_of_two_is_learned() {
+        let mut teacher = Teacher::new(fresh(1, None), 0.1);
+        let goal = |state: u64| if state.count_ones() == 1 { 100.0 } else { 0.0 };
+        let random = &mut Random::new(5);
+        for _ in 0..20_000 {
+            let state = random.bits() & 3;
+            teacher.show(&[state, 0], &[goal(state)]);
+        }
+        for state in 0..4 {
+            let mut values = [0.0];
+            teacher.evaluation.values(&[state, 0], &mut values);
+            assert!(
+                (values[0] - goal(state)).abs() < 15.0,
+                "{state}: {values:?}"
+            );
+        }
+    }
+}

@@ -586,3 +586,137 @@ impl Correlation {
         self.together() / spreads.sqrt()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gdl;
+    use crate::ground;
+    use crate::machine::compile::Layout;
+    use crate::machine::counter::CounterMachine;
+    use crate::propnet;
+
+    /// Two players take flags in turn, and who has the gold one wins.
+    const FLAGS: &str =
+        "(role left) (role right) (flag gold) (flag red) (flag blue) (flag green) (flag white)
+        (init (turn left)) (<= (init (lies ?f)) (flag ?f))
+        (<= (legal ?p (take ?f)) (true (turn ?p)) (true (lies ?f)))
+        (<= (legal left wait) (true (turn right))) (<= (legal right wait) (true (turn left)))
+        (<= (next (turn left)) (true (turn right))) (<= (next (turn right)) (true (turn left)))
+        (<= (taken ?f) (does ?p (take ?f)))
+        (<= (next (lies ?f)) (true (lies ?f)) (not (taken ?f)))
+        (<= (next (has ?p ?f)) (does ?p (take ?f))) (<= (next (has ?p ?f)) (true (has ?p ?f)))
+        (<= some (true (lies ?f))) (<= terminal (not some))
+        (<= (goal ?p 100) (true (has ?p gold)))
+        (<= (goal ?p 0) (role ?p) (not (true (has ?p gold))))";
+
+    fn machine(text: &str) -> Arc<dyn Machine> {
+        let (rules, faults) = gdl::load(text);
+        assert!(faults.is_empty(), "{faults:?}");
+        let limits = ground::Budget::generous();
+        let program = ground::ground(&rules, limits).unwrap();
+        let network = propnet::build(&program, limits).unwrap();
+        Arc::new(CounterMachine::new(Layout::compile(&network)))
+    }
+
+    fn games(games: usize) -> LearningBudget {
+        LearningBudget {
+            games,
+            until: Some(Instant::now() + std::time::Duration::from_secs(60)),
+            seed: 1,
+        }
+    }
+
+    /// The bit of a fact.
+    fn bit(machine: &Arc<dyn Machine>, fact: &str) -> usize {
+        let state = machine.state_from_facts(&[fact.to_string()]).unwrap();
+        (0..state.len() * 64)
+            .find(|bit| state[bit / 64] >> (bit % 64) & 1 == 1)
+            .unwrap()
+    }
+
+    #[test]
+    fn the_fact_that_decides_a_game_is_found_to_be_worth_most() {
+        let machine = machine(FLAGS);
+        let learned = learn(&machine, None, games(3000)).unwrap();
+        assert_eq!(learned.games, 3000);
+        let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
+        let gold = worth("(has left gold)");
+        assert!(gold > 10.0, "{gold}");
+        assert!(gold > 2.0 * worth("(has left red)").abs());
+        assert!(worth("(has right gold)") < -10.0);
+        let mut values = [0.0; 2];
+        let ours =
+            machine.state_from_facts(&["(has left gold)".to_string(), "(turn right)".to_string()]);
+        learned.evaluation.values(&ours.unwrap(), &mut values);
+        assert!(values[0] > 80.0, "{values:?}");
+        assert!((values[0] + values[1] - 100.0).abs() < 0.01);
+        assert!(
+            learned.foresight.evaluation > 0.5,
+            "{:?}",
+            learned.foresight
+        );
+    }
+
+    #[test]
+    fn what_is_learned_repeats_with_a_seed() {
+        let machine = machine(FLAGS);
+        let twice = [0, 1].map(|_| learn(&machine, None, games(300)).unwrap().evaluation);
+        assert_eq!(twice[0], twice[1]);
+    }
+
+    #[test]
+    fn learning_ends_when_its_time_is_over() {
+        let machine = machine(FLAGS);
+        let now = Instant::now();
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: Some(now),
+            seed: 1,
+        };
+        let learned = learn(&machine, None, budget).unwrap();
+        assert_eq!(learned.games, 0);
+        assert_eq!(learned.foresight, Foresight::default());
+    }
+
+    #[test]
+    fn a_game_without_end_is_given_up() {
+        let endless = "(role one) (init p) (legal one a) (legal one b) (<= (next p) (true p)) (<= terminal (true q))
+            (<= (next q) (does one c)) (goal one 50)";
+        let (rules, _) = gdl::load(endless);
+        let limits = ground::Budget::generous();
+        let program = ground::ground(&rules, limits).unwrap();
+        let network = propnet::build(&program, limits).unwrap();
+        let machine: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(&network)));
+        let learned = learn(&machine, None, games(usize::MAX)).unwrap();
+        assert_eq!(learned.games, 0);
+    }
+
+    #[test]
+    fn the_mean_of_two_series_leans_to_the_one_that_foretells() {
+        let share = |good: f64, bad: f64| {
+            let mut random = Random::new(3);
+            let mut of = [Correlation::default(); 3];
+            for _ in 0..5000 {
+                let truth = f64::from(fraction(&mut random));
+                let first = truth + good * f64::from(fraction(&mut random));
+                let second = truth + bad * f64::from(fraction(&mut random));
+                of[0].add(first, truth);
+                of[1].add(second, truth);
+                of[2].add(first, second);
+            }
+            best_share(&of[0], &of[1], &of[2])
+        };
+        assert!(share(0.1, 1.0) > 0.95);
+        assert!((share(1.0, 1.0) - 0.5).abs() < 0.05);
+        assert!(share(1.0, 0.1) < 0.05);
+        assert_eq!(
+            best_share(
+                &Correlation::default(),
+                &Correlation::default(),
+                &Correlation::default()
+            ),
+            0.0
+        );
+    }
+}

@@ -22,13 +22,62 @@ use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::search::SearchConfig;
 
+/// Settings of the search that go by the game.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parameters {
+    /// The weight of what positions promise beside playouts; see [`SearchConfig::evaluation_share`].
+    pub evaluation_share: f32,
+    /// So many times the exploration that such results get.
+    pub exploration: f32,
+}
+
+impl Default for Parameters {
+    /// Those of a game of which nothing is known.
+    fn default() -> Self {
+        Self {
+            evaluation_share: 0.0,
+            exploration: 1.0,
+        }
+    }
+}
+
+impl Parameters {
+    /// A search's settings with these, and with what positions promise where that counts.
+    pub fn apply(
+        &self,
+        config: &SearchConfig,
+        evaluation: Option<&Arc<Evaluation>>,
+    ) -> SearchConfig {
+        let evaluation = evaluation.filter(|_| self.evaluation_share > 0.0).cloned();
+        let share = if evaluation.is_some() {
+            self.evaluation_share
+        } else {
+            0.0
+        };
+        SearchConfig {
+            exploration: config.exploration * self.exploration * (1.0 - CALM * share),
+            evaluation,
+            evaluation_share: share,
+            ..config.clone()
+        }
+    }
+
+    /// For notes.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "evaluation_share": self.evaluation_share,
+            "exploration": self.exploration,
+        })
+    }
+}
+
 /// What the search is told of a game.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
-    /// What states promise, where it is of use.
+    /// What states promise, if it was learned.
     pub evaluation: Option<Arc<Evaluation>>,
-    /// Its weight beside playouts; see [`SearchConfig::evaluation_share`].
-    pub evaluation_share: f32,
+    /// What suits the game.
+    pub parameters: Parameters,
     /// Games that it was learned from.
     pub games: usize,
     /// How well it foretells.
@@ -89,9 +138,9 @@ pub fn study(
     };
     knowledge.games = learned.games;
     knowledge.foresight = learned.foresight;
-    knowledge.evaluation_share = share(learned.games, &learned.foresight);
+    knowledge.parameters.evaluation_share = share(learned.games, &learned.foresight);
     let evaluation = Arc::new(learned.evaluation);
-    knowledge.evaluation = (knowledge.evaluation_share > 0.0).then(|| Arc::clone(&evaluation));
+    knowledge.evaluation = Some(Arc::clone(&evaluation));
     if settings.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
         let length = learned.states as f64 / learned.games as f64;
         tuning::tune(machine, config, &evaluation, length, budget, &mut knowledge);
@@ -114,13 +163,18 @@ fn share(games: usize, foresight: &Foresight) -> f32 {
 impl Knowledge {
     /// A search's settings with what is known.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
-        with_share(config, self.evaluation.as_ref(), self.evaluation_share)
+        self.parameters.apply(config, self.evaluation.as_ref())
+    }
+
+    /// Whether it changes anything about a search.
+    pub fn is_of_use(&self) -> bool {
+        self.parameters != Parameters::default()
     }
 
     /// What is known, for the notes of a match and those who ask.
     pub fn to_json(&self) -> Value {
         json!({
-            "evaluation_share": self.evaluation_share,
+            "parameters": self.parameters.to_json(),
             "games": self.games,
             "positions_compared": self.foresight.positions,
             "correlation": self.foresight.evaluation,
@@ -128,22 +182,6 @@ impl Knowledge {
             "share_that_foretells_best": self.foresight.share,
             "trials": self.trials.iter().map(Trial::to_json).collect::<Vec<_>>(),
         })
-    }
-}
-
-/// A search's settings with an evaluation of this weight; without one where it has none.
-pub(super) fn with_share(
-    config: &SearchConfig,
-    evaluation: Option<&Arc<Evaluation>>,
-    share: f32,
-) -> SearchConfig {
-    let evaluation = evaluation.filter(|_| share > 0.0).cloned();
-    let share = if evaluation.is_some() { share } else { 0.0 };
-    SearchConfig {
-        exploration: config.exploration * (1.0 - CALM * share),
-        evaluation,
-        evaluation_share: share,
-        ..config.clone()
     }
 }
 

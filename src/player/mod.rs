@@ -46,7 +46,7 @@ pub use handle::Player;
 pub use lanes::{LanesSource, Speed, compile_lanes, faster};
 pub use last_resort::ProverMachine;
 pub use recollection::{Notebook, READING, Recollection, term, term_text};
-pub use metagame::{Knowledge, MetagameBudget};
+pub use metagame::{Knowledge, MetagameBudget, Parameters};
 pub use searching::search_config;
 pub use tuning::Trial;
 

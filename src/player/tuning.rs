@@ -1,34 +1,36 @@
 //! Tuning: settings of the search tried out against each other on the game at hand.
 //!
-//! Two searches play a game in turn on one thread, each with the same short time for a move, then once more with roles changed. The
-//! settings that the analysis chose are kept until others have clearly done better: few games say little.
+//! Searches play games on one thread, each with the same short time for a move: where there are two roles, the settings in force
+//! against others, in both roles; else with others in the place of one role, beside a game without. The settings that the analysis
+//! chose are kept until others have clearly done better: few games say little.
 //!
 //! Invariants: both sides get the same time; it ends within one move of the budget.
 //!
 //! Never knows: the match that waits for it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::metagame::{Knowledge, MetagameBudget, with_share};
+use super::metagame::{Knowledge, MetagameBudget, Parameters};
 use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{Machine, Reasoner};
 use crate::search::{Limit, Search, SearchConfig};
 
-/// What came of one setting tried against the one in force.
+/// What came of settings tried against those in force.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Trial {
-    /// The weight of the evaluation beside playouts.
-    pub evaluation_share: f32,
-    /// That of the setting in force.
-    pub against: f32,
+    /// Those tried.
+    pub tried: Parameters,
+    /// Those in force.
+    pub against: Parameters,
     /// Games played to their end.
     pub games: u32,
-    /// Points of the one tried, half a point for equal goals.
+    /// Points of those tried, half a point for equal goals.
     pub points: f32,
 }
 
@@ -36,40 +38,40 @@ impl Trial {
     /// For notes.
     pub fn to_json(&self) -> Value {
         json!({
-            "evaluation_share": self.evaluation_share,
-            "against": self.against,
+            "tried": self.tried.to_json(),
+            "against": self.against.to_json(),
             "games": self.games,
             "points": self.points,
         })
     }
 
-    /// Whether the one tried has clearly done better: by so many standard deviations of a fair game's.
+    /// Whether those tried have clearly done better: by so many standard deviations of as many even games.
     fn is_clear(&self) -> bool {
         let half = self.games as f32 / 2.0;
-        self.games >= LEAST_GAMES
-            && self.points - half >= CLEARLY * half.sqrt() * std::f32::consts::FRAC_1_SQRT_2
+        let deviation = (self.games as f32).sqrt() / 2.0;
+        self.games >= LEAST_GAMES && self.points - half >= CLEARLY * deviation
     }
 }
 
 /// Fewer games decide nothing.
 const LEAST_GAMES: u32 = 6;
-/// Standard deviations by which a setting has to be ahead.
+/// Standard deviations by which settings have to be ahead.
 const CLEARLY: f32 = 1.5;
-/// Games that should be played of each trial, if moves can be short enough for it.
+/// Games that should be played in each trial.
 const GAMES: f64 = 14.0;
 /// A move's time. With less, a search is not itself; more is not needed.
 const SHORTEST: Duration = Duration::from_micros(400);
-const LONGEST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_millis(10);
 /// A game is given up after so many joint moves.
 const MOST_MOVES: usize = 1000;
-/// What a search of a trial may hold.
+/// What a search in a trial may hold.
 const NODES: u32 = 50_000;
 const BYTES: usize = 64 << 20;
 /// Playouts a request in a trial.
 const SAMPLES: u32 = 16;
 
-/// Tries other weights of the evaluation against the one that `knowledge` has, and puts a better one in its place. Games are
-/// some `length` joint moves long.
+/// Tries other settings against those that `knowledge` has, and puts better ones in their place. Games are some `length` joint
+/// moves long. Without time for a single trial nothing is tried.
 pub(super) fn tune(
     machine: &Arc<dyn Machine>,
     config: &SearchConfig,
@@ -78,48 +80,81 @@ pub(super) fn tune(
     budget: &MetagameBudget,
     knowledge: &mut Knowledge,
 ) {
-    if machine.n_roles() != 2 {
-        return;
-    }
-    let chosen = knowledge.evaluation_share;
-    // What lies furthest from what was chosen is most worth a look.
-    let others: Vec<f32> = match chosen {
-        share if share <= 0.0 => vec![0.5, 1.0],
-        share if share >= 1.0 => vec![0.5, 0.0],
-        _ => vec![1.0, 0.0],
-    };
-    for (index, &other) in others.iter().enumerate() {
+    // Moves of all roles together, as if each chose each time.
+    let moves = length.max(1.0) * machine.n_roles() as f64;
+    let mut left_to_try = 4;
+    let mut step = 0;
+    while let Some(tried) = candidate(knowledge.parameters, step) {
+        step += 1;
         let left = budget.until.saturating_duration_since(Instant::now());
-        let time = left / (others.len() - index) as u32;
-        let a_move = time.div_f64(GAMES * length.max(1.0));
-        if a_move < SHORTEST {
+        // As many trials as there is time for; the first are the ones that differ most.
+        let affordable = left.as_secs_f64() / (GAMES * moves * SHORTEST.as_secs_f64());
+        let n_trials = f64::min(f64::from(left_to_try), affordable.floor());
+        if n_trials < 1.0 || budget.cancelled.load(atomic::Ordering::Relaxed) {
             return;
         }
+        left_to_try -= 1;
+        let time = left.div_f64(n_trials);
+        let against = knowledge.parameters;
         let contest = Contest {
             machine,
-            configs: [other, knowledge.evaluation_share].map(|share| SearchConfig {
+            configs: [tried, against].map(|parameters| SearchConfig {
                 rollout_threads: 0,
                 max_nodes: NODES,
                 max_bytes: BYTES,
                 samples_per_request: SAMPLES,
-                ..with_share(config, Some(evaluation), share)
+                ..parameters.apply(config, Some(evaluation))
             }),
-            a_move: a_move.min(LONGEST),
+            a_move: time.div_f64(GAMES * moves).min(LONGEST),
             until: Instant::now() + time,
             budget,
         };
-        let trial = contest.run(other, knowledge.evaluation_share);
+        let (games, points) = contest.run();
+        let trial = Trial {
+            tried,
+            against,
+            games,
+            points,
+        };
         knowledge.trials.push(trial);
         if trial.is_clear() {
-            knowledge.evaluation_share = other;
-            knowledge.evaluation = (other > 0.0).then(|| Arc::clone(evaluation));
+            knowledge.parameters = tried;
         }
     }
+}
+
+/// The settings to try at this step, given those in force; nothing after the last.
+fn candidate(in_force: Parameters, step: usize) -> Option<Parameters> {
+    let share = in_force.evaluation_share;
+    // What lies furthest from what was chosen is most worth a look.
+    let shares = if share <= 0.0 {
+        [0.5, 1.0]
+    } else if share >= 1.0 {
+        [0.5, 0.0]
+    } else {
+        [1.0, 0.0]
+    };
+    Some(match step {
+        0 | 1 => Parameters {
+            evaluation_share: shares[step],
+            ..in_force
+        },
+        2 => Parameters {
+            exploration: in_force.exploration * 0.6,
+            ..in_force
+        },
+        3 => Parameters {
+            exploration: in_force.exploration * 1.7,
+            ..in_force
+        },
+        _ => return None,
+    })
 }
 
 /// Two settings that play against each other.
 struct Contest<'a> {
     machine: &'a Arc<dyn Machine>,
+    /// Those tried, and those in force.
     configs: [SearchConfig; 2],
     a_move: Duration,
     until: Instant,
@@ -127,43 +162,55 @@ struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    fn run(&self, evaluation_share: f32, against: f32) -> Trial {
-        let mut trial = Trial {
-            evaluation_share,
-            against,
-            games: 0,
-            points: 0.0,
-        };
+    /// Games played, and the points of the settings tried.
+    fn run(&self) -> (u32, f32) {
         let mut reasoner = Arc::clone(self.machine).reasoner();
-        let mut games = 0;
-        loop {
-            // Both games of a pair are the same but for who plays which role.
-            let pair: Option<[f32; 2]> = (|| {
-                Some([
-                    self.play(&mut *reasoner, false, games)?,
-                    self.play(&mut *reasoner, true, games)?,
-                ])
-            })();
-            let Some(points) = pair else {
-                return trial;
-            };
-            games += 1;
-            trial.games += 2;
-            trial.points += points[0] + points[1];
+        let n_roles = self.machine.n_roles();
+        let (mut games, mut points) = (0, 0.0);
+        for round in 0.. {
+            // Games of a round are the same but for who plays which role.
+            let seed = 2 * round;
+            if n_roles == 2 {
+                for role in 0..2 {
+                    let Some(goals) = self.play(&mut *reasoner, Some(role), seed) else {
+                        return (games, points);
+                    };
+                    games += 1;
+                    points += point(goals[role], goals[1 - role]);
+                }
+            } else {
+                let role = (round % n_roles as u64) as usize;
+                let with = self.play(&mut *reasoner, Some(role), seed);
+                let Some(with) = with else {
+                    return (games, points);
+                };
+                let Some(without) = self.play(&mut *reasoner, None, seed) else {
+                    return (games, points);
+                };
+                games += 1;
+                points += point(with[role], without[role]);
+            }
         }
+        (games, points)
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until || self.budget.cancelled.load(Ordering::Relaxed)
+        Instant::now() >= self.until || self.budget.cancelled.load(atomic::Ordering::Relaxed)
     }
 
-    /// The points of the first setting in one game; nothing when time ran out or the game came to no end.
-    fn play(&self, reasoner: &mut dyn Reasoner, swapped: bool, game: u64) -> Option<f32> {
-        let role_of_first = usize::from(swapped);
-        let mut searches: Vec<Search> = (0..2)
+    /// The goals of one game in which this role is played with the settings tried; nothing when time ran out or the game came to
+    /// no end.
+    fn play(
+        &self,
+        reasoner: &mut dyn Reasoner,
+        tried: Option<usize>,
+        seed: u64,
+    ) -> Option<Vec<u8>> {
+        let n_roles = self.machine.n_roles();
+        let mut searches: Vec<Search> = (0..n_roles)
             .map(|role| {
-                let mut config = self.configs[role ^ role_of_first].clone();
-                config.seed = config.seed.wrapping_add(2 * game + role as u64);
+                let mut config = self.configs[usize::from(tried != Some(role))].clone();
+                config.seed = config.seed.wrapping_add(seed + role as u64);
                 Search::new(Arc::clone(self.machine), RoleId::from_index(role), config)
             })
             .collect();
@@ -171,16 +218,11 @@ impl Contest<'_> {
         for _ in 0..MOST_MOVES {
             reasoner.set_state(&state);
             if reasoner.is_terminal() {
-                let mut goals = [None; 2];
+                let mut goals = vec![None; n_roles];
                 reasoner.goals(&mut goals);
-                let goals = goals.map(|goal| goal.unwrap_or(0));
-                return Some(match goals[role_of_first].cmp(&goals[1 - role_of_first]) {
-                    std::cmp::Ordering::Greater => 1.0,
-                    std::cmp::Ordering::Equal => 0.5,
-                    std::cmp::Ordering::Less => 0.0,
-                });
+                return Some(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
             }
-            let mut joint_move: Vec<MoveId> = Vec::with_capacity(2);
+            let mut joint_move: Vec<MoveId> = Vec::with_capacity(n_roles);
             for (role, search) in searches.iter_mut().enumerate() {
                 let legal = reasoner.legal_moves(RoleId::from_index(role));
                 let first = *legal.first()?;
@@ -209,6 +251,15 @@ impl Contest<'_> {
     }
 }
 
+/// A point for the greater goal, half a point for an equal one.
+fn point(goal: u8, other: u8) -> f32 {
+    match goal.cmp(&other) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,8 +267,8 @@ mod tests {
     #[test]
     fn few_games_and_narrow_leads_decide_nothing() {
         let trial = |games, points| Trial {
-            evaluation_share: 1.0,
-            against: 0.5,
+            tried: Parameters::default(),
+            against: Parameters::default(),
             games,
             points,
         };
@@ -225,5 +276,19 @@ mod tests {
         assert!(!trial(14, 8.0).is_clear());
         assert!(trial(14, 11.0).is_clear());
         assert!(!trial(14, 3.0).is_clear());
+    }
+
+    #[test]
+    fn what_is_tried_differs_from_what_is_in_force() {
+        for evaluation_share in [0.0, 0.4, 1.0] {
+            let in_force = Parameters {
+                evaluation_share,
+                exploration: 1.0,
+            };
+            let tried: Vec<Parameters> =
+                (0..).map_while(|step| candidate(in_force, step)).collect();
+            assert_eq!(tried.len(), 4);
+            assert!(tried.iter().all(|&tried| tried != in_force));
+        }
     }
 }

@@ -589,7 +589,7 @@ impl Worker {
     /// Searches anew with what was learned.
     fn apply(&mut self, knowledge: &Knowledge) {
         self.assignment.record.studied(&knowledge.to_json());
-        if knowledge.evaluation.is_none() {
+        if !knowledge.is_of_use() {
             return;
         }
         let config = knowledge.apply(&self.assignment.search);

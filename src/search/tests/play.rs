@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Lights, Nim, Table, TableNode, Wide, matrix, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
+use crate::analysis::evaluation::Evaluation;
 use crate::ids::RoleId;
 use crate::machine::Machine;
+use crate::machine::random::Random;
 use crate::search::{Limit, Search, SearchConfig, Stopped};
 use crate::sync::stop::StopFlag;
 
@@ -419,4 +421,27 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
     assert_eq!(search.statistics().playouts, 25);
     assert_eq!(search.run(limit), Stopped::Stop);
     assert_eq!(search.statistics().playouts, 25);
+}
+
+/// A search that plays nothing out goes by what positions promise, and by what is certain all the same.
+#[test]
+fn without_playouts_positions_and_proof_decide() {
+    let machine = tic_tac_toe();
+    let bits = machine.initial_state().len() * 64;
+    let evaluation = Evaluation::new(2, bits, Some(100), &mut Random::new(1)).map(Arc::new);
+    let config = SearchConfig {
+        evaluation,
+        evaluation_share: 1.0,
+        ..config()
+    };
+    let mut search = Search::new(Arc::clone(&machine), RoleId(0), config.clone());
+    search.run(iterations(200_000));
+    assert_eq!(search.root().proven, Some(50));
+    assert_eq!(search.statistics().playouts, 0);
+    let again = [0, 1].map(|_| {
+        let mut search = Search::new(Arc::clone(&machine), RoleId(0), config.clone());
+        search.run(iterations(500));
+        search.root()
+    });
+    assert_eq!(again[0], again[1]);
 }
