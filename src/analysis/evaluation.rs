@@ -67,7 +67,7 @@ fn cut(units: &mut Row) {
 }
 
 /// What states promise.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evaluation {
     n_roles: usize,
     /// The sum of both roles' goals, where there are two and it is always the same: then one output says both.
@@ -130,17 +130,20 @@ impl Evaluation {
     }
 
     /// Writes each role's value, 0 to 100, which is the goal that the state promises it.
+    #[inline]
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
         self.read_values(&self.units(state), values);
     }
 
     /// Starts from a state for [`values_near`](Self::values_near).
+    #[inline]
     pub fn stand_on(&self, state: &[u64]) -> Stand {
         Stand(self.sums(state))
     }
 
     /// As [`values`](Self::values) for a state that differs little from `near`, where `stand` is: only the rows of facts that
     /// changed are added or taken away. (Nasu's increments.)
+    #[inline]
     pub fn values_near(&self, stand: &Stand, near: &[u64], state: &[u64], values: &mut [f32]) {
         let mut units = self.sums_near(stand, near, state);
         cut(&mut units);
@@ -148,12 +151,14 @@ impl Evaluation {
     }
 
     /// As [`urges`](Self::urges), likewise.
+    #[inline]
     pub fn urges_near(&self, stand: &Stand, near: &[u64], state: &[u64], urges: &mut [f32]) {
         let mut units = self.sums_near(stand, near, state);
         cut(&mut units);
         self.read_urges(&units, urges);
     }
 
+    #[inline]
     fn sums_near(&self, stand: &Stand, near: &[u64], state: &[u64]) -> Row {
         let mut sums = stand.0;
         for (index, (&before, &after)) in near.iter().zip(state).enumerate() {
@@ -173,6 +178,7 @@ impl Evaluation {
         sums
     }
 
+    #[inline]
     fn read_values(&self, units: &Row, values: &mut [f32]) {
         match self.sum {
             Some(sum) => {
@@ -188,6 +194,7 @@ impl Evaluation {
         }
     }
 
+    #[inline]
     fn read_urges(&self, units: &Row, urges: &mut [f32]) {
         if self.sum.is_some() {
             urges[0] = self.outputs[0].dot(units);
@@ -200,6 +207,7 @@ impl Evaluation {
     }
 
     /// Writes how good a state is for each role, without bounds: what [`values`](Self::values) squashes.
+    #[inline]
     pub fn urges(&self, state: &[u64], urges: &mut [f32]) {
         self.read_urges(&self.units(state), urges);
     }
@@ -273,6 +281,7 @@ impl Teacher {
     }
 
     /// Shows a state and the goals, 0 to 100, that it led to.
+    #[inline]
     pub fn show(&mut self, state: &[u64], goals: &[f32]) {
         let evaluation = &mut self.evaluation;
         let sums = evaluation.sums(state);

@@ -15,6 +15,7 @@ use std::time::Instant;
 use super::evaluation::{Evaluation, Teacher, fraction};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
+use crate::machine::wide::widely;
 use crate::machine::{Expander, Machine, PlayoutEnd, Positions, Step, Tally};
 
 /// How much may be learned.
@@ -33,10 +34,12 @@ pub struct LearningBudget {
 pub struct Learned {
     /// What states promise.
     pub evaluation: Evaluation,
-    /// Games that were played to their end.
+    /// Games that it was learned from, those from before included.
     pub games: usize,
-    /// States that were shown.
+    /// States that were shown this time.
     pub states: u64,
+    /// Joint moves of a game, on average over all that were played this time.
+    pub mean_length: f64,
     /// How well it foretells games that it was not taught by, beside playouts.
     pub foresight: Foresight,
 }
@@ -72,6 +75,8 @@ const LONGEST: usize = 500;
 const MOST_MOVES: usize = 64;
 /// How much what happened counts against what was thought a move later.
 const TRUST: f32 = 0.85;
+/// For so many games what was thought counts for nothing, since nothing is known yet; after as many more it counts in full.
+const GREEN: usize = 3000;
 /// How far chance moves the choice between moves; in units before the squash.
 const WARMTH: f32 = 0.3;
 /// Joint moves at the start that are made at random, at most.
@@ -81,12 +86,13 @@ const RATE: f32 = 0.08;
 /// Games from which on it is told whether goals always have the same sum.
 const GAMES_FOR_SUM: usize = 256;
 
-/// Learns from games of the machine, further from what is known where something is.
+/// Learns from games of the machine, further from what is known where something is: an evaluation, and the games it was learned
+/// from.
 ///
 /// Nothing for games of more roles than are evaluated, and for machines whose states are not sets of facts.
 pub fn learn(
     machine: &Arc<dyn Machine>,
-    known: Option<Evaluation>,
+    known: Option<(Evaluation, usize)>,
     budget: LearningBudget,
 ) -> Option<Learned> {
     if machine.kind() == "prover" {
@@ -100,9 +106,11 @@ pub fn learn(
         Some(_) => None,
         None => constant_sum(machine, &mut random, budget.until),
     };
-    let evaluation = match known {
-        Some(known) if known.n_roles() == n_roles && known.n_bits() == n_bits => known,
-        _ => Evaluation::new(n_roles, n_bits, sum, &mut random)?,
+    let (evaluation, experience) = match known {
+        Some((known, games)) if known.n_roles() == n_roles && known.n_bits() == n_bits => {
+            (known, games)
+        }
+        _ => (Evaluation::new(n_roles, n_bits, sum, &mut random)?, 0),
     };
     let mut school = School {
         expander: Arc::clone(machine).expander(),
@@ -113,7 +121,9 @@ pub fn learn(
         games: Vec::new(),
         positions: Positions::default(),
         states: 0,
+        experience,
         finished: 0,
+        moves: 0,
         given_up: 0,
         taken: None,
     };
@@ -125,7 +135,7 @@ pub fn learn(
         until: taught_until,
         ..budget
     });
-    let (games, states) = (school.finished, school.states);
+    let (games, states) = (experience + school.finished, school.states);
     school.games.clear();
     school.taken = Some(Vec::new());
     let played_until = taught_until.zip(budget.until);
@@ -148,6 +158,7 @@ pub fn learn(
         evaluation,
         games,
         states,
+        mean_length: school.moves as f64 / school.finished.max(1) as f64,
         foresight,
     })
 }
@@ -302,7 +313,11 @@ struct School {
     games: Vec<Game>,
     positions: Positions,
     states: u64,
+    /// Games that were learned from before.
+    experience: usize,
     finished: usize,
+    /// Joint moves of finished games.
+    moves: u64,
     given_up: usize,
     /// Where nothing is taught but positions are taken: those, and the first role's goal that came of each.
     taken: Option<Vec<(Vec<u64>, f32)>>,
@@ -382,8 +397,9 @@ impl School {
                 .iter()
                 .map(|goal| f32::from(goal.unwrap_or(0).min(100)))
                 .collect();
-            self.learn_from(game, &goals);
+            widely(|| self.learn_from(game, &goals));
             self.finished += 1;
+            self.moves += game.length as u64;
             return false;
         }
         game.legal.clear();
@@ -416,6 +432,9 @@ impl School {
             return;
         }
         let mut promised = goals.to_vec();
+        let experience = self.experience + self.finished;
+        let ripeness = experience.saturating_sub(GREEN) as f32 / GREEN as f32;
+        let doubt = (1.0 - TRUST) * ripeness.min(1.0);
         // The end itself needs no evaluation.
         for index in (game.opening.min(game.length)..game.length).rev() {
             let state = &game.states[index * words..][..words];
@@ -424,7 +443,7 @@ impl School {
             if index > 0 {
                 let thoughts = &game.thoughts[(index - 1) * self.n_roles..][..self.n_roles];
                 for (promise, &thought) in promised.iter_mut().zip(thoughts) {
-                    *promise = TRUST * *promise + (1.0 - TRUST) * thought;
+                    *promise += (thought - *promise) * doubt;
                 }
             }
         }
@@ -476,7 +495,46 @@ impl School {
             .collect();
         self.expander.expand(&steps, false, &mut self.positions);
         drop(steps);
-        // For each game and role the best move so far, and how good it is.
+        let best = widely(|| self.choose(&asked));
+        let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
+        for (index, game) in self.games.iter().enumerate() {
+            for role in 0..n_roles {
+                let moves = moves_of(game, role);
+                let chosen = best[index * n_roles + role].map(|(_, mv)| mv);
+                joint_moves.push(chosen.unwrap_or_else(|| match moves.len() {
+                    1 => moves[0],
+                    len => moves[self.random.below(len as u32) as usize],
+                }));
+            }
+        }
+        let steps: Vec<Step<'_>> = self
+            .games
+            .iter()
+            .zip(joint_moves.chunks(n_roles))
+            .map(|(game, joint_move)| Step {
+                state: &game.states[game.length * words..],
+                joint_move: Some(joint_move),
+            })
+            .collect();
+        self.expander.expand(&steps, false, &mut self.positions);
+        drop(steps);
+        let mut values = [0.0; super::evaluation::MOST_ROLES];
+        for (index, game) in self.games.iter_mut().enumerate() {
+            let state = self.positions.state(index);
+            self.teacher.evaluation.values(state, &mut values);
+            game.states.extend_from_slice(state);
+            game.thoughts.extend_from_slice(&values[..n_roles]);
+            game.length += 1;
+        }
+    }
+}
+
+impl School {
+    /// For each game and role the best of the moves asked for, each a game, a role and the move, and how good it is. What they lead
+    /// to is in `positions`.
+    #[inline]
+    fn choose(&mut self, asked: &[(u32, u32, MoveId)]) -> Vec<Option<(f32, MoveId)>> {
+        let (n_roles, words) = (self.n_roles, self.initial.len());
         let mut best: Vec<Option<(f32, MoveId)>> = vec![None; self.games.len() * n_roles];
         let mut urges = [0.0; super::evaluation::MOST_ROLES];
         let mut stand = None;
@@ -508,36 +566,7 @@ impl School {
                 *best = Some((urge, mv));
             }
         }
-        let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
-        for (index, game) in self.games.iter().enumerate() {
-            for role in 0..n_roles {
-                let moves = moves_of(game, role);
-                let chosen = best[index * n_roles + role].map(|(_, mv)| mv);
-                joint_moves.push(chosen.unwrap_or_else(|| match moves.len() {
-                    1 => moves[0],
-                    len => moves[self.random.below(len as u32) as usize],
-                }));
-            }
-        }
-        let steps: Vec<Step<'_>> = self
-            .games
-            .iter()
-            .zip(joint_moves.chunks(n_roles))
-            .map(|(game, joint_move)| Step {
-                state: &game.states[game.length * words..],
-                joint_move: Some(joint_move),
-            })
-            .collect();
-        self.expander.expand(&steps, false, &mut self.positions);
-        drop(steps);
-        let mut values = [0.0; super::evaluation::MOST_ROLES];
-        for (index, game) in self.games.iter_mut().enumerate() {
-            let state = self.positions.state(index);
-            self.teacher.evaluation.values(state, &mut values);
-            game.states.extend_from_slice(state);
-            game.thoughts.extend_from_slice(&values[..n_roles]);
-            game.length += 1;
-        }
+        best
     }
 }
 

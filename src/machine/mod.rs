@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod one_by_one;
 pub mod random;
 pub mod unfolded;
+pub mod wide;
 
 use std::sync::Arc;
 

@@ -142,8 +142,14 @@ pub fn study(
     let evaluation = Arc::new(learned.evaluation);
     knowledge.evaluation = Some(Arc::clone(&evaluation));
     if settings.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
-        let length = learned.states as f64 / learned.games as f64;
-        tuning::tune(machine, config, &evaluation, length, budget, &mut knowledge);
+        tuning::tune(
+            machine,
+            config,
+            &evaluation,
+            learned.mean_length,
+            budget,
+            &mut knowledge,
+        );
     }
     knowledge
 }

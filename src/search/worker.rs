@@ -23,6 +23,7 @@ use super::expand::FORCED_AT_ONCE;
 use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
+use crate::machine::wide::widely;
 use crate::machine::{
     Expander, Machine, OneByOne, PlayoutEnd, Playouts, Positions, Reasoner, Step, Tally,
 };
@@ -496,24 +497,7 @@ impl Worker {
             }
         }
         if let Some(evaluation) = &self.evaluation {
-            let mut position = 0;
-            for job in jobs.iter_mut() {
-                let look = &mut job.look;
-                look.promises
-                    .resize(look.children.len() * self.n_roles, 0.0);
-                if look.children.is_empty() {
-                    continue;
-                }
-                let stand = evaluation.stand_on(&look.state);
-                let promises = look.promises.chunks_mut(self.n_roles);
-                for (child, promises) in look.children.iter().zip(promises) {
-                    if !child.terminal {
-                        let state = self.positions.state(position);
-                        evaluation.values_near(&stand, &look.state, state, promises);
-                    }
-                    position += 1;
-                }
-            }
+            widely(|| evaluate_children(evaluation, jobs, &self.positions, self.n_roles));
         }
         // The playouts begin here, where the states of the children are at hand.
         let mut position = 0;
@@ -732,6 +716,33 @@ impl Worker {
             self.refused.pop_front();
         }
         self.add(place, child);
+    }
+}
+
+/// Writes down what the children promise that were looked at, one after the other in `positions`.
+#[inline]
+fn evaluate_children(
+    evaluation: &Evaluation,
+    jobs: &mut [Box<Job>],
+    positions: &Positions,
+    n_roles: usize,
+) {
+    let mut position = 0;
+    for job in jobs {
+        let look = &mut job.look;
+        if look.children.is_empty() {
+            continue;
+        }
+        look.promises.resize(look.children.len() * n_roles, 0.0);
+        let stand = evaluation.stand_on(&look.state);
+        let promises = look.promises.chunks_mut(n_roles);
+        for (child, promises) in look.children.iter().zip(promises) {
+            if !child.terminal {
+                let state = positions.state(position);
+                evaluation.values_near(&stand, &look.state, state, promises);
+            }
+            position += 1;
+        }
     }
 }
 
