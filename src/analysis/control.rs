@@ -333,7 +333,7 @@ impl Finder<'_> {
 }
 
 /// Name and arguments of a fact's canonical text.
-fn parts(fact: &str) -> Vec<&str> {
+pub(super) fn parts(fact: &str) -> Vec<&str> {
     let inner = fact
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'))

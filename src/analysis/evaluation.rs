@@ -25,7 +25,8 @@ pub const DIRECT: usize = 4;
 pub struct Row(pub [f32; UNITS]);
 
 impl Row {
-    const ZERO: Self = Self([0.0; UNITS]);
+    /// Nothing in every unit.
+    pub const ZERO: Self = Self([0.0; UNITS]);
 
     #[inline]
     fn add(&mut self, other: &Self) {
@@ -67,7 +68,7 @@ fn cut(units: &mut Row) {
 }
 
 /// What states promise.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Evaluation {
     n_roles: usize,
     /// The sum of both roles' goals, where there are two and it is always the same: then one output says both.
@@ -77,6 +78,19 @@ pub struct Evaluation {
     bias: Row,
     /// One row for each output; beyond the direct units it weighs the hidden ones.
     outputs: Vec<Row>,
+}
+
+/// The numbers of an evaluation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parts {
+    /// The sum of two roles' goals, where it is always the same.
+    pub sum: Option<f32>,
+    /// One row for each bit of a state.
+    pub rows: Vec<Row>,
+    /// What is added to each sum of rows.
+    pub bias: Row,
+    /// One row for each output: one for both roles where their goals have a fixed sum, else one for each role.
+    pub outputs: Vec<Row>,
 }
 
 /// The most roles that are evaluated.
@@ -116,6 +130,33 @@ impl Evaluation {
             rows,
             bias,
             outputs,
+        })
+    }
+
+    /// All its numbers, in a form that can be kept apart from the order of bits.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            sum: self.sum,
+            rows: self.rows.clone(),
+            bias: self.bias,
+            outputs: self.outputs.clone(),
+        }
+    }
+
+    /// The evaluation of these numbers, for so many roles; nothing where they do not fit together or are no numbers.
+    pub fn from_parts(n_roles: usize, parts: Parts) -> Option<Self> {
+        let n_outputs = if parts.sum.is_some() { 1 } else { n_roles };
+        let fits = (1..=MOST_ROLES).contains(&n_roles)
+            && parts.outputs.len() == n_outputs
+            && (parts.sum.is_none() || n_roles == 2);
+        let mut rows = parts.rows.iter().chain(&parts.outputs).chain([&parts.bias]);
+        let are_numbers = rows.all(|row| row.0.iter().all(|number| number.is_finite()));
+        (fits && are_numbers && parts.sum.is_none_or(f32::is_finite)).then_some(Self {
+            n_roles,
+            sum: parts.sum,
+            rows: parts.rows,
+            bias: parts.bias,
+            outputs: parts.outputs,
         })
     }
 

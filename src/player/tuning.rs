@@ -56,12 +56,13 @@ impl Trial {
 /// Fewer games decide nothing.
 const LEAST_GAMES: u32 = 6;
 /// Standard deviations by which settings have to be ahead.
-const CLEARLY: f32 = 1.5;
+const CLEARLY: f32 = 2.0;
 /// Games that should be played in each trial.
 const GAMES: f64 = 14.0;
-/// A move's time. With less, a search is not itself; more is not needed.
-const SHORTEST: Duration = Duration::from_micros(400);
-const LONGEST: Duration = Duration::from_millis(10);
+/// A move's time. What wins within a millisecond may lose when there is time: an evaluation that knows little won three of four
+/// games of Breakthrough at that pace, and lost eleven of twelve with a tenth of a second. More than the longest is not needed.
+const SHORTEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(40);
 /// A game is given up after so many joint moves.
 const MOST_MOVES: usize = 1000;
 /// What a search in a trial may hold.
@@ -274,7 +275,7 @@ mod tests {
         };
         assert!(!trial(4, 4.0).is_clear());
         assert!(!trial(14, 8.0).is_clear());
-        assert!(trial(14, 11.0).is_clear());
+        assert!(trial(14, 11.5).is_clear());
         assert!(!trial(14, 3.0).is_clear());
     }
 

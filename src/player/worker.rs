@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
 use super::engine::{Engine, ThinkerFactory};
+use super::keeping;
 use super::link::{Advice, Order, WorkerLink};
-use super::recollection::Notebook;
 use super::metagame::{self, Knowledge, MetagameBudget};
+use super::recollection::Notebook;
 use super::record::Record;
 use super::{Budget, Factories, MachineFactory};
 use crate::config::MetagameSettings;
@@ -562,6 +563,7 @@ impl Worker {
         };
         let machine = Arc::clone(machine);
         let config = self.assignment.search.clone();
+        let notebook = self.assignment.notebook.clone();
         let sender = self.built_sender.clone();
         let alive = self.assignment.alive.clone();
         let spawned = std::thread::Builder::new()
@@ -569,7 +571,13 @@ impl Worker {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    metagame::study(&machine, &config, &settings, &budget)
+                    let known = notebook.recollection();
+                    let known = known.and_then(|known| keeping::recall(&machine, &known));
+                    let knowledge = metagame::study(&machine, known, &config, &settings, &budget);
+                    for (kind, note) in keeping::notes(&machine, &knowledge) {
+                        notebook.remember(kind, note);
+                    }
+                    knowledge
                 }));
                 drop(machine);
                 let outcome = outcome.map_err(|panic| panic_text(&*panic));
