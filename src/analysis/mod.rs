@@ -21,3 +21,6 @@ pub mod sample;
 pub mod score_ranges;
 pub mod signature;
 pub mod symmetry;
+
+#[cfg(test)]
+mod testing;
