@@ -151,7 +151,9 @@ impl Evaluation {
             && (parts.sum.is_none() || n_roles == 2);
         let mut rows = parts.rows.iter().chain(&parts.outputs).chain([&parts.bias]);
         let are_numbers = rows.all(|row| row.0.iter().all(|number| number.is_finite()));
-        (fits && are_numbers && parts.sum.is_none_or(f32::is_finite)).then_some(Self {
+        drop(rows);
+        let is_sound = fits && are_numbers && parts.sum.is_none_or(f32::is_finite);
+        is_sound.then_some(Self {
             n_roles,
             sum: parts.sum,
             rows: parts.rows,
