@@ -158,7 +158,7 @@ fn an_unknown_key_is_named_with_what_it_could_be() {
     assert_eq!(
         file_error("[serach]\nthreads = 2\n"),
         "user.toml: there is no setting `serach`; \
-         expected a key in one of the sections server, player, search, logs, memory"
+         expected a key in one of the sections server, player, search, metagame, logs, memory"
     );
     assert_eq!(
         error_of(&["threads=2"]),
