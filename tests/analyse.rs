@@ -33,6 +33,7 @@ fn studied(rules: &Rules) -> Study {
         machine: &machine,
         source: Some(&source),
         built: built.as_deref(),
+        search: None,
     };
     let budget = StudyBudget {
         until: None,

@@ -919,6 +919,11 @@ fn analyse_tells_what_scripts_read_and_people_too() {
                 "fixed_length",
                 "mean_length",
                 "branching",
+                "factors",
+                "latches",
+                "symmetries",
+                "heuristics",
+                "parameters",
                 "machine",
                 "seconds",
                 "study",
@@ -932,6 +937,9 @@ fn analyse_tells_what_scripts_read_and_people_too() {
     assert_eq!(choose["fixed_sum"], 100);
     assert_eq!(choose["fixed_length"], 3);
     assert_eq!(choose["branching"], 4.0);
+    assert_eq!(choose["factors"].as_array().map(Vec::len), Some(1));
+    assert_eq!(choose["latches"]["positive"], 1);
+    assert!(choose["symmetries"]["order"].as_u64() >= Some(1));
     assert_eq!(tic_tac_toe["simultaneous"], false);
     assert_eq!(tic_tac_toe["fixed_length"], Value::Null);
     assert_eq!(tic_tac_toe["roles"], 2);

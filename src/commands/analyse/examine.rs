@@ -6,6 +6,7 @@ use anyhow::anyhow;
 
 use super::findings::Report;
 use crate::commands::game_source::Game;
+use crate::config::Settings;
 use crate::ground::Budget;
 use crate::player::study::{StudyBudget, Subject, study};
 use crate::player::{self, Playing};
@@ -49,10 +50,13 @@ pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::
         seed: limits.seed,
         ..StudyBudget::of(limits.study)
     };
+    let settings = Settings::load(None, &[])?;
+    let config = player::search_config(&settings.search, limits.seed);
     let subject = Subject {
         machine: &machine,
         source: source.as_ref(),
         built: built.as_deref(),
+        search: Some((&config, &settings.metagame)),
     };
     let studied = Instant::now();
     let study = study(subject, budget);

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::sample::Turns;
-use crate::player::study::{Clockwork, FactorFound, Latched, Study, SymmetriesFound};
+use crate::player::study::{
+    Clockwork, Decided, FactorFound, Latched, Promises, Study, SymmetriesFound,
+};
 
 /// How many facts stay what they are; the study has their names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -43,6 +45,10 @@ pub struct Report {
     pub latches: Option<LatchCounts>,
     /// Symmetries of the rules.
     pub symmetries: Option<SymmetriesFound>,
+    /// What positions promise, as learned from games.
+    pub heuristics: Option<Promises>,
+    /// What the player would search with.
+    pub parameters: Option<Decided>,
     /// What the game is played with.
     pub machine: String,
     /// Why that is the prover, where it is.
@@ -76,6 +82,8 @@ impl Report {
             factors: structure.and_then(|structure| structure.factors.clone()),
             latches: latches.map(LatchCounts::of),
             symmetries: structure.and_then(|structure| structure.symmetries.clone()),
+            heuristics: study.heuristics.clone(),
+            parameters: study.parameters,
             machine: study.machine.clone(),
             reason: None,
             build_seconds: 0.0,

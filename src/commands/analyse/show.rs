@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::findings::{Report, proven_length};
+use crate::analysis::learning::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
 use crate::player::study::{
@@ -39,6 +40,7 @@ pub fn text(report: &Report) -> String {
         network(&mut lines, structure);
     }
     sampled(&mut lines, study);
+    learned(&mut lines, study);
     let sampled = &study.sampled;
     let cut_off = match sampled.cut_off {
         0 => String::new(),
@@ -360,6 +362,41 @@ fn sampled(lines: &mut Lines, study: &Study) {
             ),
         );
     }
+}
+
+fn learned(lines: &mut Lines, study: &Study) {
+    let (Some(promises), Some(decided)) = (&study.heuristics, &study.parameters) else {
+        lines.add("heuristics", NOT_KNOWN);
+        return;
+    };
+    lines.add(
+        "heuristics",
+        format_args!(
+            "what positions promise, learned from {} games, correlates by {:.2} with what comes of them, {} playouts by {:.2}",
+            grouped(promises.games as u64),
+            promises.correlation,
+            PLAYOUTS,
+            promises.correlation_of_playouts
+        ),
+    );
+    for kind in promises.kinds.iter().take(2 * MOST_SHOWN) {
+        let worths = study.roles.iter().zip(&kind.worth);
+        let worths = worths.map(|(role, worth)| format!("{worth:+.1} points for {role}"));
+        let worths = worths.collect::<Vec<_>>().join(", ");
+        lines.add("", format_args!("{}: {worths}", kind.facts));
+    }
+    let share = match decided.evaluation_share {
+        0.0 => "playouts alone count".to_string(),
+        1.0 => "what positions promise counts, and no playouts".to_string(),
+        share => format!(
+            "what positions promise counts {:.0} %, playouts the rest",
+            100.0 * share
+        ),
+    };
+    lines.add(
+        "parameters",
+        format_args!("{share}; {:.2} times the exploration", decided.exploration),
+    );
 }
 
 fn turns(sampled: &Sampled) -> String {

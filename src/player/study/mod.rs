@@ -9,6 +9,7 @@
 //! Never knows: matches, sockets, what is done with the findings.
 
 mod deciding;
+mod learned;
 mod structure;
 
 #[cfg(test)]
@@ -21,10 +22,13 @@ use serde::{Deserialize, Serialize};
 
 use super::lanes::LanesSource;
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
+use crate::config::MetagameSettings;
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::propnet::Network;
+use crate::search::SearchConfig;
 pub use deciding::Deciding;
+pub use learned::{Decided, Promises};
 pub use structure::{
     Bound, Clockwork, FactorFound, Latched, Partitioned, Reach, Structure, SymmetriesFound,
 };
@@ -38,6 +42,8 @@ pub struct Subject<'a> {
     pub source: Option<&'a LanesSource>,
     /// The same network before the passes, where it was kept; without it no symmetries are looked for.
     pub built: Option<&'a Network>,
+    /// What the player would search with if it knew nothing, and what it may learn; without it nothing is learned.
+    pub search: Option<(&'a SearchConfig, &'a MetagameSettings)>,
 }
 
 /// What a study may take.
@@ -106,6 +112,10 @@ pub struct Study {
     pub sampled: Sampled,
     /// What it costs to see wins in playouts; nothing where playouts do not look for them, or it was not measured.
     pub deciding: Option<Deciding>,
+    /// What positions promise, as learned from games; nothing where nothing was.
+    pub heuristics: Option<Promises>,
+    /// What the player would search with; nothing where nothing was learned.
+    pub parameters: Option<Decided>,
     /// What each part of the study took, in order.
     pub stages: Vec<Stage>,
 }
@@ -116,12 +126,18 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
         machine,
         source,
         built,
+        search,
     } = subject;
     let mut stages = Stages::new(budget.until);
     let network = source.map(|source| &source.network);
     let structure = network.map(|network| structure::structure(&mut stages, network, built));
 
-    let sampled = stages.run("sampling", 0.8, |until| {
+    // Half of what is left, unless nothing is learned after it.
+    let sampling = match (search, source) {
+        (Some(_), Some(_)) => 0.5,
+        _ => 0.8,
+    };
+    let sampled = stages.run("sampling", sampling, |until| {
         let budget = SampleBudget {
             games: budget.games,
             playouts: budget.playouts,
@@ -130,9 +146,14 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
         };
         sample(machine, budget)
     });
-    let deciding = stages.run("playouts", 1.0, |until| {
+    let deciding = stages.run("playouts", 0.5, |until| {
         deciding::measure(machine, source?, until)
     });
+
+    let learned = stages.run("learning", 1.0, |until| {
+        learned::learn(machine, &source?.network, search?, until?)
+    });
+    let (heuristics, parameters) = learned.unzip();
 
     Study {
         machine: machine.kind().to_string(),
@@ -153,6 +174,8 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
         structure,
         sampled,
         deciding,
+        heuristics,
+        parameters,
         stages: stages.done,
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::analysis::sample::Turns;
 use crate::commands::game_source::{Game, Rulesheet};
+use crate::config::Settings;
 use crate::ground;
 use crate::player::{self, Playing};
 
@@ -15,6 +16,7 @@ fn studied(name: &str, budget: StudyBudget) -> Study {
             machine: &machine,
             source: Some(&source),
             built: built.as_deref(),
+            search: None,
         },
         budget,
     )
@@ -100,6 +102,7 @@ fn without_a_network_only_playing_tells() {
         machine: &machine,
         source: None,
         built: None,
+        search: None,
     };
     let study = study(subject, StudyBudget { games: 3, ..SMALL });
     assert_eq!((study.network, study.controls.clone()), (None, None));
@@ -116,4 +119,35 @@ fn a_study_without_time_is_over_at_once_and_knows_little() {
     assert_eq!(study.deciding, None);
     // Not known, and not 'none'.
     assert_eq!(study.structure, Some(Structure::default()));
+}
+
+#[test]
+fn what_positions_promise_is_learned_where_the_search_is_told() {
+    let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
+    let limits = ground::Budget::generous();
+    let compiled = player::compile(&game.rules, limits).unwrap();
+    let source = compiled.lanes.clone();
+    let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
+    let settings = Settings::load(None, &[]).unwrap();
+    let config = player::search_config(&settings.search, 1);
+    let subject = Subject {
+        machine: &machine,
+        source: Some(&source),
+        built: None,
+        search: Some((&config, &settings.metagame)),
+    };
+    let budget = StudyBudget {
+        games: 100,
+        playouts: 2_000,
+        ..StudyBudget::of(Duration::from_secs(2))
+    };
+    let study = study(subject, budget);
+    let promises = study.heuristics.unwrap();
+    assert!(promises.games > 0, "{promises:?}");
+    let decided = study.parameters.unwrap();
+    assert!(
+        (0.0..=1.0).contains(&decided.evaluation_share),
+        "{decided:?}"
+    );
+    assert!(decided.exploration > 0.0, "{decided:?}");
 }
