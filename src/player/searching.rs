@@ -52,6 +52,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         fixed_sum: None,
         evaluation: None,
         evaluation_share: 0.0,
+        score_ranges: Arc::from([]),
         seed,
     }
 }

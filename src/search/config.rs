@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::analysis::evaluation::Evaluation;
+use crate::analysis::score_ranges::Effect;
 use crate::ids::MoveId;
 use crate::sync::stop::StopFlag;
 
@@ -57,6 +58,9 @@ pub struct SearchConfig {
     /// How much of a result is what the position promises, the rest being what playouts came to: from 0 to 1. At 1
     /// nothing is played out. Without an evaluation it says nothing.
     pub evaluation_share: f32,
+    /// What settled facts make certain about goals: in a state in which such a fact is settled, whatever is played, the goal
+    /// ends in its range. Wrong ones make proofs wrong.
+    pub score_ranges: Arc<[Effect]>,
     /// Fixes all random choices. With no rollout threads and a limit in iterations the whole search repeats exactly.
     pub seed: u64,
 }

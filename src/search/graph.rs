@@ -29,6 +29,7 @@
 //! Never knows: how moves are selected, what a proof is, threads.
 
 use std::hash::Hasher;
+use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
@@ -39,6 +40,7 @@ use super::record::{
     Bare, BlockId, Bounds, Choice, ChoicesId, Chunk, ChunkId, ENTRIES, EntryId, Node, RUN, Reply,
     ReplyId, Run, RunId, SEVERAL,
 };
+use crate::analysis::score_ranges::Effect;
 use crate::ids::{Id, MoveId, NodeId};
 
 /// Which moves of a fresh node get entries at once.
@@ -99,6 +101,8 @@ pub(super) struct Graph {
     pub(super) uses_averages: bool,
     /// How much what a position promises counts beside playouts.
     pub(super) evaluation_share: f32,
+    /// What settled facts make certain.
+    score_ranges: Arc<[Effect]>,
     /// Room for a joint move.
     pub(super) joint: Vec<EntryId>,
     /// Room for the chances that the moves of a joint move were wanted.
@@ -166,6 +170,7 @@ impl Graph {
             averages: Vec::new(),
             uses_averages: config.move_averages,
             evaluation_share: config.evaluation_share,
+            score_ranges: Arc::clone(&config.score_ranges),
             joint: Vec::new(),
             chances: Vec::new(),
             shuffled: Vec::new(),
@@ -244,7 +249,10 @@ impl Graph {
                 self.set_goals(node, goals);
                 true
             }
-            None => self.store_state(node, state),
+            None => {
+                self.bound_by_settled(node, state);
+                self.store_state(node, state)
+            }
         };
         self.nodes[node].in_flight = 0;
         if !stored {
@@ -252,6 +260,21 @@ impl Graph {
             return None;
         }
         Some(node)
+    }
+
+    /// Narrows a fresh node's bounds by the facts that are settled in its state.
+    #[inline]
+    fn bound_by_settled(&mut self, node: NodeId, state: &[u64]) {
+        for effect in &*self.score_ranges {
+            if effect.setting.holds_in(state)
+                && let Some(bounds) = self.bounds[node].get_mut(effect.role.index())
+            {
+                *bounds = bounds.and(Bounds {
+                    lower: effect.range.lower,
+                    upper: effect.range.upper,
+                });
+            }
+        }
     }
 
     /// The node of a state.

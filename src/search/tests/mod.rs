@@ -39,6 +39,7 @@ fn config() -> SearchConfig {
         fixed_sum: None,
         evaluation: None,
         evaluation_share: 0.0,
+        score_ranges: Arc::from([]),
         seed: 1,
     }
 }

@@ -1,0 +1,97 @@
+//! What settled facts make certain about goals, in the search.
+
+use std::sync::Arc;
+
+use panza::analysis::effort::Effort;
+use panza::analysis::latches::latches;
+use panza::analysis::score_ranges::{Effect, ScoreRanges};
+use panza::config::Settings;
+use panza::ids::RoleId;
+use panza::machine::Machine;
+use panza::search::{Limit, Search};
+use panza::{gdl, ground, player, propnet};
+
+/// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then nothing is to be had. The doors
+/// can be taken in any order, so that there is much to search once a lock is broken.
+const DOORS: &str = "(role thief)
+    (door a) (door b) (door c) (door d) (door e) (door f)
+    (<= (init (shut ?d)) (door ?d)) (init (hour 0))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6)
+    (<= (legal thief (turn ?d gold)) (true (shut ?d))) (<= (legal thief (turn ?d iron)) (true (shut ?d)))
+    (<= (legal thief rest) (true (hour ?h)))
+    (<= (next (hour ?n)) (true (hour ?h)) (succ ?h ?n))
+    (<= (next broken) (true broken)) (<= (next broken) (does thief (turn ?d iron)))
+    (<= (next (shut ?d)) (true (shut ?d)) (not (does thief (turn ?d gold))))
+    (<= some (true (shut ?d))) (<= terminal (not some)) (<= terminal (true (hour 6)))
+    (<= won (not some) (not (true broken)))
+    (<= (goal thief 100) won) (<= (goal thief 0) (not won))";
+
+/// A machine of the rules, and what settled facts make certain.
+fn game(text: &str) -> (Arc<dyn Machine>, Vec<Effect>) {
+    let (rules, faults) = gdl::load(text);
+    assert!(faults.is_empty(), "{faults:?}");
+    let limits = ground::Budget::generous();
+    let program = ground::ground(&rules, limits).unwrap();
+    let network = propnet::build(&program, limits).unwrap();
+    let mut effort = Effort::new(1 << 26, None);
+    let latches = latches(&network, &mut effort);
+    let ranges = ScoreRanges::new(&network, &latches, &mut effort);
+    let machine = player::compile(&rules, limits).unwrap().machine;
+    (
+        Arc::new(machine),
+        ranges.map_or_else(Vec::new, |ranges| ranges.effects()),
+    )
+}
+
+/// The goal proven at the root, and the iterations that it took.
+fn proof(machine: &Arc<dyn Machine>, effects: &[Effect]) -> (Option<u8>, u64) {
+    let mut settings = Settings::load(None, &[]).unwrap().search;
+    settings.threads = 0;
+    settings.samples_per_request = 1;
+    let mut config = player::search_config(&settings, 1);
+    config.rollout_threads = 0;
+    config.score_ranges = effects.into();
+    let mut search = Search::new(Arc::clone(machine), RoleId(0), config);
+    search.run(Limit {
+        iterations: Some(300_000),
+        ..Limit::default()
+    });
+    let root = search.root();
+    (root.proven, search.statistics().iterations)
+}
+
+#[test]
+fn what_cannot_be_won_any_more_is_known_at_once() {
+    let (machine, effects) = game(DOORS);
+    let is_known = |effect: &&Effect| effect.setting.value && effect.range.upper == 0;
+    assert!(
+        effects.iter().any(|effect| is_known(&effect)),
+        "{effects:?}"
+    );
+    let state = machine
+        .state_from_facts(&["broken".into(), "(shut a)".into(), "(hour 0)".into()])
+        .unwrap();
+    assert!(
+        effects
+            .iter()
+            .filter(is_known)
+            .any(|effect| effect.setting.holds_in(&state))
+    );
+    let (plain, without) = proof(&machine, &[]);
+    let (proven, with) = proof(&machine, &effects);
+    assert_eq!(plain.unwrap_or(100), 100);
+    assert_eq!(proven, Some(100));
+    assert!(with <= without, "{with} {without}");
+    let mut broken = Search::new(Arc::clone(&machine), RoleId(0), {
+        let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
+        config.rollout_threads = 0;
+        config.score_ranges = effects.into();
+        config
+    });
+    broken.set_state(&state);
+    broken.run(Limit {
+        iterations: Some(10),
+        ..Limit::default()
+    });
+    assert_eq!(broken.root().proven, Some(0));
+}
