@@ -83,29 +83,24 @@ pub(super) fn tune(
 ) {
     // Moves of all roles together, as if each chose each time.
     let moves = length.max(1.0) * machine.n_roles() as f64;
-    let mut left_to_try = 4;
-    let mut step = 0;
-    while let Some(tried) = candidate(knowledge.parameters, step) {
-        step += 1;
+    let mut in_force = knowledge.parameters;
+    let mut to_try = candidates(in_force);
+    while !to_try.is_empty() {
         let left = budget.until.saturating_duration_since(Instant::now());
-        // As many trials as there is time for; the first are the ones that differ most.
+        // As many trials as there is time for, the first ones first.
         let affordable = left.as_secs_f64() / (GAMES * moves * SHORTEST.as_secs_f64());
-        let n_trials = f64::min(f64::from(left_to_try), affordable.floor());
+        let n_trials = f64::min(to_try.len() as f64, affordable.floor());
         if n_trials < 1.0 || budget.cancelled.load(atomic::Ordering::Relaxed) {
             return;
         }
-        left_to_try -= 1;
+        let change = to_try.remove(0);
+        let tried = change(in_force);
         let time = left.div_f64(n_trials);
-        let against = knowledge.parameters;
+        let against = in_force;
         let contest = Contest {
             machine,
-            configs: [tried, against].map(|parameters| SearchConfig {
-                rollout_threads: 0,
-                max_nodes: NODES,
-                max_bytes: BYTES,
-                samples_per_request: SAMPLES,
-                ..parameters.apply(config, Some(evaluation))
-            }),
+            configs: [tried, against]
+                .map(|parameters| alone(parameters.apply(config, Some(evaluation)))),
             a_move: time.div_f64(GAMES * moves).min(LONGEST),
             until: Instant::now() + time,
             budget,
@@ -119,37 +114,46 @@ pub(super) fn tune(
         };
         knowledge.trials.push(trial);
         if trial.is_clear() {
+            in_force = tried;
             knowledge.parameters = tried;
         }
     }
 }
 
-/// The settings to try at this step, given those in force; nothing after the last.
-fn candidate(in_force: Parameters, step: usize) -> Option<Parameters> {
-    let share = in_force.evaluation_share;
-    // What lies furthest from what was chosen is most worth a look.
-    let shares = if share <= 0.0 {
-        [0.5, 1.0]
-    } else if share >= 1.0 {
-        [0.5, 0.0]
-    } else {
-        [1.0, 0.0]
-    };
-    Some(match step {
-        0 | 1 => Parameters {
-            evaluation_share: shares[step],
+/// Settings for a search of a trial: on the thread that asks, with little memory.
+pub(super) fn alone(config: SearchConfig) -> SearchConfig {
+    SearchConfig {
+        rollout_threads: 0,
+        max_nodes: NODES,
+        max_bytes: BYTES,
+        samples_per_request: SAMPLES,
+        ..config
+    }
+}
+
+/// What is done to the settings in force to get others.
+type Change = fn(Parameters) -> Parameters;
+
+/// The changes to try on settings, those first that matter most.
+///
+/// Short games flatter what positions promise, so that it is tried to do without, and never to have more of it.
+fn candidates(in_force: Parameters) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    if in_force.evaluation_share > 0.0 {
+        changes.push(|in_force| Parameters {
+            evaluation_share: 0.0,
             ..in_force
-        },
-        2 => Parameters {
-            exploration: in_force.exploration * 0.6,
-            ..in_force
-        },
-        3 => Parameters {
-            exploration: in_force.exploration * 1.7,
-            ..in_force
-        },
-        _ => return None,
-    })
+        });
+    }
+    changes.push(|in_force| Parameters {
+        exploration: in_force.exploration * 0.6,
+        ..in_force
+    });
+    changes.push(|in_force| Parameters {
+        exploration: in_force.exploration * 1.7,
+        ..in_force
+    });
+    changes
 }
 
 /// Two settings that play against each other.
@@ -286,10 +290,9 @@ mod tests {
                 evaluation_share,
                 exploration: 1.0,
             };
-            let tried: Vec<Parameters> =
-                (0..).map_while(|step| candidate(in_force, step)).collect();
-            assert_eq!(tried.len(), 4);
-            assert!(tried.iter().all(|&tried| tried != in_force));
+            let changes = candidates(in_force);
+            assert_eq!(changes.len(), if evaluation_share > 0.0 { 3 } else { 2 });
+            assert!(changes.iter().all(|change| change(in_force) != in_force));
         }
     }
 }
