@@ -100,6 +100,7 @@ pub const KEYS: &[Key] = &[
     ),
     key("search", "ring_capacity", "requests", integer(1, 65_536)),
     key("search", "pin_threads", "none", Kind::Flag),
+    key("search", "factored", "none", Kind::Flag),
     key("search", "seed", "none", integer(0, i64::MAX)),
     key("metagame", "learning", "none", Kind::Flag),
     key("metagame", "tuning", "none", Kind::Flag),

@@ -95,6 +95,8 @@ pub struct SearchSettings {
     pub ring_capacity: usize,
     /// Whether to pin threads to cores when there are cores to spare.
     pub pin_threads: bool,
+    /// Whether a game that falls into independent parts is searched part by part.
+    pub factored: bool,
     /// The seed of all random choices; 0 takes one from the clock.
     pub seed: u64,
 }

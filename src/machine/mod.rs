@@ -14,6 +14,7 @@ pub mod compile;
 pub mod counter;
 pub mod lanes;
 pub mod one_by_one;
+pub mod parts;
 pub mod random;
 pub mod unfolded;
 pub mod wide;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use crate::ids::{Id, MoveId, RoleId};
 pub use one_by_one::OneByOne;
+use parts::Parts;
 use random::Random;
 
 /// How a playout ended.
@@ -79,6 +81,11 @@ pub trait Machine: Send + Sync {
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.n_roles();
         Box::new(OneByOne::new(n_roles, self.reasoner()))
+    }
+
+    /// The games that this game falls into, each of which may be played on its own; nothing where it is one.
+    fn parts(&self) -> Option<&Arc<Parts>> {
+        None
     }
 }
 

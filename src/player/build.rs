@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::lanes::{LanesSource, faster};
 use super::last_resort::ProverMachine;
-use super::{Budget, Factories, Playing};
+use super::{Budget, Factories, Playing, parts};
 use crate::analysis::control::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
@@ -13,6 +13,7 @@ use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
+use crate::machine::parts::MachineWithParts;
 use crate::machine::unfolded::UnfoldedLayout;
 use crate::propnet::{self, Network, Unfolded, passes};
 
@@ -84,17 +85,53 @@ pub fn compile_with(
     set: &passes::PassSet,
     limits: ground::Budget,
 ) -> Result<Compiled, String> {
-    let started = Instant::now();
-    let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
-    let grounded = Instant::now();
-    let network = propnet::build(&program, limits).map_err(|error| error.to_string())?;
-    let (bases, moves, ground_rules) = (
-        program.bases.len(),
-        program.moves.len(),
-        program.rules.len(),
-    );
-    // Large games need the room while the layout is made.
-    drop(program);
+    let grounded = Grounded::new(rules, limits)?;
+    Ok(compile_network(grounded, set, limits))
+}
+
+/// A game's network as it was built from its rules.
+struct Grounded {
+    network: Network,
+    ground_rules: usize,
+    ground_time: Duration,
+    /// When the network was begun.
+    begun: Instant,
+}
+
+impl Grounded {
+    fn new(rules: &Rules, limits: ground::Budget) -> Result<Self, String> {
+        let started = Instant::now();
+        let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        let network = propnet::build(&program, limits).map_err(|error| error.to_string())?;
+        Ok(Self {
+            network,
+            ground_rules: program.rules.len(),
+            ground_time: begun - started,
+            begun,
+        })
+    }
+
+    /// A network that came from no rules of its own.
+    fn of_part(network: Network) -> Self {
+        Self {
+            network,
+            ground_rules: 0,
+            ground_time: Duration::ZERO,
+            begun: Instant::now(),
+        }
+    }
+}
+
+/// Makes a network smaller, finds its phases, lays all of it out.
+fn compile_network(grounded: Grounded, set: &passes::PassSet, limits: ground::Budget) -> Compiled {
+    let Grounded {
+        network,
+        ground_rules,
+        ground_time,
+        begun,
+    } = grounded;
+    let (bases, moves) = (network.facts.len(), network.moves.len());
     let gates_full = network.gates.len();
     let is_kept = network.gates.len() + network.n_edges() <= LARGEST_KEPT;
     let built = is_kept.then(|| Arc::new(network.clone()));
@@ -107,7 +144,7 @@ pub fn compile_with(
     .best();
     let networks = chosen.networks;
     let machine = chosen.machine;
-    Ok(Compiled {
+    Compiled {
         machine,
         bases,
         moves,
@@ -116,8 +153,8 @@ pub fn compile_with(
         gates_optimised: network.gates.len(),
         gates_of_phases: networks.iter().map(|network| network.gates.len()).collect(),
         edges_of_phases: networks.iter().map(Network::n_edges).collect(),
-        ground_time: grounded - started,
-        network_time: grounded.elapsed().saturating_sub(chosen.compile_time),
+        ground_time,
+        network_time: begun.elapsed().saturating_sub(chosen.compile_time),
         compile_time: chosen.compile_time,
         lanes: LanesSource {
             network: Arc::new(network),
@@ -126,7 +163,7 @@ pub fn compile_with(
             set: *set,
         },
         built,
-    })
+    }
 }
 
 /// A machine for a game, and its phases' networks.
@@ -250,7 +287,8 @@ impl Choice<'_> {
     }
 }
 
-/// The machine to play a game with: compiled, and with lanes for playouts where those are faster.
+/// The machine to play a game with: compiled, with lanes for playouts where those are faster, and with machines for its parts where
+/// it falls into some.
 ///
 /// # Errors
 /// As [`compile`].
@@ -259,8 +297,24 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
         until: Some(budget.until),
         max_bytes: budget.memory,
     };
-    let compiled = compile(rules, limits)?;
-    Ok(faster(compiled, limits, Playing::Decisively).0)
+    let grounded = Grounded::new(rules, limits)?;
+    let found = parts::find(&grounded.network, budget.until);
+    let compiled = compile_network(grounded, &passes::PassSet::default(), limits);
+    let whole = faster(compiled, limits, Playing::Decisively).0;
+    let parts = found.and_then(|found| {
+        found.machines(|network| {
+            let compiled = compile_network(
+                Grounded::of_part(network),
+                &passes::PassSet::default(),
+                limits,
+            );
+            faster(compiled, limits, Playing::Decisively).0
+        })
+    });
+    Ok(match parts {
+        Some(parts) => Arc::new(MachineWithParts::new(whole, parts)),
+        None => whole,
+    })
 }
 
 /// A machine that evaluates the rules themselves: slow, and there at once.

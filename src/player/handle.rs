@@ -12,6 +12,7 @@ use crossbeam::channel::{
 
 use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
+use super::factored::Factored;
 use super::link::Link;
 use super::recollection::{Shelf, Subject};
 use super::sampler::Sampler;
@@ -180,6 +181,7 @@ fn launch(
             record: new_match.record.clone(),
         };
         let notebook = shelf.begin(subject, alive.clone());
+        let is_factored = settings.search.factored;
         let assignment = Assignment {
             rules: new_match.rules,
             role: new_match.role,
@@ -189,7 +191,7 @@ fn launch(
             memory: mebibytes(settings.player.build_memory_mib),
             factories: factories.clone(),
             search: search_config(&settings.search, seed),
-            thinkers: Box::new(thinkers),
+            thinkers: Box::new(move |config| thinkers(config, is_factored)),
             record: new_match.record,
             notebook,
             // A full channel holds a wake-up call already.
@@ -204,14 +206,25 @@ fn launch(
 }
 
 /// The ways to choose a move with these settings, best first.
-fn thinkers(config: SearchConfig) -> Vec<Box<ThinkerFactory>> {
+fn thinkers(config: SearchConfig, is_factored: bool) -> Vec<Box<ThinkerFactory>> {
     let seed = config.seed;
-    vec![
-        Box::new(move |machine, role, state| {
-            Box::new(Searching::new(machine, role, state, config.clone()))
-        }),
-        Box::new(move |machine, role, state| Box::new(Sampler::new(machine, role, state, seed))),
-    ]
+    let of_whole = config.clone();
+    let sampler: Box<ThinkerFactory> =
+        Box::new(move |machine, role, state| Box::new(Sampler::new(machine, role, state, seed)));
+    let searching: Box<ThinkerFactory> = Box::new(move |machine, role, state| {
+        Box::new(Searching::new(machine, role, state, of_whole.clone()))
+    });
+    if !is_factored {
+        return vec![searching, sampler];
+    }
+    let by_parts: Box<ThinkerFactory> =
+        Box::new(
+            move |machine, role, state| match Factored::new(&machine, role, state, &config) {
+                Some(factored) => Box::new(factored),
+                None => Box::new(Searching::new(machine, role, state, config.clone())),
+            },
+        );
+    vec![by_parts, searching, sampler]
 }
 
 /// The seed of a match.
