@@ -308,7 +308,8 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
                 &passes::PassSet::default(),
                 limits,
             );
-            faster(compiled, limits, Playing::Decisively).0
+            // Who may pass would shun what may lose by passing for ever.
+            faster(compiled, limits, Playing::Evenly).0
         })
     });
     Ok(match parts {
