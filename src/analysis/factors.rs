@@ -147,6 +147,19 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     })
 }
 
+/// The moves that are made because there is nothing else to do, in rising order, as far as whose turn it is tells; nothing when
+/// the time is up first.
+pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
+    let mut deadline = Deadline {
+        until,
+        left: CHECK_EVERY,
+    };
+    let is_control = clockwork::controls(network);
+    let freedom = clockwork::freedom(network, &is_control, &mut deadline)?;
+    let moves = network.moves.ids();
+    Some(moves.filter(|&mv| freedom[mv] == Freedom::Forced).collect())
+}
+
 /// The bases that are no controls and matter to whatever is asked of the game.
 fn relevant(network: &Network, is_control: &IdVec<BaseId, bool>) -> IdVec<BaseId, bool> {
     let mut counts: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();

@@ -302,14 +302,13 @@ pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>
     let compiled = compile_network(grounded, &passes::PassSet::default(), limits);
     let whole = faster(compiled, limits, Playing::Decisively).0;
     let parts = found.and_then(|found| {
-        found.machines(|network| {
+        found.machines(|network, playing| {
             let compiled = compile_network(
                 Grounded::of_part(network),
                 &passes::PassSet::default(),
                 limits,
             );
-            // Who may pass would shun what may lose by passing for ever.
-            faster(compiled, limits, Playing::Evenly).0
+            faster(compiled, limits, playing).0
         })
     });
     Ok(match parts {

@@ -1,14 +1,15 @@
 //! From factors to machines: the games within a game that are worth playing on their own.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::analysis::factors::{Factor, Factors, factors};
+use super::Playing;
+use crate::analysis::factors::{Factor, Factors, factors, forced_moves};
 use crate::ground::Budget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::machine::Machine;
 use crate::machine::parts::{Part, Parts};
 use crate::propnet::{Network, Selection, part};
-use std::sync::Arc;
 
 /// How long factors may be looked for.
 const LOOKED_FOR: Duration = Duration::from_secs(2);
@@ -21,6 +22,7 @@ const MOST_PARTS: usize = 16;
 pub(super) struct Found {
     networks: Vec<(Network, Place)>,
     is_joint: bool,
+    until: Instant,
 }
 
 /// A part but for its machine: where it is in the whole game.
@@ -55,6 +57,7 @@ pub(super) fn find(network: &Network, until: Instant) -> Option<Found> {
     Some(Found {
         networks: networks.collect::<Option<Vec<_>>>()?,
         is_joint: found.is_joint,
+        until,
     })
 }
 
@@ -102,11 +105,23 @@ fn selection(network: &Network, found: &Factors, factor: &Factor) -> (Selection,
     (selection, kept)
 }
 
+/// How playouts of a part are made.
+fn playing_of(network: &Network, place: &Place, until: Instant) -> Playing {
+    let forced = forced_moves(network, Some(until)).unwrap_or_default();
+    let mut passes = place.is_pass.enumerate().filter(|&(_, &is_pass)| is_pass);
+    match passes.all(|(mv, _)| forced.binary_search(&mv).is_ok()) {
+        true => Playing::Decisively,
+        false => Playing::Evenly,
+    }
+}
+
 impl Found {
-    /// The parts with their machines; nothing where a machine is of another kind than was asked for.
-    pub fn machines(self, make: impl Fn(Network) -> Arc<dyn Machine>) -> Option<Parts> {
+    /// The parts with their machines; nothing where a machine is of another kind than was asked for. A part's playouts are even
+    /// where players are free to pass: who may pass would shun what may lose by passing for ever.
+    pub fn machines(self, make: impl Fn(Network, Playing) -> Arc<dyn Machine>) -> Option<Parts> {
         let parts = self.networks.into_iter().map(|(network, kept)| {
-            let machine = make(network);
+            let playing = playing_of(&network, &kept, self.until);
+            let machine = make(network, playing);
             // A bit for each base, as in the whole game.
             let n_words = kept.bases.len().div_ceil(64);
             (machine.initial_state().len() == n_words).then_some(Part {
