@@ -103,6 +103,9 @@ impl Factored {
         let mut of_part = config.clone();
         of_part.max_nodes = (config.max_nodes / n_parts as u32).max(2);
         of_part.max_bytes = config.max_bytes / n_parts;
+        // What was learned about states of the whole says nothing about those of a part.
+        of_part.evaluation = None;
+        of_part.evaluation_share = 0.0;
         let initial = machine.initial_state();
         let mut boards = Vec::with_capacity(n_parts);
         for (index, part) in parts.parts.iter().enumerate() {
