@@ -163,6 +163,7 @@ fn reads(code: &[Token], key: &Key) -> bool {
         "server" => "ServerSettings",
         "player" => "PlayerSettings",
         "search" => "SearchSettings",
+        "metagame" => "MetagameSettings",
         "logs" => "LogSettings",
         "memory" => "MemorySettings",
         other => panic!("add the struct of the section {other}"),
