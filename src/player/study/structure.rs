@@ -27,6 +27,8 @@ use crate::propnet::Network;
 const STEPS: u64 = 1 << 31;
 /// The share of the time left that each analysis may take.
 const SHARE: f64 = 0.25;
+/// Factors are worth more: where there are some, all else is easier.
+const SHARE_OF_FACTORS: f64 = 0.4;
 /// Bytes of rows of distances that are kept.
 const ROWS: usize = 1 << 24;
 
@@ -162,7 +164,7 @@ pub(super) fn structure(
         horizon: controls.horizon,
         earliest_end: controls.earliest_end,
     });
-    let factors = stages.run("factors", SHARE, |until| {
+    let factors = stages.run("factors", SHARE_OF_FACTORS, |until| {
         let plain = built.unwrap_or(network);
         Some(factored(plain, &factors(plain, until)?))
     });
