@@ -208,6 +208,7 @@ struct Making<'a> {
     /// For gates that the role's moves matter to: their inputs then, but for those always on.
     rest: IdVec<GateId, Vec<(Signal, Signal)>>,
     in_block: Vec<bool>,
+    /// Since the clock was looked at.
     n_steps: usize,
 }
 
@@ -219,7 +220,8 @@ fn inverted_as(signal: Signal, other: Signal) -> Signal {
 impl Making<'_> {
     fn step(&mut self) -> Option<()> {
         self.n_steps += 1;
-        if self.n_steps.is_multiple_of(CHECK_EVERY) {
+        if self.n_steps >= CHECK_EVERY {
+            self.n_steps = 0;
             self.builder.check(self.budget).ok()?;
         }
         Some(())

@@ -16,7 +16,8 @@ use crate::propnet::{Network, Node, Seen, Signal};
 
 /// The most disjuncts of one output that are looked at.
 const MOST_DISJUNCTS: usize = 1 << 16;
-/// The most disjuncts of the end that may ask for something everywhere: more of them are a relation between the groups.
+/// The most disjuncts of the end that may ask for something everywhere: more of them are a relation between the groups. For who
+/// plays alone it is one, as all boards being done: with two, what is done on one board decides what ends the game on another.
 const MOST_SHARED_ENDS: usize = 4;
 /// Likewise of one goal.
 const MOST_SHARED_IN_GOAL: usize = 16;
@@ -122,6 +123,7 @@ impl<'a> Ends<'a> {
                     && self.stand_alone(&all, groups, deadline)?
                     && parts.are_separate(disjunct.signal, &all, groups, deadline)?;
                 let most = match disjunct.output {
+                    0 if self.has_one_role => 1,
                     0 => MOST_SHARED_ENDS,
                     _ => MOST_SHARED_IN_GOAL,
                 };

@@ -149,6 +149,25 @@ fn what_only_ends_the_game_is_no_game() {
 }
 
 #[test]
+fn ends_that_relate_what_was_done_on_both_boards_tie() {
+    let walks = "
+        (role walker) (init (here a)) (init (there x)) (road a b) (road b c) (path x y) (path y z)
+        (<= (legal walker (go ?q)) (true (here ?p)) (road ?p ?q))
+        (<= (legal walker (run ?q)) (true (there ?p)) (path ?p ?q))
+        (<= (next (here ?q)) (does walker (go ?q)))
+        (<= (next (there ?q)) (does walker (run ?q)))
+        (<= (next (here ?p)) (true (here ?p)) (does walker (run ?q)))
+        (<= (next (there ?p)) (true (there ?p)) (does walker (go ?q)))
+        (<= terminal (true (here c)) (true (there z)))
+        (<= (goal walker 100) (true (here c)) (true (there z)))
+        (<= (goal walker 0) (not (true (here c))))
+        (<= (goal walker 0) (not (true (there z))))";
+    assert_eq!(counts(walks), (2, 2));
+    let text = format!("{walks} (<= terminal (true (here b)) (true (there z)))");
+    assert_eq!(counts(&text), (0, 0), "whoever runs first is stopped");
+}
+
+#[test]
 fn names_and_order_do_not_matter() {
     let text = format!("{TURNS} {ROWS}");
     let renamed = text
