@@ -121,7 +121,7 @@ pub(super) fn tune(
 }
 
 /// Settings for a search of a trial: on the thread that asks, with little memory.
-pub(super) fn alone(config: SearchConfig) -> SearchConfig {
+fn alone(config: SearchConfig) -> SearchConfig {
     SearchConfig {
         rollout_threads: 0,
         max_nodes: NODES,
