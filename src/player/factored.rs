@@ -106,6 +106,8 @@ impl Factored {
         // What was learned about states of the whole says nothing about those of a part.
         of_part.evaluation = None;
         of_part.evaluation_share = 0.0;
+        of_part.score_ranges = Arc::from([]);
+        of_part.symmetries = None;
         let initial = machine.initial_state();
         let mut boards = Vec::with_capacity(n_parts);
         for (index, part) in parts.parts.iter().enumerate() {

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::structure::Structure;
 use super::tuning::{self, Trial};
 use crate::analysis::evaluation::Evaluation;
 use crate::analysis::learning::{self, Foresight, LearningBudget};
@@ -78,7 +79,9 @@ pub struct Knowledge {
     pub evaluation: Option<Arc<Evaluation>>,
     /// What suits the game.
     pub parameters: Parameters,
-    /// Games that it was learned from.
+    /// What the rules alone say.
+    pub structure: Structure,
+    /// Games that the evaluation was learned from.
     pub games: usize,
     /// How well it foretells.
     pub foresight: Foresight,
@@ -182,12 +185,16 @@ fn share(games: usize, foresight: &Foresight) -> f32 {
 impl Knowledge {
     /// A search's settings with what is known.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
-        self.parameters.apply(config, self.evaluation.as_ref())
+        SearchConfig {
+            score_ranges: Arc::clone(&self.structure.score_ranges),
+            symmetries: self.structure.symmetries.clone(),
+            ..self.parameters.apply(config, self.evaluation.as_ref())
+        }
     }
 
     /// Whether it changes anything about a search.
     pub fn is_of_use(&self) -> bool {
-        self.parameters != Parameters::default()
+        self.parameters != Parameters::default() || !self.structure.is_empty()
     }
 
     /// What is known, for the notes of a match and those who ask.
@@ -199,6 +206,8 @@ impl Knowledge {
             "correlation": self.foresight.evaluation,
             "correlation_of_playouts": self.foresight.playouts,
             "share_that_foretells_best": self.foresight.share,
+            "settled_facts_that_bound_goals": self.structure.score_ranges.len(),
+            "symmetries": self.structure.symmetries.as_ref().map(|found| found.generators.len()),
             "trials": self.trials.iter().map(Trial::to_json).collect::<Vec<_>>(),
         })
     }

@@ -32,6 +32,7 @@ mod record;
 mod sampler;
 mod searching;
 mod stopwatch;
+mod structure;
 pub mod study;
 mod tuning;
 mod worker;
@@ -52,6 +53,7 @@ pub use last_resort::ProverMachine;
 pub use metagame::{Knowledge, MetagameBudget, Parameters};
 pub use recollection::{Notebook, READING, Recollection, term, term_text};
 pub use searching::search_config;
+pub use structure::Structure;
 pub use tuning::Trial;
 
 /// What a build may spend.

@@ -53,6 +53,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         evaluation: None,
         evaluation_share: 0.0,
         score_ranges: Arc::from([]),
+        symmetries: None,
         seed,
     }
 }

@@ -21,6 +21,7 @@ use super::link::{Advice, Order, WorkerLink};
 use super::metagame::{self, Knowledge, MetagameBudget};
 use super::recollection::Notebook;
 use super::record::Record;
+use super::structure::Structure;
 use super::{Budget, Factories, MachineFactory};
 use crate::config::MetagameSettings;
 use crate::gdl::Rules;
@@ -29,6 +30,8 @@ use crate::search::SearchConfig;
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
+/// The part of the time until START is answered that may be spent on what the rules alone say.
+const STRUCTURE: f64 = 0.1;
 /// How long it pauses between slices while the game is studied.
 const BETWEEN_SLICES: Duration = Duration::from_millis(45);
 /// How often figures are noted.
@@ -563,6 +566,8 @@ impl Worker {
         };
         let machine = Arc::clone(machine);
         let config = self.assignment.search.clone();
+        let rules = Arc::clone(&self.assignment.rules);
+        let memory = self.assignment.memory;
         let notebook = self.assignment.notebook.clone();
         let sender = self.built_sender.clone();
         let alive = self.assignment.alive.clone();
@@ -573,7 +578,11 @@ impl Worker {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     let known = notebook.recollection();
                     let known = known.and_then(|known| keeping::recall(&machine, &known));
-                    let knowledge = metagame::study(&machine, known, &config, &settings, &budget);
+                    let structure_until = Instant::now() + left.mul_f64(STRUCTURE);
+                    let structure = Structure::of(&rules, &machine, memory, structure_until);
+                    let mut knowledge =
+                        metagame::study(&machine, known, &config, &settings, &budget);
+                    knowledge.structure = structure;
                     for (kind, note) in keeping::notes(&machine, &knowledge) {
                         notebook.remember(kind, note);
                     }

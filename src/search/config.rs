@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::analysis::evaluation::Evaluation;
 use crate::analysis::score_ranges::Effect;
+use crate::analysis::symmetry::Symmetries;
 use crate::ids::MoveId;
 use crate::sync::stop::StopFlag;
 
@@ -61,6 +62,9 @@ pub struct SearchConfig {
     /// What settled facts make certain about goals: in a state in which such a fact is settled, whatever is played, the goal
     /// ends in its range. Wrong ones make proofs wrong.
     pub score_ranges: Arc<[Effect]>,
+    /// Symmetries of the game. Where we alone choose at the root, one of each class of equivalent moves is searched, and the others
+    /// are not told of. Wrong ones make it blind to moves.
+    pub symmetries: Option<Arc<Symmetries>>,
     /// Fixes all random choices. With no rollout threads and a limit in iterations the whole search repeats exactly.
     pub seed: u64,
 }

@@ -14,6 +14,7 @@ use super::graph::{Entries, Graph};
 use super::pool::Place;
 use super::record::{EntryId, SEVERAL};
 use super::worker::Look;
+use crate::analysis::symmetry::Symmetries;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Reasoner;
 use crate::machine::random::Random;
@@ -104,6 +105,34 @@ impl Hands {
             }
             self.reasoner.next_state(&self.legal, &mut self.next);
             walked += 1;
+        }
+    }
+}
+
+impl Hands {
+    /// Leaves one of each class of equivalent moves of the role, where it alone has a choice in the state walked to. Where several
+    /// choose, a class has to be mixed.
+    pub(super) fn fold(&mut self, role: usize, symmetries: &Symmetries) {
+        let start =
+            |role: usize| role.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
+        let n_moves = |role: usize| self.ends[role] as usize - start(role);
+        let others = (0..self.ends.len()).filter(|&other| other != role);
+        if n_moves(role) < 2 || others.map(n_moves).any(|count| count > 1) {
+            return;
+        }
+        let run = start(role)..self.ends[role] as usize;
+        let classes = symmetries.equivalent_moves(&self.next, &self.legal[run.clone()]);
+        let mut kept = run.start;
+        for (place, &class) in classes.iter().enumerate() {
+            if class == place {
+                self.legal[kept] = self.legal[run.start + place];
+                kept += 1;
+            }
+        }
+        self.legal.drain(kept..run.end);
+        let folded = (run.end - kept) as u32;
+        for end in &mut self.ends[role..] {
+            *end -= folded;
         }
     }
 }

@@ -280,7 +280,7 @@ impl Search {
         self.ahead = ahead;
         self.turn_page();
         if walked == Walked::Choice {
-            self.graph.open_root(&mut self.hands);
+            self.open_walked_root();
         }
     }
 
@@ -307,8 +307,16 @@ impl Search {
             self.ahead = self.ahead.saturating_add(forced);
         }
         if walked == Walked::Choice {
-            self.graph.open_root(&mut self.hands);
+            self.open_walked_root();
         }
+    }
+
+    /// Opens the root with what was found legal on a walk to it, one of each class of equivalent moves.
+    fn open_walked_root(&mut self) {
+        if let Some(symmetries) = &self.config.symmetries {
+            self.hands.fold(self.role.index(), symmetries);
+        }
+        self.graph.open_root(&mut self.hands);
     }
 
     /// The root's child after a joint move, if the graph has it.

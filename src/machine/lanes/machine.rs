@@ -150,7 +150,7 @@ pub struct Expansion {
 
 impl Expansion {
     /// Finds out by trying from how many positions on lanes of the counters' game are faster, in batches of 1, 2, 4 .. up to
-    /// all lanes, and in so much time: what it does not come to is left to the counters.
+    /// all lanes, and in so much time. What it does not come to is guessed: a thread that was held up must not cost a match its lanes.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::Layout>,
@@ -177,7 +177,10 @@ impl Expansion {
                 }
                 size *= 2;
             }
-            usize::MAX
+            match size > layout.width() {
+                true => usize::MAX,
+                false => size.max(GUESSED),
+            }
         };
         let bare = fewest_of(false, started + time * 3 / 4);
         let fewest = [bare, fewest_of(true, started + time)];
@@ -185,6 +188,8 @@ impl Expansion {
     }
 }
 
+/// From so many positions on lanes are taken to be faster where there was no time to find out.
+const GUESSED: usize = 32;
 /// How often what is measured is done.
 const RUNS: usize = 3;
 /// Joint moves of a playout that is gone through for positions.

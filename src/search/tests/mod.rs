@@ -40,6 +40,7 @@ fn config() -> SearchConfig {
         evaluation: None,
         evaluation_share: 0.0,
         score_ranges: Arc::from([]),
+        symmetries: None,
         seed: 1,
     }
 }

@@ -1,10 +1,11 @@
-//! What settled facts make certain about goals, in the search.
+//! What the rules alone say, in the search: goals that settled facts make certain, and moves that are alike.
 
 use std::sync::Arc;
 
 use panza::analysis::effort::Effort;
 use panza::analysis::latches::latches;
 use panza::analysis::score_ranges::{Effect, ScoreRanges};
+use panza::analysis::symmetry::Symmetries;
 use panza::config::Settings;
 use panza::ids::RoleId;
 use panza::machine::Machine;
@@ -94,4 +95,54 @@ fn what_cannot_be_won_any_more_is_known_at_once() {
         ..Limit::default()
     });
     assert_eq!(broken.root().proven, Some(0));
+}
+
+/// Equivalent moves at the root are searched once, and the result is the same.
+#[test]
+fn one_of_each_class_of_equivalent_moves_is_searched() {
+    for (name, text, n_moves, iterations) in [
+        (
+            "ticTacToe",
+            include_str!("../gdl-games/ticTacToe.gdl"),
+            3,
+            100_000,
+        ),
+        (
+            "connectFour",
+            include_str!("../gdl-games/connectFour.gdl"),
+            4,
+            500,
+        ),
+    ] {
+        let (rules, _) = gdl::load(text);
+        let limits = ground::Budget::generous();
+        let program = ground::ground(&rules, limits).unwrap();
+        let network = propnet::build(&program, limits).unwrap();
+        let symmetries = Symmetries::find(&network, &mut Effort::new(1 << 28, None));
+        let machine: Arc<dyn Machine> = Arc::new(player::compile(&rules, limits).unwrap().machine);
+        let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
+        config.rollout_threads = 0;
+        config.samples_per_request = 1;
+        config.symmetries = Some(Arc::new(symmetries));
+        let mut reports = Vec::new();
+        for folds in [true, false] {
+            let mut config = config.clone();
+            config.symmetries = config.symmetries.filter(|_| folds);
+            let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
+            search.run(Limit {
+                iterations: Some(iterations),
+                ..Limit::default()
+            });
+            reports.push(search.root());
+        }
+        assert_eq!(reports[0].moves.len(), n_moves, "{name}");
+        assert_eq!(reports[0].proven, reports[1].proven, "{name}");
+        let all: Vec<_> = reports[1].moves.iter().map(|report| report.mv).collect();
+        assert!(
+            reports[0]
+                .moves
+                .iter()
+                .all(|report| all.contains(&report.mv))
+        );
+    }
 }
