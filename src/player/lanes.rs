@@ -17,7 +17,7 @@ use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Tally};
+use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
 use crate::propnet::{self, Network, Phases, passes};
 
 /// What lanes are made from.
@@ -194,29 +194,33 @@ fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
     }
 }
 
-/// Joint moves a second of gangs of a layout, playing from a state.
-pub(super) fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
-    let width = layout.width();
+fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
     let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+    Speed {
+        width: Some(layout.width()),
+        steps_per_second: playouts_speed(gang.as_mut(), initial, time),
+    }
+}
+
+/// Joint moves a second of playouts abreast from a state.
+pub(super) fn playouts_speed(playouts: &mut dyn Playouts, initial: &[u64], time: Duration) -> f64 {
+    let width = playouts.width() as u64;
     let mut n_steps = 0u64;
     let mut tally = Tally::default();
     let stopwatch = Stopwatch::start();
     while stopwatch.is_within(time) {
         for _ in 0..ADVANCES_AT_ONCE {
-            while gang.n_wanted() < 2 * width as u64 {
-                if gang.submit(initial, width as u32).is_none() {
+            while playouts.n_wanted() < 2 * width {
+                if playouts.submit(initial, width as u32).is_none() {
                     break;
                 }
             }
-            gang.advance();
-            n_steps += width as u64;
-            while gang.take_done(&mut tally).is_some() {}
+            playouts.advance();
+            n_steps += width;
+            while playouts.take_done(&mut tally).is_some() {}
         }
     }
-    Speed {
-        width: Some(width),
-        steps_per_second: n_steps as f64 / stopwatch.elapsed().as_secs_f64().max(1e-9),
-    }
+    n_steps as f64 / stopwatch.elapsed().as_secs_f64().max(1e-9)
 }
 
 /// The game of a counter machine as a machine of lanes on this processor, with `n_words` words a vector (4, 8 or 16), if it can be one.

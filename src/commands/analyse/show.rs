@@ -241,17 +241,18 @@ fn partitioned(partitions: &[Partitioned]) -> String {
 fn distance(reach: &Reach) -> String {
     let nearest = match reach.nearest_move {
         Some(distance) => format!(
-            "moves are {distance} joint moves from the goals of {}",
-            reach.role
+            "the nearest move of {} is {distance} step{} from its goals",
+            reach.role,
+            if distance == 1 { "" } else { "s" }
         ),
         None => format!("no move of {} has a say in its goals", reach.role),
     };
     let farthest = reach.farthest_fact.map_or(String::new(), |farthest| {
-        format!(", facts up to {farthest}")
+        format!(", the farthest fact {farthest}")
     });
     let idle = match (reach.idle_facts, reach.idle_moves) {
         (0, 0) => String::new(),
-        (facts, moves) => format!("; {facts} facts and {moves} moves have no say"),
+        (facts, moves) => format!("; {facts} facts and {moves} of its moves have no say"),
     };
     format!("{nearest}{farthest}{idle}")
 }

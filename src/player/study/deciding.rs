@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::ground;
-use crate::machine::Machine;
-use crate::machine::lanes::compile::{Playing, Programs};
+use crate::machine::lanes::compile::Playing;
 use crate::machine::lanes::gang;
 use crate::machine::lanes::interpret::Features;
-use crate::player::lanes::{LanesSource, gang_speed};
+use crate::machine::random::Random;
+use crate::machine::{Machine, Playouts, Tally};
+use crate::player::lanes::{LanesSource, playouts_speed};
 
-/// Lanes that both kinds of playouts are measured with.
-const WIDTH: usize = 512;
+/// Playouts that are compared and measured are cut off after so many joint moves.
+const MAX_STEPS: u32 = 500;
 /// How long each is measured.
 const MEASURED: Duration = Duration::from_millis(20);
 /// What making programs takes for an edge of the network on a slow day.
@@ -32,7 +33,8 @@ pub struct Deciding {
     pub cost: f64,
 }
 
-/// Measures both kinds of playouts; nothing where they are the same, where the game has no lanes, or where time is short.
+/// Measures playouts of the machine beside even ones; nothing where they are the same, where the machine has no lanes, or where time is
+/// short.
 pub(super) fn measure(
     machine: &Arc<dyn Machine>,
     source: &LanesSource,
@@ -52,24 +54,42 @@ pub(super) fn measure(
     if machine.kind() != "lanes" || left() < takes {
         return None;
     }
-    let started = Instant::now();
-    let even = source.programs(limits, Playing::Evenly)?;
-    // The other kind takes about twice as long to make.
-    if left() < started.elapsed() * 3 + MEASURED * 4 {
+    let initial = machine.initial_state();
+    let abreast = || Arc::clone(machine).playouts(&mut Random::new(1), MAX_STEPS);
+    let mut deciding = abreast()?;
+    let programs = source.programs(limits, Playing::Evenly)?;
+    if left() < MEASURED * 4 {
         return None;
     }
-    let decisive = source.programs(limits, Playing::Decisively)?;
-    if decisive.n_operations() == even.n_operations() {
+    let n_words = deciding.width() / 64;
+    let n_roles = machine.n_roles();
+    let layout = gang::Layout::new(&programs, n_roles, Features::detect(), n_words);
+    let layout = Arc::new(layout);
+    let even = || layout.gang(&mut Random::new(1), MAX_STEPS);
+    // The same seed plays the same games, if roles choose in the same way.
+    if played(deciding.as_mut(), &initial) == played(even().as_mut(), &initial) {
         return None;
     }
-    let speed = |programs: &Programs| {
-        let layout = gang::Layout::new(programs, machine.n_roles(), Features::detect(), WIDTH / 64);
-        gang_speed(&Arc::new(layout), &machine.initial_state(), MEASURED).steps_per_second
-    };
-    let (steps_per_second, even_steps_per_second) = (speed(&decisive), speed(&even));
+    let speed = |playouts: &mut dyn Playouts| playouts_speed(playouts, &initial, MEASURED);
+    let steps_per_second = speed(abreast()?.as_mut());
+    let even_steps_per_second = speed(even().as_mut());
     Some(Deciding {
         steps_per_second,
         even_steps_per_second,
         cost: even_steps_per_second / steps_per_second.max(1e-9),
     })
+}
+
+/// What comes of a playout in each lane.
+fn played(playouts: &mut dyn Playouts, state: &[u64]) -> Option<Tally> {
+    let mut tally = Tally::default();
+    playouts.submit(state, playouts.width() as u32)?;
+    // A lane that is free takes up a playout at the next step.
+    for _ in 0..2 * MAX_STEPS {
+        playouts.advance();
+        if playouts.take_done(&mut tally).is_some() {
+            return Some(tally);
+        }
+    }
+    None
 }

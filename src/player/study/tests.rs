@@ -79,6 +79,19 @@ fn a_study_holds_what_each_analysis_found() {
 }
 
 #[test]
+fn what_seeing_wins_costs_is_measured_where_wins_are_seen() {
+    // Where roles choose at once, nobody looks for wins.
+    assert_eq!(studied("roshamboTen", SMALL).deciding, None);
+    let study = studied("breakthrough", SMALL);
+    if study.machine == "lanes" {
+        let deciding = study.deciding.unwrap();
+        assert!(deciding.steps_per_second > 0.0, "{deciding:?}");
+        let ratio = deciding.even_steps_per_second / deciding.steps_per_second;
+        assert_eq!(deciding.cost, ratio);
+    }
+}
+
+#[test]
 fn a_study_can_be_kept_and_read() {
     let study = studied("ticTacToe", SMALL);
     let text = serde_json::to_string(&study).unwrap();
