@@ -221,6 +221,10 @@ impl Contest<'_> {
             .collect();
         let mut state = self.machine.initial_state();
         for _ in 0..MOST_MOVES {
+            // At every move: there are games in which nobody ever chooses.
+            if self.is_over() {
+                return None;
+            }
             reasoner.set_state(&state);
             if reasoner.is_terminal() {
                 let mut goals = vec![None; n_roles];
@@ -234,9 +238,6 @@ impl Contest<'_> {
                 if legal.len() == 1 {
                     joint_move.push(first);
                     continue;
-                }
-                if self.is_over() {
-                    return None;
                 }
                 let until = Instant::now() + self.a_move;
                 search.run(Limit {

@@ -2,6 +2,7 @@ use super::*;
 use crate::analysis::sample::Turns;
 use crate::commands::game_source::{Game, Rulesheet};
 use crate::config::Settings;
+use crate::gdl::{self, Rules};
 use crate::ground;
 use crate::player::{self, Playing};
 
@@ -134,11 +135,10 @@ fn a_study_without_time_is_over_at_once_and_knows_little() {
     assert_eq!(study.structure, Some(Structure::default()));
 }
 
-#[test]
-fn what_positions_promise_is_learned_where_the_search_is_told() {
-    let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
+/// Studies rules with all that the player may learn, for so long.
+fn studied_with_learning(rules: &Rules, time: Duration) -> Study {
     let limits = ground::Budget::generous();
-    let compiled = player::compile(&game.rules, limits).unwrap();
+    let compiled = player::compile(rules, limits).unwrap();
     let source = compiled.lanes.clone();
     let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
     let settings = Settings::load(None, &[]).unwrap();
@@ -152,9 +152,28 @@ fn what_positions_promise_is_learned_where_the_search_is_told() {
     let budget = StudyBudget {
         games: 100,
         playouts: 2_000,
-        ..StudyBudget::of(Duration::from_secs(2))
+        ..StudyBudget::of(time)
     };
-    let study = study(subject, budget);
+    study(subject, budget)
+}
+
+#[test]
+fn a_game_without_choices_is_studied_in_time() {
+    let (rules, _) = gdl::load(
+        "(role you) (init (state 0)) (<= (legal you proceed) (true (state 0)))
+         (<= (next (state 1)) (does you proceed)) (<= terminal (true (state 1))) (goal you 100)",
+    );
+    let started = Instant::now();
+    let study = studied_with_learning(&rules, Duration::from_secs(1));
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(study.sampled.turns, Some(Turns::Nobody));
+    assert_eq!(study.sampled.fixed_length, Some(1));
+}
+
+#[test]
+fn what_positions_promise_is_learned_where_the_search_is_told() {
+    let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
+    let study = studied_with_learning(&game.rules, Duration::from_secs(2));
     let promises = study.heuristics.unwrap();
     assert!(promises.games > 0, "{promises:?}");
     let decided = study.parameters.unwrap();
