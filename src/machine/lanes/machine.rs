@@ -189,7 +189,7 @@ impl Expansion {
 }
 
 /// From so many positions on lanes are taken to be faster where there was no time to find out.
-const GUESSED: usize = 32;
+pub(super) const GUESSED: usize = 32;
 /// How often what is measured is done.
 const RUNS: usize = 3;
 /// Joint moves of a playout that is gone through for positions.
