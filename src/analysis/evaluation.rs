@@ -97,11 +97,11 @@ pub struct Parts {
 pub const MOST_ROLES: usize = DIRECT;
 
 impl Evaluation {
-    /// An evaluation that knows nothing: each state of so many bits promises 50 to each role. `sum` is the sum of two roles' goals
+    /// An evaluation that knows nothing: each state of so many facts promises 50 to each role. `sum` is the sum of two roles' goals
     /// where it is always the same. Nothing for more than [`MOST_ROLES`].
     pub fn new(
         n_roles: usize,
-        n_bits: usize,
+        n_facts: usize,
         sum: Option<u32>,
         random: &mut Random,
     ) -> Option<Self> {
@@ -118,7 +118,7 @@ impl Evaluation {
             }
             row
         };
-        let rows = (0..n_bits).map(|_| small(0.2)).collect();
+        let rows = (0..n_facts).map(|_| small(0.2)).collect();
         let bias = small(0.2);
         let mut outputs: Vec<Row> = (0..n_outputs).map(|_| small(0.4)).collect();
         for (index, output) in outputs.iter_mut().enumerate() {
@@ -167,8 +167,8 @@ impl Evaluation {
         self.n_roles
     }
 
-    /// Bits of a state.
-    pub fn n_bits(&self) -> usize {
+    /// Facts that it knows: the first bits of a state.
+    pub fn n_facts(&self) -> usize {
         self.rows.len()
     }
 

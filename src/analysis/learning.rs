@@ -95,22 +95,19 @@ pub fn learn(
     known: Option<(Evaluation, usize)>,
     budget: LearningBudget,
 ) -> Option<Learned> {
-    if machine.kind() == "prover" {
-        return None;
-    }
+    let n_facts = machine.facts()?.len();
     let mut random = Random::new(budget.seed);
     let n_roles = machine.n_roles();
     let initial = machine.initial_state();
-    let n_bits = initial.len() * 64;
     let sum = match &known {
         Some(_) => None,
         None => constant_sum(machine, &mut random, budget.until),
     };
     let (evaluation, experience) = match known {
-        Some((known, games)) if known.n_roles() == n_roles && known.n_bits() == n_bits => {
+        Some((known, games)) if known.n_roles() == n_roles && known.n_facts() == n_facts => {
             (known, games)
         }
-        _ => (Evaluation::new(n_roles, n_bits, sum, &mut random)?, 0),
+        _ => (Evaluation::new(n_roles, n_facts, sum, &mut random)?, 0),
     };
     let mut school = School {
         expander: Arc::clone(machine).expander(),

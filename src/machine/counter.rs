@@ -194,6 +194,10 @@ impl Machine for CounterMachine {
         facts
     }
 
+    fn facts(&self) -> Option<Vec<String>> {
+        Some(self.layout().facts.iter().cloned().collect())
+    }
+
     fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
         let mut state = vec![0u64; self.layout().state_words()];
         for fact in facts {

@@ -61,6 +61,12 @@ pub trait Machine: Send + Sync {
     /// The facts that hold in a state, as canonical GDL text without `true`, sorted.
     fn state_facts(&self, state: &[u64]) -> Vec<String>;
 
+    /// The facts that the bits of a state stand for, in order, as in [`state_facts`](Self::state_facts). Nothing where a state is
+    /// not a set of facts with a bit for each.
+    fn facts(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// The state in which just these facts hold.
     ///
     /// # Errors

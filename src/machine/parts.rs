@@ -87,6 +87,10 @@ impl Machine for MachineWithParts {
         self.whole.state_facts(state)
     }
 
+    fn facts(&self) -> Option<Vec<String>> {
+        self.whole.facts()
+    }
+
     fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
         self.whole.state_from_facts(facts)
     }

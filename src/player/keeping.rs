@@ -19,28 +19,14 @@ use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::memory::Kind;
 
-/// States with more bits are not kept: their rows would fill the file.
-const MOST_BITS: usize = 2000;
-
-/// What each bit of a state says, empty where it says nothing.
-pub fn facts_of_bits(machine: &Arc<dyn Machine>) -> Vec<String> {
-    let n_words = machine.initial_state().len();
-    let mut state = vec![0u64; n_words];
-    (0..64 * n_words)
-        .map(|bit| {
-            state[bit / 64] = 1 << (bit % 64);
-            let fact = machine.state_facts(&state).into_iter().next();
-            state[bit / 64] = 0;
-            fact.unwrap_or_default()
-        })
-        .collect()
-}
+/// Evaluations of more facts are not kept: their rows would fill the file.
+const MOST_FACTS: usize = 2000;
 
 /// Notes of what was learned, by kind. None of what was not.
 pub(super) fn notes(machine: &Arc<dyn Machine>, knowledge: &Knowledge) -> Vec<(Kind, Value)> {
     let mut notes = vec![(Kind::Parameters, knowledge.to_json())];
     if let Some(evaluation) = &knowledge.evaluation
-        && evaluation.n_bits() <= MOST_BITS
+        && evaluation.n_facts() <= MOST_FACTS
     {
         let note = evaluation_note(machine, evaluation, knowledge.games);
         notes.push((Kind::Evaluation, note));
@@ -50,11 +36,8 @@ pub(super) fn notes(machine: &Arc<dyn Machine>, knowledge: &Knowledge) -> Vec<(K
 
 fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: usize) -> Value {
     let parts = evaluation.parts();
-    let facts = facts_of_bits(machine);
-    let named = facts
-        .iter()
-        .zip(&parts.rows)
-        .filter(|(fact, _)| !fact.is_empty());
+    let facts = machine.facts().unwrap_or_default();
+    let named = facts.iter().zip(&parts.rows);
     let rows: Map<String, Value> = named
         .map(|(fact, row)| (term(fact), numbers(row)))
         .collect();
@@ -80,11 +63,8 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
         .iter()
         .filter_map(|(fact, row)| Some((term_text(fact)?, row)))
         .collect();
-    let facts = facts_of_bits(machine);
-    let rows = facts.iter().map(|fact| match fact.is_empty() {
-        true => Some(Row::ZERO),
-        false => row(kept.get(fact.as_str())?),
-    });
+    let facts = machine.facts()?;
+    let rows = facts.iter().map(|fact| row(kept.get(fact.as_str())?));
     let parts = Parts {
         sum: note["sum"].as_f64().map(|sum| sum as f32),
         rows: rows.collect::<Option<_>>()?,
@@ -151,8 +131,8 @@ mod tests {
     #[test]
     fn what_was_learned_comes_back() {
         let machine = machine();
-        let bits = machine.initial_state().len() * 64;
-        let evaluation = Evaluation::new(2, bits, None, &mut Random::new(4)).unwrap();
+        let n_facts = machine.facts().unwrap().len();
+        let evaluation = Evaluation::new(2, n_facts, None, &mut Random::new(4)).unwrap();
         let knowledge = Knowledge {
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,

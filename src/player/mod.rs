@@ -47,7 +47,6 @@ use crate::machine::Machine;
 pub use crate::machine::lanes::compile::Playing;
 pub use build::{Compiled, build, compile, compile_with, prover};
 pub use handle::Player;
-pub use keeping::facts_of_bits;
 pub use lanes::{LanesSource, Speed, compile_lanes, faster};
 pub use last_resort::ProverMachine;
 pub use metagame::{Knowledge, MetagameBudget, Parameters};

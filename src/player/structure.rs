@@ -10,7 +10,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::keeping::facts_of_bits;
 use crate::analysis::effort::Effort;
 use crate::analysis::latches::latches;
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
@@ -44,10 +43,9 @@ impl Structure {
         memory: usize,
         until: Instant,
     ) -> Self {
-        let n_bits = 64 * machine.initial_state().len();
-        if machine.kind() == "prover" || n_bits > MOST_BASES {
+        let Some(facts) = machine.facts().filter(|facts| facts.len() <= MOST_BASES) else {
             return Self::default();
-        }
+        };
         let limits = Budget {
             until: Some(until),
             max_bytes: memory,
@@ -56,7 +54,9 @@ impl Structure {
             .ok()
             .and_then(|program| propnet::build(&program, limits).ok());
         match network {
-            Some(network) if is_numbered_alike(&network, machine) => Self::read(&network, until),
+            Some(network) if is_numbered_alike(&network, &facts, machine) => {
+                Self::read(&network, until)
+            }
             _ => Self::default(),
         }
     }
@@ -83,12 +83,8 @@ impl Structure {
 }
 
 /// Whether facts and moves have the same numbers in the network and in the machine.
-fn is_numbered_alike(network: &Network, machine: &Arc<dyn Machine>) -> bool {
-    let facts = facts_of_bits(machine);
-    let same_facts = network
-        .facts
-        .enumerate()
-        .all(|(base, text)| facts.get(crate::ids::Id::index(base)) == Some(text));
+fn is_numbered_alike(network: &Network, facts: &[String], machine: &Arc<dyn Machine>) -> bool {
+    let same_facts = network.facts.iter().eq(facts);
     same_facts
         && network
             .moves

@@ -104,6 +104,10 @@ impl Machine for LanesMachine {
         self.counter.state_facts(state)
     }
 
+    fn facts(&self) -> Option<Vec<String>> {
+        self.counter.facts()
+    }
+
     fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
         self.counter.state_from_facts(facts)
     }
