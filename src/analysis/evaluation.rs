@@ -3,14 +3,12 @@
 //! Every fact has a row of [`UNITS`] weights; the rows of the facts that hold are added up, what is negative in the hidden
 //! units is cut off, and a weighted sum of the units is squashed to a goal. A few units go past the cut, so that facts also
 //! count by themselves: with those alone it is a sum of piece values, with the others facts may matter together. Since few
-//! facts hold at a time, adding rows is as cheap as a table of pieces. (The shape is that of Nasu's *NNUE*, 2018, without its
-//! increments; that such a sum can be learned for any game from its network's facts is Goldwaser and Thielscher's, 2020.)
+//! facts hold at a time, adding rows is as cheap as a table of pieces. (Shape and increments are those of Nasu's *NNUE*, 2018; that such a sum can be learned for any game from its network's facts is Goldwaser and Thielscher's, 2020.)
 //!
-//! Invariants: equal states of one machine have equal values; values lie strictly between 0 and 100.
+//! Invariants: equal states of one machine have equal values, but for rounding where they are reached from others by increments; values
+//! lie between 0 and 100, or the fixed sum of goals.
 //!
 //! Never knows: how games are played, clocks. What learns it is `learning`.
-
-use serde::{Deserialize, Serialize};
 
 use crate::machine::random::Random;
 
@@ -20,7 +18,7 @@ pub const UNITS: usize = 32;
 pub const DIRECT: usize = 4;
 
 /// A number for each unit.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(64))]
 pub struct Row(pub [f32; UNITS]);
 
@@ -193,7 +191,7 @@ impl Evaluation {
         self.read_values(&units, values);
     }
 
-    /// As [`urges`](Self::urges), likewise.
+    /// How good such a state is for each role, without bounds: what [`values_near`](Self::values_near) squashes.
     #[inline]
     pub fn urges_near(&self, stand: &Stand, near: &[u64], state: &[u64], urges: &mut [f32]) {
         let mut units = self.sums_near(stand, near, state);
@@ -249,12 +247,6 @@ impl Evaluation {
         }
     }
 
-    /// Writes how good a state is for each role, without bounds: what [`values`](Self::values) squashes.
-    #[inline]
-    pub fn urges(&self, state: &[u64], urges: &mut [f32]) {
-        self.read_urges(&self.units(state), urges);
-    }
-
     /// The units after the cut.
     #[inline]
     fn units(&self, state: &[u64]) -> Row {
@@ -275,8 +267,8 @@ impl Evaluation {
         sums
     }
 
-    /// What a fact is worth to each role by itself, in points: how much more a state at par promises with it, hidden units
-    /// taken as they are on average at `mean`.
+    /// What a fact is worth to each role by itself, in points: how much more a state at par promises with it, hidden units left
+    /// out.
     pub fn worth(&self, bit: usize) -> Vec<f32> {
         let Some(row) = self.rows.get(bit) else {
             return vec![0.0; self.n_roles];
@@ -441,9 +433,9 @@ mod tests {
             for role in 0..2 {
                 assert!((near[role] - plain[role]).abs() < 0.01);
             }
-            evaluation.urges(&to, &mut plain);
             evaluation.urges_near(&stand, &from, &to, &mut near);
-            assert!((near[0] - plain[0]).abs() < 0.01 && (near[1] + near[0]).abs() < 1e-6);
+            assert!((100.0 * squash(near[0]) - plain[0]).abs() < 0.01);
+            assert!((near[1] + near[0]).abs() < 1e-6);
         }
     }
 

@@ -10,23 +10,36 @@
 //! Never knows: trees, GDL text, what a fact means.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::evaluation::{Evaluation, Teacher, fraction};
+use super::foresight::{self, Foresight};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::wide::widely;
-use crate::machine::{Expander, Machine, PlayoutEnd, Positions, Step, Tally};
+use crate::machine::{Expander, Machine, Positions, Step};
 
 /// How much may be learned.
 #[derive(Clone, Copy, Debug)]
-pub struct LearningBudget {
+pub struct LearningBudget<'a> {
     /// Games.
     pub games: usize,
     /// No state is looked at after this time.
     pub until: Option<Instant>,
+    /// True once nobody waits for it any more.
+    pub cancelled: Option<&'a AtomicBool>,
     /// Fixes the games.
     pub seed: u64,
+}
+
+impl LearningBudget<'_> {
+    pub(super) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+            || self
+                .cancelled
+                .is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
+    }
 }
 
 /// What came of it.
@@ -36,31 +49,13 @@ pub struct Learned {
     pub evaluation: Evaluation,
     /// Games that it was learned from, those from before included.
     pub games: usize,
-    /// States that were shown this time.
-    pub states: u64,
     /// Joint moves of a game, on average over all that were played this time.
     pub mean_length: f64,
     /// How well it foretells games that it was not taught by, beside playouts.
     pub foresight: Foresight,
 }
 
-/// How well the first role's goals are foretold in the midst of games, by what positions promise and by means of playouts. Each
-/// is a correlation with what came of the games, -1 to 1.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Foresight {
-    /// Positions that were looked at.
-    pub positions: usize,
-    /// Of what positions promise.
-    pub evaluation: f64,
-    /// Of means of [`PLAYOUTS`] playouts.
-    pub playouts: f64,
-    /// The weight of what positions promise, 0 to 1, in that mean of both that foretells best.
-    pub share: f64,
-}
-
-/// Playouts from a position where foresight is compared.
-pub const PLAYOUTS: u32 = 16;
-/// Positions by which it is.
+/// Positions by which foresight is compared.
 const COMPARED: usize = 1500;
 /// One in so many positions of a game is taken: neighbours tell the same.
 const TAKEN: u32 = 4;
@@ -69,6 +64,8 @@ const COMPARING: u32 = 6;
 
 /// Games abreast.
 const ABREAST: usize = 128;
+/// About so many joint moves are looked at before the clock is: some milliseconds of even a slow game.
+const AT_ONCE: usize = 2048;
 /// A game with more joint moves is given up.
 const LONGEST: usize = 500;
 /// So many of a role's moves are looked at, drawn at random where there are more.
@@ -93,21 +90,19 @@ const GAMES_FOR_SUM: usize = 256;
 pub fn learn(
     machine: &Arc<dyn Machine>,
     known: Option<(Evaluation, usize)>,
-    budget: LearningBudget,
+    budget: LearningBudget<'_>,
 ) -> Option<Learned> {
     let n_facts = machine.facts()?.len();
     let mut random = Random::new(budget.seed);
     let n_roles = machine.n_roles();
     let initial = machine.initial_state();
-    let sum = match &known {
-        Some(_) => None,
-        None => constant_sum(machine, &mut random, budget.until),
-    };
+    let known = known.filter(|(known, _)| known.n_roles() == n_roles && known.n_facts() == n_facts);
     let (evaluation, experience) = match known {
-        Some((known, games)) if known.n_roles() == n_roles && known.n_facts() == n_facts => {
-            (known, games)
+        Some(known) => known,
+        None => {
+            let sum = constant_sum(machine, &mut random, budget);
+            (Evaluation::new(n_roles, n_facts, sum, &mut random)?, 0)
         }
-        _ => (Evaluation::new(n_roles, n_facts, sum, &mut random)?, 0),
     };
     let mut school = School {
         expander: Arc::clone(machine).expander(),
@@ -117,7 +112,6 @@ pub fn learn(
         random,
         games: Vec::new(),
         positions: Positions::default(),
-        states: 0,
         experience,
         finished: 0,
         moves: 0,
@@ -132,7 +126,7 @@ pub fn learn(
         until: taught_until,
         ..budget
     });
-    let (games, states) = (experience + school.finished, school.states);
+    let games = experience + school.finished;
     school.games.clear();
     school.taken = Some(Vec::new());
     let played_until = taught_until.zip(budget.until);
@@ -144,124 +138,20 @@ pub fn learn(
     });
     let taken = school.taken.take().unwrap_or_default();
     let evaluation = school.teacher.evaluation;
-    let foresight = compare(
-        machine,
-        &evaluation,
-        &taken,
-        &mut school.random,
-        budget.until,
-    );
+    let foresight = foresight::compare(machine, &evaluation, &taken, &mut school.random, budget);
     Some(Learned {
         evaluation,
         games,
-        states,
         mean_length: school.moves as f64 / school.finished.max(1) as f64,
         foresight,
     })
-}
-
-/// Holds what positions promise and what playouts come to against what came of their games.
-fn compare(
-    machine: &Arc<dyn Machine>,
-    evaluation: &Evaluation,
-    taken: &[(Vec<u64>, f32)],
-    random: &mut Random,
-    until: Option<Instant>,
-) -> Foresight {
-    let mut reasoner = Arc::clone(machine).reasoner();
-    let mut playouts = Arc::clone(machine).playouts(random, LONGEST as u32);
-    let mut goals = vec![0; machine.n_roles()];
-    let mut values = vec![0.0; machine.n_roles()];
-    let mut tally = Tally::default();
-    let mut means: Vec<Option<f64>> = vec![None; taken.len()];
-    let mut tickets = std::collections::HashMap::new();
-    let is_over = || until.is_some_and(|until| Instant::now() >= until);
-    for (index, (state, _)) in taken.iter().enumerate() {
-        if is_over() {
-            break;
-        }
-        let ticket = playouts
-            .as_mut()
-            .and_then(|playouts| playouts.submit(state, PLAYOUTS));
-        if let Some(ticket) = ticket {
-            tickets.insert(ticket, index);
-            let Some(playouts) = playouts.as_mut() else {
-                continue;
-            };
-            while playouts.n_wanted() > 2 * playouts.width() as u64 {
-                playouts.advance();
-                while let Some(ticket) = playouts.take_done(&mut tally) {
-                    if let Some(&index) = tickets.get(&ticket) {
-                        means[index] = mean_of(&tally);
-                    }
-                }
-            }
-            continue;
-        }
-        let mut total = 0.0;
-        for _ in 0..PLAYOUTS {
-            reasoner.set_state(state);
-            if reasoner.playout(random, LONGEST as u32, &mut goals) == PlayoutEnd::CutOff {
-                continue;
-            }
-            total += f64::from(goals[0]);
-        }
-        means[index] = Some(total / f64::from(PLAYOUTS));
-    }
-    if let Some(playouts) = &mut playouts {
-        while playouts.n_wanted() > 0 && !is_over() {
-            playouts.advance();
-            while let Some(ticket) = playouts.take_done(&mut tally) {
-                if let Some(&index) = tickets.get(&ticket) {
-                    means[index] = mean_of(&tally);
-                }
-            }
-        }
-    }
-    let mut by_promise = Correlation::default();
-    let mut by_playouts = Correlation::default();
-    let mut between = Correlation::default();
-    for ((state, goal), mean) in taken.iter().zip(&means) {
-        let Some(mean) = *mean else {
-            continue;
-        };
-        evaluation.values(state, &mut values);
-        let promise = f64::from(values[0]);
-        by_promise.add(promise, f64::from(*goal));
-        by_playouts.add(mean, f64::from(*goal));
-        between.add(promise, mean);
-    }
-    Foresight {
-        positions: by_promise.n as usize,
-        evaluation: by_promise.value(),
-        playouts: by_playouts.value(),
-        share: best_share(&by_promise, &by_playouts, &between),
-    }
-}
-
-/// The weight of the first of two series in that mean of both that is nearest to a third: least squares, with weights that are not negative.
-fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) -> f64 {
-    let (with_first, with_second, both) = (first.together(), second.together(), between.together());
-    let (spread_first, spread_second) = (between.spread(0), between.spread(1));
-    let weight_first = with_first * spread_second - with_second * both;
-    let weight_second = with_second * spread_first - with_first * both;
-    match (weight_first > 0.0, weight_second > 0.0) {
-        (true, true) => weight_first / (weight_first + weight_second),
-        (true, false) if with_first > 0.0 => 1.0,
-        _ => 0.0,
-    }
-}
-
-fn mean_of(tally: &Tally) -> Option<f64> {
-    let ended = tally.playouts.checked_sub(tally.cut_off)?;
-    (ended > 0).then(|| tally.totals[0] as f64 / f64::from(tally.playouts))
 }
 
 /// The sum of two roles' goals, if it is the same in some random games.
 fn constant_sum(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
-    until: Option<Instant>,
+    budget: LearningBudget<'_>,
 ) -> Option<u32> {
     if machine.n_roles() != 2 {
         return None;
@@ -270,8 +160,8 @@ fn constant_sum(
     let initial = machine.initial_state();
     let mut goals = [0; 2];
     let mut sum = None;
-    for game in 0..GAMES_FOR_SUM {
-        if game > 8 && until.is_some_and(|until| Instant::now() >= until) {
+    for _ in 0..GAMES_FOR_SUM {
+        if budget.is_over() {
             break;
         }
         reasoner.set_state(&initial);
@@ -309,7 +199,6 @@ struct School {
     random: Random,
     games: Vec<Game>,
     positions: Positions,
-    states: u64,
     /// Games that were learned from before.
     experience: usize,
     finished: usize,
@@ -321,7 +210,7 @@ struct School {
 }
 
 impl School {
-    fn run(&mut self, budget: LearningBudget) {
+    fn run(&mut self, budget: LearningBudget<'_>) {
         let mut n_started = 0;
         let mut refresh_at = 1000;
         loop {
@@ -336,7 +225,7 @@ impl School {
                     .taken
                     .as_ref()
                     .is_some_and(|taken| taken.len() >= COMPARED)
-                || budget.until.is_some_and(|until| Instant::now() >= until)
+                || budget.is_over()
             {
                 return;
             }
@@ -344,7 +233,9 @@ impl School {
             if self.games.is_empty() {
                 continue;
             }
-            self.play();
+            if !self.play(budget) {
+                return;
+            }
             if self.finished >= refresh_at {
                 refresh_at *= 2;
                 self.teacher.refresh();
@@ -436,7 +327,6 @@ impl School {
         for index in (game.opening.min(game.length)..game.length).rev() {
             let state = &game.states[index * words..][..words];
             self.teacher.show(state, &promised);
-            self.states += 1;
             if index > 0 {
                 let thoughts = &game.thoughts[(index - 1) * self.n_roles..][..self.n_roles];
                 for (promise, &thought) in promised.iter_mut().zip(thoughts) {
@@ -446,14 +336,19 @@ impl School {
         }
     }
 
-    /// Makes a joint move in each game.
-    fn play(&mut self) {
+    /// The joint moves to be looked at for the games from this one on, as many games as are looked at together.
+    fn ask(&mut self, from: usize) -> Asked {
         let n_roles = self.n_roles;
-        let words = self.initial.len();
-        // All joint moves to be looked at, and for each of them the game, the role and the move it is looked at for.
-        let mut joint_moves: Vec<MoveId> = Vec::new();
-        let mut asked: Vec<(u32, u32, MoveId)> = Vec::new();
-        for (index, game) in self.games.iter().enumerate() {
+        let mut asked = Asked {
+            joint_moves: Vec::new(),
+            whose: Vec::new(),
+            end: from,
+        };
+        for (index, game) in self.games.iter().enumerate().skip(from) {
+            if asked.whose.len() >= AT_ONCE {
+                break;
+            }
+            asked.end = index + 1;
             if game.length < game.opening {
                 continue;
             }
@@ -468,40 +363,53 @@ impl School {
                         false => moves[place],
                     };
                     for other in 0..n_roles {
-                        let moves = moves_of(game, other);
-                        joint_moves.push(match (other == role, moves.len()) {
-                            (true, _) => mv,
-                            (false, 1) => moves[0],
-                            (false, len) => moves[self.random.below(len as u32) as usize],
+                        asked.joint_moves.push(match other == role {
+                            true => mv,
+                            false => any_of(moves_of(game, other), &mut self.random),
                         });
                     }
-                    asked.push((index as u32, role as u32, mv));
+                    asked.whose.push((index as u32, role as u32, mv));
                 }
             }
         }
-        let steps: Vec<Step<'_>> = asked
-            .iter()
-            .zip(joint_moves.chunks(n_roles))
-            .map(|(&(game, _, _), joint_move)| {
-                let game = &self.games[game as usize];
-                Step {
-                    state: &game.states[game.length * words..],
-                    joint_move: Some(joint_move),
-                }
-            })
-            .collect();
-        self.expander.expand(&steps, false, &mut self.positions);
-        drop(steps);
-        let best = widely(|| self.choose(&asked));
+        asked
+    }
+
+    /// Makes a joint move in each game; false, with none made, when the budget ends first.
+    fn play(&mut self, budget: LearningBudget<'_>) -> bool {
+        let n_roles = self.n_roles;
+        let words = self.initial.len();
+        let mut best: Vec<Best> = vec![None; self.games.len() * n_roles];
+        let mut from = 0;
+        while from < self.games.len() {
+            if budget.is_over() {
+                return false;
+            }
+            let asked = self.ask(from);
+            let joint_moves = asked.joint_moves.chunks(n_roles);
+            let steps: Vec<Step<'_>> = asked
+                .whose
+                .iter()
+                .zip(joint_moves)
+                .map(|(&(game, _, _), joint_move)| {
+                    let game = &self.games[game as usize];
+                    Step {
+                        state: &game.states[game.length * words..],
+                        joint_move: Some(joint_move),
+                    }
+                })
+                .collect();
+            self.expander.expand(&steps, false, &mut self.positions);
+            drop(steps);
+            widely(|| self.choose(&asked, &mut best));
+            from = asked.end;
+        }
         let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
         for (index, game) in self.games.iter().enumerate() {
             for role in 0..n_roles {
                 let moves = moves_of(game, role);
                 let chosen = best[index * n_roles + role].map(|(_, mv)| mv);
-                joint_moves.push(chosen.unwrap_or_else(|| match moves.len() {
-                    1 => moves[0],
-                    len => moves[self.random.below(len as u32) as usize],
-                }));
+                joint_moves.push(chosen.unwrap_or_else(|| any_of(moves, &mut self.random)));
             }
         }
         let steps: Vec<Step<'_>> = self
@@ -523,19 +431,16 @@ impl School {
             game.thoughts.extend_from_slice(&values[..n_roles]);
             game.length += 1;
         }
+        true
     }
-}
 
-impl School {
-    /// For each game and role the best of the moves asked for, each a game, a role and the move, and how good it is. What they lead
-    /// to is in `positions`.
+    /// Takes the moves asked for into the best of each game and role. What they lead to is in `positions`.
     #[inline]
-    fn choose(&mut self, asked: &[(u32, u32, MoveId)]) -> Vec<Option<(f32, MoveId)>> {
+    fn choose(&mut self, asked: &Asked, best: &mut [Best]) {
         let (n_roles, words) = (self.n_roles, self.initial.len());
-        let mut best: Vec<Option<(f32, MoveId)>> = vec![None; self.games.len() * n_roles];
         let mut urges = [0.0; super::evaluation::MOST_ROLES];
         let mut stand = None;
-        for (position, &(game, role, mv)) in asked.iter().enumerate() {
+        for (position, &(game, role, mv)) in asked.whose.iter().enumerate() {
             let role = role as usize;
             let at = &self.games[game as usize];
             let near = &at.states[at.length * words..];
@@ -563,54 +468,32 @@ impl School {
                 *best = Some((urge, mv));
             }
         }
-        best
+    }
+}
+
+/// The best move so far of a role in a game, and how good it is.
+type Best = Option<(f32, MoveId)>;
+
+/// What is looked at together.
+struct Asked {
+    /// Joint moves, one behind the other.
+    joint_moves: Vec<MoveId>,
+    /// For each of them the game, the role and the move that it is looked at for.
+    whose: Vec<(u32, u32, MoveId)>,
+    /// The first game that is not asked for.
+    end: usize,
+}
+
+fn any_of(moves: &[MoveId], random: &mut Random) -> MoveId {
+    match moves.len() {
+        1 => moves[0],
+        len => moves[random.below(len as u32) as usize],
     }
 }
 
 fn moves_of(game: &Game, role: usize) -> &[MoveId] {
     let start = role.checked_sub(1).map_or(0, |before| game.ends[before]);
     &game.legal[start as usize..game.ends[role] as usize]
-}
-
-/// How two series of numbers go together.
-#[derive(Clone, Copy, Default, Debug)]
-struct Correlation {
-    n: f64,
-    sums: [f64; 2],
-    squares: [f64; 2],
-    products: f64,
-}
-
-impl Correlation {
-    fn add(&mut self, left: f64, right: f64) {
-        self.n += 1.0;
-        self.sums[0] += left;
-        self.sums[1] += right;
-        self.squares[0] += left * left;
-        self.squares[1] += right * right;
-        self.products += left * right;
-    }
-
-    /// How far one of them strays, squared.
-    fn spread(&self, index: usize) -> f64 {
-        let n = self.n.max(1.0);
-        self.squares[index] / n - (self.sums[index] / n).powi(2)
-    }
-
-    /// How far they stray together.
-    fn together(&self) -> f64 {
-        let n = self.n.max(1.0);
-        self.products / n - self.sums[0] / n * (self.sums[1] / n)
-    }
-
-    /// -1 to 1; 0 where one of them never changes.
-    fn value(&self) -> f64 {
-        let spreads = self.spread(0) * self.spread(1);
-        if spreads <= 1e-12 {
-            return 0.0;
-        }
-        self.together() / spreads.sqrt()
-    }
 }
 
 #[cfg(test)]
@@ -645,10 +528,11 @@ mod tests {
         Arc::new(CounterMachine::new(Layout::compile(&network)))
     }
 
-    fn games(games: usize) -> LearningBudget {
+    fn games(games: usize) -> LearningBudget<'static> {
         LearningBudget {
             games,
             until: Some(Instant::now() + std::time::Duration::from_secs(60)),
+            cancelled: None,
             seed: 1,
         }
     }
@@ -698,11 +582,23 @@ mod tests {
         let budget = LearningBudget {
             games: usize::MAX,
             until: Some(now),
+            cancelled: None,
             seed: 1,
         };
         let learned = learn(&machine, None, budget).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.foresight, Foresight::default());
+    }
+
+    #[test]
+    fn learning_ends_when_nobody_waits_for_it() {
+        let cancelled = AtomicBool::new(true);
+        let budget = LearningBudget {
+            cancelled: Some(&cancelled),
+            ..games(usize::MAX)
+        };
+        let learned = learn(&machine(FLAGS), None, budget).unwrap();
+        assert_eq!(learned.games, 0);
     }
 
     #[test]
@@ -716,33 +612,5 @@ mod tests {
         let machine: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(&network)));
         let learned = learn(&machine, None, games(usize::MAX)).unwrap();
         assert_eq!(learned.games, 0);
-    }
-
-    #[test]
-    fn the_mean_of_two_series_leans_to_the_one_that_foretells() {
-        let share = |good: f64, bad: f64| {
-            let mut random = Random::new(3);
-            let mut of = [Correlation::default(); 3];
-            for _ in 0..5000 {
-                let truth = f64::from(fraction(&mut random));
-                let first = truth + good * f64::from(fraction(&mut random));
-                let second = truth + bad * f64::from(fraction(&mut random));
-                of[0].add(first, truth);
-                of[1].add(second, truth);
-                of[2].add(first, second);
-            }
-            best_share(&of[0], &of[1], &of[2])
-        };
-        assert!(share(0.1, 1.0) > 0.95);
-        assert!((share(1.0, 1.0) - 0.5).abs() < 0.05);
-        assert!(share(1.0, 0.1) < 0.05);
-        assert_eq!(
-            best_share(
-                &Correlation::default(),
-                &Correlation::default(),
-                &Correlation::default()
-            ),
-            0.0
-        );
     }
 }

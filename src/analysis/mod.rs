@@ -12,6 +12,7 @@ pub mod distance;
 pub mod effort;
 pub mod evaluation;
 pub mod factors;
+pub mod foresight;
 pub mod heuristics;
 pub mod implications;
 pub mod latches;

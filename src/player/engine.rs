@@ -36,6 +36,10 @@ pub(super) trait Thinker: Send {
     fn stand_on(&mut self, state: &[u64]);
     /// Its choice here; nothing when our role has no legal move.
     fn choice(&mut self) -> Option<Choice>;
+    /// Whether what is learned about the game would change how it thinks.
+    fn can_learn(&self) -> bool {
+        false
+    }
     /// How it fares: counts since it was made; step and rates are filled in by whoever asks.
     fn sample(&mut self) -> SearchSample;
 }

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use super::structure::Structure;
 use super::tuning::{self, Trial};
 use crate::analysis::evaluation::Evaluation;
-use crate::analysis::learning::{self, Foresight, LearningBudget};
+use crate::analysis::foresight::Foresight;
+use crate::analysis::learning::{self, LearningBudget};
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::search::SearchConfig;
@@ -143,6 +144,7 @@ pub fn study(
         LearningBudget {
             games: usize::MAX,
             until: Some(Instant::now() + left.mul_f64(part)),
+            cancelled: Some(&budget.cancelled),
             seed: config.seed,
         },
     );

@@ -122,6 +122,10 @@ impl Thinker for Searching {
         "search"
     }
 
+    fn can_learn(&self) -> bool {
+        true
+    }
+
     fn think(&mut self, until: Instant, interrupt: &AtomicBool) {
         // A slice is short enough to look at the flag only before it.
         if interrupt.load(Ordering::Acquire) {

@@ -95,7 +95,7 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
     let worker = Worker {
         assignment,
         thinkers,
-        is_studying: false,
+        studying_until: None,
         link,
         built,
         built_sender,
@@ -154,8 +154,8 @@ struct Worker {
     assignment: Assignment,
     /// With what is known of the game by now.
     thinkers: Vec<Box<ThinkerFactory>>,
-    /// Whether the game is being studied: the search then leaves most of the time to that.
-    is_studying: bool,
+    /// Until when the game is being studied: the search leaves most of the time to that. A study that is late gets no more.
+    studying_until: Option<Instant>,
     link: WorkerLink,
     built: Receiver<News>,
     built_sender: Sender<News>,
@@ -187,7 +187,7 @@ impl Worker {
             self.ask_for_fallback_in_time();
             if self.is_worth_thought() {
                 self.think();
-                if self.is_studying && !self.wait() {
+                if self.is_studying() && !self.wait() {
                     return;
                 }
             } else if !self.wait() {
@@ -238,7 +238,7 @@ impl Worker {
         if matches!(self.fallback, Building::NotAsked) && self.playing.is_none() {
             until = until.min(self.assignment.build_until);
         }
-        if self.is_studying {
+        if self.is_studying() {
             until = until.min(now + BETWEEN_SLICES);
         }
         let timeout = after(until.saturating_duration_since(now));
@@ -540,24 +540,31 @@ impl Worker {
         match news {
             News::Built(built) => self.take_in(built),
             News::Studied(Ok(knowledge)) => {
-                self.is_studying = false;
+                self.studying_until = None;
                 self.apply(&knowledge);
             }
             News::Studied(Err(text)) => {
-                self.is_studying = false;
+                self.studying_until = None;
                 let text = format!("studying the game failed: {text}");
                 self.assignment.record.error(&text);
             }
         }
     }
 
-    /// Studies the game on a thread of its own, as long as START need not be answered.
+    fn is_studying(&self) -> bool {
+        self.studying_until
+            .is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Studies the game on a thread of its own, as long as START need not be answered, where what plays can use what is learned.
     fn study(&mut self, machine: &Arc<dyn Machine>) {
         let now = Instant::now();
         let settings = self.assignment.metagame.clone();
         let left = self.assignment.ready_by.saturating_duration_since(now);
         let until = now + left.mul_f64(settings.seconds_share);
-        if !settings.learning || until <= now || !self.moves.is_empty() {
+        let playing = self.playing.as_ref();
+        let can_learn = playing.is_some_and(|(_, engine)| engine.thinker.can_learn());
+        if !settings.learning || !can_learn || until <= now || !self.moves.is_empty() {
             return;
         }
         let budget = MetagameBudget {
@@ -595,7 +602,7 @@ impl Worker {
                 drop(alive);
             });
         match spawned {
-            Ok(_) => self.is_studying = true,
+            Ok(_) => self.studying_until = Some(until),
             Err(error) => {
                 let text = format!("no thread to study the game on: {error}");
                 self.assignment.record.error(&text);

@@ -6,6 +6,9 @@
 //! playouts to go round. All this is done for many requests at once where the machine can: positions go through an
 //! [`Expander`] in batches, playouts through [`Playouts`].
 //!
+//! Where an evaluation was learned, it also says what the position and its children promise; where that is all that counts,
+//! nothing is played out.
+//!
 //! A request is under way until the last of its playouts has ended. States that the lanes refuse, and all states of a
 //! machine without lanes, are played by a reasoner, one playout at a time, so that nobody is held up.
 //!

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::findings::{Report, proven_length};
-use crate::analysis::learning::PLAYOUTS;
+use crate::analysis::foresight::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
 use crate::player::study::{

@@ -11,7 +11,6 @@ use crate::analysis::heuristics::{self, Heuristic};
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::player::metagame::{self, MetagameBudget};
-use crate::propnet::Network;
 use crate::search::SearchConfig;
 
 /// What positions promise.
@@ -43,7 +42,6 @@ pub struct Decided {
 /// Learns until then; nothing where nothing could be learned.
 pub(super) fn learn(
     machine: &Arc<dyn Machine>,
-    network: &Network,
     (config, settings): (&SearchConfig, &MetagameSettings),
     until: Instant,
 ) -> Option<(Promises, Decided)> {
@@ -53,11 +51,7 @@ pub(super) fn learn(
     };
     let known = metagame::study(machine, None, config, settings, &budget);
     let evaluation = known.evaluation.as_ref()?;
-    let facts: Vec<String> = network
-        .facts
-        .ids()
-        .map(|base| network.facts[base].clone())
-        .collect();
+    let facts = machine.facts()?;
     let promises = Promises {
         games: known.games,
         positions: known.foresight.positions,

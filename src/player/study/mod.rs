@@ -151,7 +151,7 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
     });
 
     let learned = stages.run("learning", 1.0, |until| {
-        learned::learn(machine, &source?.network, search?, until?)
+        learned::learn(machine, search?, until?)
     });
     let (heuristics, parameters) = learned.unzip();
 
