@@ -6,6 +6,7 @@
 //!
 //! Never knows: trees, wall clocks (it is handed budgets).
 
+pub mod board;
 pub mod control;
 pub mod counters;
 pub mod distance;

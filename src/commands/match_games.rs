@@ -3,6 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
@@ -11,8 +12,6 @@ use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::board::{self, BoardPainter};
-use super::engine::ProverEngine;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
     Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
@@ -24,7 +23,10 @@ use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
 use super::settings_choice::SettingsChoice;
 use super::{Outcome, interrupt};
+use crate::analysis::board::{self, BoardPainter};
+use crate::machine::Machine;
 use crate::machine::random::Random;
+use crate::player::ProverMachine;
 
 /// Looking for boards may take this long, and this many states.
 const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(300), 200);
@@ -148,11 +150,11 @@ fn any_seed() -> u64 {
 }
 
 fn find_boards(game: &Game, seed: u64) -> anyhow::Result<BoardPainter> {
-    let mut engine = ProverEngine::new(&game.rules)?;
+    let machine: Arc<dyn Machine> = Arc::new(ProverMachine::new(&game.rules)?);
     let (time, limit) = LOOKING_FOR_BOARDS;
     let started = Instant::now();
     let go_on = || started.elapsed() < time;
-    let samples = board::sample_states(&mut engine, &mut Random::new(seed), limit, go_on)?;
+    let samples = board::sample_states(&machine, &mut Random::new(seed), limit, go_on);
     Ok(BoardPainter::learn(&samples, &game.rules))
 }
 

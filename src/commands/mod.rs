@@ -1,14 +1,13 @@
 //! The command line: one module per subcommand, and what they share.
 //!
 //! A subcommand's module reads its arguments, calls what does the work, and shows the result; work that is worth
-//! testing stands in modules of its own (`playouts`, `replay`, `board`, `game_manager`).
+//! testing stands in modules of its own (`playouts`, `replay`, `game_manager`).
 //!
 //! Invariants: with `--json` standard output carries JSON objects only; a command that fails has said why in one
 //! line that names what and where.
 
 pub mod analyse;
 pub mod bench;
-pub mod board;
 pub mod check;
 pub mod corpus;
 pub mod engine;

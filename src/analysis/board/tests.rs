@@ -1,7 +1,13 @@
-use super::super::engine::ProverEngine;
-use super::super::game_source::{Game, Rulesheet};
 use super::*;
+use crate::commands::game_source::{Game, Rulesheet};
 use crate::gdl;
+use crate::player::ProverMachine;
+
+fn machine(name: &str) -> (Game, Arc<dyn Machine>) {
+    let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
+    let machine = Arc::new(ProverMachine::new(&game.rules).unwrap());
+    (game, machine)
+}
 
 fn facts(text: &str) -> Vec<String> {
     let (expressions, diagnostics) = sexpr::parse(text);
@@ -91,10 +97,9 @@ fn several_boards_stand_side_by_side_under_their_names() {
 #[test]
 fn nine_boards_by_compass_or_by_numbers() {
     let initial = |name: &str| {
-        let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
-        let mut engine = ProverEngine::new(&game.rules).unwrap();
-        let state = engine.initial_state().unwrap();
-        (game, engine.facts(&state))
+        let (game, machine) = machine(name);
+        let facts = machine.state_facts(&machine.initial_state());
+        (game, facts)
     };
     let (game, mut facts) = initial("nineBoardTicTacToe");
     let painter = BoardPainter::learn(std::slice::from_ref(&facts), &game.rules);
@@ -145,9 +150,8 @@ fn boards_of_our_own_games_are_found_in_random_playouts() {
         ("breakthrough", 8, 8),
         ("eightPuzzle", 3, 3),
     ] {
-        let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
-        let mut engine = ProverEngine::new(&game.rules).unwrap();
-        let samples = sample_states(&mut engine, &mut Random::new(1), 100, || true).unwrap();
+        let (game, machine) = machine(name);
+        let samples = sample_states(&machine, &mut Random::new(1), 100, || true);
         let painter = BoardPainter::learn(&samples, &game.rules);
         let shown = painter
             .draw(&samples[0])

@@ -14,6 +14,9 @@ const MAX_SELECTORS: usize = 16;
 /// The least share of a grid's cells that must have been seen.
 const MIN_COVERAGE: f64 = 0.3;
 
+/// The label of a blank.
+const BLANK: &str = ".";
+
 /// Words for a cell on which nothing stands.
 const BLANK_WORDS: [&str; 9] = [
     "blank", "empty", "free", "none", "nil", "open", "space", "vacant", "void",
@@ -41,8 +44,8 @@ pub(super) enum Place {
         first: Vec<String>,
         second: Vec<String>,
     },
-    /// One argument with the compass's names.
-    Compass,
+    /// One argument with these of the compass's names.
+    Compass(Vec<String>),
     /// One argument with a few values that have no order of their own; or none at all.
     Row(Vec<String>),
 }
@@ -52,7 +55,7 @@ impl Place {
     pub(super) fn n_arguments(&self) -> usize {
         match self {
             Place::Grid { .. } => 2,
-            Place::Compass => 1,
+            Place::Compass(_) => 1,
             Place::Row(values) => usize::from(!values.is_empty()),
         }
     }
@@ -60,7 +63,7 @@ impl Place {
     fn n_places(&self) -> usize {
         match self {
             Place::Grid { first, second } => first.len() * second.len(),
-            Place::Compass => 9,
+            Place::Compass(_) => 9,
             Place::Row(values) => values.len().max(1),
         }
     }
@@ -77,7 +80,7 @@ impl Place {
                     (second.len() - 1 - second_at, first_at)
                 })
             }
-            (Place::Compass, [name]) => compass_place(name),
+            (Place::Compass(_), [name]) => compass_place(name),
             (Place::Row(values), [value]) => Some((0, at(values, value)?)),
             (Place::Row(values), []) if values.is_empty() => Some((0, 0)),
             _ => None,
@@ -176,10 +179,28 @@ impl Shape {
             .unwrap_or_else(|| shortened(content, 1))
     }
 
+    /// Every content that was seen, with its label and whether it is a blank.
+    pub(super) fn contents(&self) -> impl Iterator<Item = (&[String], &str, bool)> {
+        self.labels.iter().map(|(content, label)| {
+            let is_blank = self.has_blanks && label == BLANK;
+            (content.as_slice(), label.as_str(), is_blank)
+        })
+    }
+
     /// Characters of the widest label.
     pub(super) fn label_width(&self) -> usize {
         let widths = self.labels.values().map(|label| label.chars().count());
         widths.max().unwrap_or(1)
+    }
+}
+
+/// The names of the lines of a board, from the top, and of its columns; empty ones where they have none.
+pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
+    match &shape.cell {
+        Place::Grid { first, second } if shape.rows_first => (first.clone(), second.clone()),
+        Place::Grid { first, second } => (second.iter().rev().cloned().collect(), first.clone()),
+        Place::Compass(_) => (vec![String::new(); 3], vec![String::new(); 3]),
+        Place::Row(values) => (vec![String::new()], values.clone()),
     }
 }
 
@@ -200,7 +221,9 @@ fn distinct<'a>(values: impl Iterator<Item = &'a String>) -> Vec<String> {
 fn split(values: &[Vec<String>]) -> Option<(Place, Place)> {
     let one_board = Place::Row(Vec::new());
     match values {
-        [a, b] if is_compass(b) && is_compass(a) => Some((Place::Compass, Place::Compass)),
+        [a, b] if is_compass(b) && is_compass(a) => {
+            Some((Place::Compass(a.clone()), Place::Compass(b.clone())))
+        }
         [a, b] => Some((one_board, grid(a, b)?)),
         [board, a, b] => Some((selector(board)?, grid(a, b)?)),
         [p, q, a, b] => {
@@ -213,7 +236,7 @@ fn split(values: &[Vec<String>]) -> Option<(Place, Place)> {
 
 fn selector(values: &[String]) -> Option<Place> {
     if is_compass(values) {
-        return Some(Place::Compass);
+        return Some(Place::Compass(values.to_vec()));
     }
     let values = ordered(values).unwrap_or_else(|| values.to_vec());
     (values.len() <= MAX_SELECTORS).then_some(Place::Row(values))
@@ -307,7 +330,7 @@ fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<Strin
         labels.insert(own, label);
     }
     if let Some(blank) = blank {
-        labels.insert(blank.to_vec(), ".".to_string());
+        labels.insert(blank.to_vec(), BLANK.to_string());
     }
     (labels, blank.is_some())
 }

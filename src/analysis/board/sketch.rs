@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Arguments;
-use super::shape::{Place, Shape};
+use super::shape::{Place, Shape, cell_names};
 
 /// Boards stand side by side up to this width.
 const MAX_WIDTH: usize = 110;
@@ -45,7 +45,7 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
     for ((line, column), cells) in boards {
         let title = match &shape.selector {
             Place::Row(values) => values.get(column).cloned().unwrap_or_default(),
-            Place::Grid { .. } | Place::Compass => String::new(),
+            Place::Grid { .. } | Place::Compass(_) => String::new(),
         };
         rows.entry(line)
             .or_default()
@@ -67,7 +67,7 @@ fn board_places(selector: &Place, rows_first: bool) -> Vec<(usize, usize)> {
         Place::Grid { first, second } if rows_first => (first.len(), second.len()),
         Place::Grid { first, second } => (second.len(), first.len()),
         // Which of the compass's places are boards shows in the facts.
-        Place::Compass => (0, 0),
+        Place::Compass(_) => (0, 0),
         Place::Row(values) => (1, values.len().max(1)),
     };
     (0..lines)
@@ -76,13 +76,7 @@ fn board_places(selector: &Place, rows_first: bool) -> Vec<(usize, usize)> {
 }
 
 fn draw_board(shape: &Shape, cells: &BTreeMap<(usize, usize), String>, title: &str) -> Drawing {
-    // The names of lines, from the top, and of columns.
-    let (line_names, column_names): (Vec<String>, Vec<String>) = match &shape.cell {
-        Place::Grid { first, second } if shape.rows_first => (first.clone(), second.clone()),
-        Place::Grid { first, second } => (second.iter().rev().cloned().collect(), first.clone()),
-        Place::Compass => (vec![String::new(); 3], vec![String::new(); 3]),
-        Place::Row(values) => (vec![String::new()], values.clone()),
-    };
+    let (line_names, column_names) = cell_names(shape);
     let length = |text: &String| text.chars().count();
     let margin = line_names.iter().map(length).max().unwrap_or(0);
     let label_width = shape.label_width();

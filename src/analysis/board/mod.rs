@@ -1,21 +1,25 @@
-//! Boards as text, found in the facts of a game that nobody described.
+//! Boards, found in the facts of a game that nobody described.
 //!
 //! A board shows in the facts as a function such as `(cell 1 2 white)`: two of its arguments count through a grid,
 //! the rest is what stands there. [`BoardPainter::learn`] looks for such functions in sample states; a third
 //! argument, or two, may say which of several boards is meant, and the nine names of the compass count as a small
-//! grid of their own. [`BoardPainter::draw`] shows a state on what was found.
+//! grid of their own. [`BoardPainter::draw`] shows a state on what was found as text, [`BoardPainter::layouts`] says where everything
+//! stands, for those who draw it otherwise.
 //!
 //! Invariants: drawing never fails; facts that fit no board are left out. Never knows: rules of any one game.
 
+mod layout;
 mod shape;
 mod sketch;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::engine::{Engine, EngineError};
 use crate::gdl::{Rules, sexpr};
-use crate::ids::{Id, RoleId};
+use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
+use crate::machine::{Machine, Reasoner};
+pub use layout::{Board, Content, Layout};
 use shape::Shape;
 
 /// Boards of one game.
@@ -57,6 +61,11 @@ impl BoardPainter {
         Self { shapes }
     }
 
+    /// Where everything stands on each function's boards, the function with most cells first.
+    pub fn layouts(&self) -> Vec<Layout> {
+        self.shapes.iter().map(layout::layout).collect()
+    }
+
     /// The state's boards, one below the other; nothing when the game has none.
     pub fn draw(&self, facts: &[String]) -> Option<String> {
         let facts = by_function(facts);
@@ -73,49 +82,45 @@ impl BoardPainter {
     }
 }
 
-/// States of random playouts, the initial state first, for [`BoardPainter::learn`]. Stops at `limit` states, or
-/// when `go_on` says no.
-///
-/// # Errors
-/// The engine gave up.
-pub fn sample_states<E: Engine>(
-    engine: &mut E,
+/// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`]. Stops at `limit` states, or when
+/// `go_on` says no.
+pub fn sample_states(
+    machine: &Arc<dyn Machine>,
     random: &mut Random,
     limit: usize,
     mut go_on: impl FnMut() -> bool,
-) -> Result<Vec<Vec<String>>, EngineError> {
-    let initial = engine.initial_state()?;
-    let mut samples = vec![engine.facts(&initial)];
-    let mut state = initial.clone();
+) -> Vec<Vec<String>> {
+    let initial = machine.initial_state();
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let mut samples = vec![machine.state_facts(&initial)];
+    let mut next = Vec::new();
     while samples.len() < limit && go_on() {
-        match random_joint_move(engine, &state, random)? {
-            Some(joint_move) => state = engine.next_state(&state, &joint_move)?,
+        match random_joint_move(machine, reasoner.as_mut(), random) {
+            Some(joint_move) => reasoner.next_state(&joint_move, &mut next),
             None if samples.len() == 1 => break,
-            None => state = initial.clone(),
+            None => next.clone_from(&initial),
         }
-        samples.push(engine.facts(&state));
+        reasoner.set_state(&next);
+        samples.push(machine.state_facts(&next));
     }
-    Ok(samples)
+    samples
 }
 
-/// A random joint move; nothing where the game is over or stuck.
-fn random_joint_move<E: Engine>(
-    engine: &mut E,
-    state: &E::State,
+/// A random joint move where the reasoner stands; nothing where the game is over or stuck.
+fn random_joint_move(
+    machine: &Arc<dyn Machine>,
+    reasoner: &mut dyn Reasoner,
     random: &mut Random,
-) -> Result<Option<Vec<E::Move>>, EngineError> {
-    if engine.is_terminal(state)? {
-        return Ok(None);
+) -> Option<Vec<MoveId>> {
+    if reasoner.is_terminal() {
+        return None;
     }
-    let (mut joint_move, mut legal) = (Vec::new(), Vec::new());
-    for role in 0..engine.roles().len() {
-        engine.legal_moves(state, RoleId::from_index(role), &mut legal)?;
-        if legal.is_empty() {
-            return Ok(None);
-        }
-        joint_move.push(legal[random.below(legal.len() as u32) as usize]);
-    }
-    Ok(Some(joint_move))
+    (0..machine.n_roles())
+        .map(|role| {
+            let legal = reasoner.legal_moves(RoleId::from_index(role));
+            (!legal.is_empty()).then(|| legal[random.below(legal.len() as u32) as usize])
+        })
+        .collect()
 }
 
 /// Facts grouped by function, as the texts of their arguments.
