@@ -1,13 +1,21 @@
-//! Lists the rulesheets of `gdl-games`, so that the program carries a copy of each.
+//! Lists the rulesheets of `gdl-games` and the files of the log viewer, so that the program carries a copy of each, and finds out
+//! which commit it is built from.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let folder = root.join("gdl-games");
     println!("cargo::rerun-if-changed=build.rs");
+    embed_games(&root);
+    embed_viewer(&root);
+    tell_commit(&root);
+}
+
+fn embed_games(root: &Path) {
+    let folder = root.join("gdl-games");
     println!("cargo::rerun-if-changed=gdl-games");
     let mut names: Vec<String> = fs::read_dir(&folder)
         .map(|entries| {
@@ -23,8 +31,67 @@ fn main() {
         writeln!(source, "    ({name:?}, include_str!({path:?})),").expect("a string takes all");
     }
     source.push_str("]\n");
+    write_out("embedded_games.rs", &source);
+}
+
+fn embed_viewer(root: &Path) {
+    let folder = root.join("log-viewer");
+    println!("cargo::rerun-if-changed=log-viewer");
+    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
+        .map(|entries| {
+            entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .collect()
+        })
+        .unwrap_or_default();
+    paths.retain(|path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("html" | "css" | "js" | "svg"))
+    });
+    paths.sort();
+    let mut source = String::from("&[\n");
+    for path in paths {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.expect("files of the viewer have plain names");
+        writeln!(source, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");
+    }
+    source.push_str("]\n");
+    write_out("embedded_viewer.rs", &source);
+}
+
+/// Sets `PANZA_COMMIT` for release builds, where it is known: from the environment, or from git. Builds for testing say nothing of
+/// it, since they would have to be made anew with every commit.
+fn tell_commit(root: &Path) {
+    println!("cargo::rerun-if-env-changed=PANZA_COMMIT");
+    if env::var("PROFILE").is_ok_and(|profile| profile != "release") {
+        return;
+    }
+    if let Ok(commit) = env::var("PANZA_COMMIT") {
+        println!("cargo::rustc-env=PANZA_COMMIT={commit}");
+        return;
+    }
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(arguments)
+            .current_dir(root)
+            .output()
+            .ok()?;
+        let text = String::from_utf8(output.stdout).ok()?.trim().to_string();
+        (output.status.success() && !text.is_empty()).then_some(text)
+    };
+    // A parent folder may be a checkout of something else.
+    let is_ours = git(&["rev-parse", "--show-prefix"]).is_none();
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo::rerun-if-changed={}", root.join(log).display());
+    }
+    if is_ours && let Some(commit) = git(&["rev-parse", "--short", "HEAD"]) {
+        println!("cargo::rustc-env=PANZA_COMMIT={commit}");
+    }
+}
+
+fn write_out(name: &str, source: &str) {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("embedded_games.rs"), source).expect("the build folder can be written");
+    fs::write(out.join(name), source).expect("the build folder can be written");
 }
 
 /// The name of a rulesheet: its file name without `.gdl`.

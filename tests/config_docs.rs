@@ -54,7 +54,11 @@ fn comment_faults(text: &str, key: &Key) -> Vec<String> {
         Kind::Integer { .. } if key.name == "seed" => &[],
         Kind::Integer { .. } | Kind::Number { .. } => &["Higher: ", "Lower: "],
         Kind::Flag => &["True: ", "False: "],
-        Kind::Word { .. } | Kind::Text { .. } | Kind::Address | Kind::Choice(_) => &[],
+        Kind::Word { .. }
+        | Kind::Text { .. }
+        | Kind::Address
+        | Kind::AddressOrNone
+        | Kind::Choice(_) => &[],
     };
     let words = comment.join(" ");
     for wanted in wanted.iter().filter(|wanted| !words.contains(**wanted)) {

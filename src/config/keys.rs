@@ -50,6 +50,8 @@ pub enum Kind {
     },
     /// An IP address with a port.
     Address,
+    /// An IP address with a port, or the word `none`.
+    AddressOrNone,
     /// One of some words.
     Choice(&'static [&'static str]),
 }
@@ -58,6 +60,7 @@ pub enum Kind {
 pub const KEYS: &[Key] = &[
     key("server", "name", "none", Kind::Word { longest: 40 }),
     key("server", "listen", "none", Kind::Address),
+    key("server", "log_listen", "none", Kind::AddressOrNone),
     key(
         "server",
         "max_message_bytes",
@@ -118,6 +121,7 @@ pub const KEYS: &[Key] = &[
         Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
     ),
     key("logs", "match_logs", "none", Kind::Flag),
+    key("logs", "max_mib", "MiB", integer(1, 1_048_576)),
     key("memory", "enabled", "none", Kind::Flag),
     key("memory", "path", "none", Kind::Text { longest: 1000 }),
     key("memory", "max_games", "games", integer(1, 1_000_000)),
@@ -165,6 +169,9 @@ impl Kind {
             }
             Kind::Text { longest } => format!("1 to {longest} bytes of text"),
             Kind::Address => "IP address and port, such as 127.0.0.1:9147".to_string(),
+            Kind::AddressOrNone => {
+                "IP address and port, such as 127.0.0.1:9199, or none".to_string()
+            }
             Kind::Choice(words) => words.join(", "),
         }
     }
@@ -176,7 +183,7 @@ impl Kind {
             Kind::Integer { .. } => format!("a whole number from {range}"),
             Kind::Number { .. } => format!("a number from {range}"),
             Kind::Flag | Kind::Word { .. } | Kind::Text { .. } => range,
-            Kind::Address => format!("an {range}"),
+            Kind::Address | Kind::AddressOrNone => format!("an {range}"),
             Kind::Choice(_) => format!("one of {range}"),
         }
     }
@@ -185,7 +192,11 @@ impl Kind {
     pub(super) fn is_text(&self) -> bool {
         match self {
             Kind::Integer { .. } | Kind::Number { .. } | Kind::Flag => false,
-            Kind::Word { .. } | Kind::Text { .. } | Kind::Address | Kind::Choice(_) => true,
+            Kind::Word { .. }
+            | Kind::Text { .. }
+            | Kind::Address
+            | Kind::AddressOrNone
+            | Kind::Choice(_) => true,
         }
     }
 
@@ -209,6 +220,9 @@ impl Kind {
                 (1..=*longest).contains(&found.len()) && !found.chars().any(char::is_control)
             }
             (Kind::Address, Value::String(found)) => found.parse::<SocketAddr>().is_ok(),
+            (Kind::AddressOrNone, Value::String(found)) => {
+                found == "none" || found.parse::<SocketAddr>().is_ok()
+            }
             (Kind::Choice(words), Value::String(found)) => words.contains(&found.as_str()),
             _ => false,
         }

@@ -56,6 +56,9 @@ pub struct ServerSettings {
     pub name: String,
     /// The address and port to listen on; port 0 lets the system pick one.
     pub listen: SocketAddr,
+    /// Where the log service listens, if it does.
+    #[serde(with = "or_none")]
+    pub log_listen: Option<SocketAddr>,
     /// The longest request body that is read, in bytes.
     pub max_message_bytes: usize,
     /// How long a client may take to send a whole request.
@@ -124,6 +127,8 @@ pub struct LogSettings {
     pub level: Level,
     /// Whether a match gets a folder of logs.
     pub match_logs: bool,
+    /// What the logs of matches may take together, in MiB.
+    pub max_mib: u64,
 }
 
 /// Section `[memory]`.
@@ -185,6 +190,31 @@ mod seconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// What may be left out stands in the file as the word `none` then.
+mod or_none {
+    use super::*;
+    use serde::{Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<SocketAddr>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(address) => to.collect_str(address),
+            None => to.serialize_str("none"),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<SocketAddr>, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "none" => Ok(None),
+            address => address.parse().map(Some).map_err(D::Error::custom),
+        }
     }
 }
 

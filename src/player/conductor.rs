@@ -328,12 +328,12 @@ impl Conductor {
                 return;
             }
         };
-        let record = Record::new(&self.settings, &start);
         let roles: Vec<String> = rules
             .roles()
             .iter()
             .map(|role| rules.show_term(role, &[]).to_string())
             .collect();
+        let record = Record::new(&self.settings, &start, &roles);
         let our_place = match place_of(&role, &roles) {
             Some(place) => place,
             None => {
@@ -406,6 +406,7 @@ impl Conductor {
         let took = now.saturating_duration_since(waiting.received);
         game.record
             .answered(game.position, &move_text, advice.as_ref(), took);
+        game.link.order(Order::Answered(game.position));
         let turn = Turn::Answered(move_text.clone());
         self.set_phase(Phase::Playing { game, turn });
         waiting.answer(&Answer::Move(move_text));

@@ -168,6 +168,11 @@ impl Engine {
             })
     }
 
+    /// The facts that hold here.
+    pub fn facts(&self) -> Vec<String> {
+        self.machine.state_facts(&self.state)
+    }
+
     /// Our legal moves here.
     pub fn legal_moves(&mut self) -> &[MoveId] {
         self.reasoner.legal_moves(self.role)

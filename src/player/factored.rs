@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::engine::{Choice, Thinker};
-use super::searching::Searching;
+use super::searching::{Searching, stage_times};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::parts::{Part, Parts};
 use crate::machine::{Machine, Reasoner};
@@ -588,6 +588,9 @@ impl Thinker for Factored {
             sample.iterations += statistics.iterations;
             sample.playouts += statistics.playouts;
             sample.nodes += u64::from(statistics.nodes);
+            let used = f64::from(statistics.nodes) / f64::from(statistics.node_limit.max(1));
+            sample.pool_used = sample.pool_used.max(used);
+            sample.times = sample.times.plus(&stage_times(&board.search));
             let root = board.search.root();
             let moves = root.moves.iter();
             sample.root_moves.extend(moves.map(|report| RootMove {

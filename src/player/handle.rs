@@ -22,6 +22,7 @@ use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
 use crate::config::Settings;
 use crate::gdl::Sexpr;
 use crate::search::SearchConfig;
+use crate::telemetry::Archive;
 
 /// What the conductor's thread is told.
 enum Event {
@@ -40,6 +41,7 @@ pub struct Player {
     events: Sender<Event>,
     is_busy: Arc<AtomicBool>,
     gone: Receiver<()>,
+    archive: Arc<Archive>,
 }
 
 impl Player {
@@ -55,7 +57,14 @@ impl Player {
         let (wake, woken) = bounded::<()>(1);
         let is_busy = Arc::new(AtomicBool::new(false));
         let settings = Arc::new(settings.clone());
-        let launch = launch(Arc::clone(&settings), factories, wake, alive.clone());
+        let archive = Arc::new(Archive::new(&settings.logs.folder));
+        let launch = launch(
+            Arc::clone(&settings),
+            factories,
+            Arc::clone(&archive),
+            wake,
+            alive.clone(),
+        );
         let conductor = Conductor::new(settings, Arc::clone(&is_busy), launch);
         std::thread::Builder::new()
             .name("player".into())
@@ -67,6 +76,7 @@ impl Player {
             events,
             is_busy,
             gone,
+            archive,
         })
     }
 
@@ -77,6 +87,11 @@ impl Player {
         } else {
             Status::Available
         }
+    }
+
+    /// The logs of this player's matches, and of all others in the same folder.
+    pub fn archive(&self) -> Arc<Archive> {
+        Arc::clone(&self.archive)
     }
 
     /// PREVIEW. Nothing is made of it.
@@ -165,6 +180,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
 fn launch(
     settings: Arc<Settings>,
     factories: Factories,
+    archive: Arc<Archive>,
     wake: Sender<()>,
     alive: Sender<()>,
 ) -> Launch {
@@ -194,6 +210,10 @@ fn launch(
             thinkers: Box::new(move |config| thinkers(config, is_factored)),
             record: new_match.record,
             notebook,
+            archive: settings
+                .logs
+                .match_logs
+                .then(|| (Arc::clone(&archive), settings.logs.max_mib << 20)),
             // A full channel holds a wake-up call already.
             wake: Box::new(move || {
                 let _ = wake.try_send(());

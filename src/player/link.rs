@@ -10,6 +10,8 @@ use crossbeam::channel::{Receiver, Sender, unbounded};
 pub(super) enum Order {
     /// These moves were played.
     Advance(Vec<String>),
+    /// The PLAY at the position with this number was answered.
+    Answered(usize),
     /// The match is over, after these last moves.
     Finish(Option<Vec<String>>),
     /// The match is over, and why.

@@ -19,6 +19,7 @@ use super::structure::Structure;
 use super::tuning::{self, Trial};
 use crate::analysis::evaluation::Evaluation;
 use crate::analysis::foresight::Foresight;
+use crate::analysis::heuristics::{self, Heuristic};
 use crate::analysis::learning::{self, LearningBudget};
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
@@ -86,6 +87,8 @@ pub struct Knowledge {
     pub games: usize,
     /// How well it foretells.
     pub foresight: Foresight,
+    /// What kinds of facts are worth, for people.
+    pub heuristics: Vec<Heuristic>,
     /// What was tried out, and what came of it.
     pub trials: Vec<Trial>,
 }
@@ -120,6 +123,8 @@ const ALONE: f64 = 0.6;
 const MORE: f64 = 0.5;
 /// One that counts so little is not worth its time.
 const TOO_LITTLE: f64 = 0.15;
+/// So many kinds of facts are noted.
+const NOTED_HEURISTICS: usize = 40;
 /// How much less is explored, at most, where results are what positions promise: they do not stray by chance.
 const CALM: f32 = 0.4;
 
@@ -156,6 +161,9 @@ pub fn study(
     let share = share(learned.games, &learned.foresight);
     knowledge.parameters.evaluation_share = share;
     let evaluation = Arc::new(learned.evaluation);
+    if let Some(facts) = machine.facts() {
+        knowledge.heuristics = heuristics::of(&evaluation, &facts);
+    }
     knowledge.evaluation = Some(Arc::clone(&evaluation));
     if settings.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
         tuning::tune(
@@ -210,6 +218,12 @@ impl Knowledge {
             "share_that_foretells_best": self.foresight.share,
             "settled_facts_that_bound_goals": self.structure.score_ranges.len(),
             "symmetries": self.structure.symmetries.as_ref().map(|found| found.generators.len()),
+            "latches": {
+                "stay_true": self.structure.latches[0],
+                "stay_false": self.structure.latches[1],
+                "stay_with_another": self.structure.latches[2],
+            },
+            "heuristics": self.heuristics.iter().take(NOTED_HEURISTICS).collect::<Vec<_>>(),
             "trials": self.trials.iter().map(Trial::to_json).collect::<Vec<_>>(),
         })
     }

@@ -31,6 +31,7 @@ mod recollection;
 mod record;
 mod sampler;
 mod searching;
+mod stages;
 mod stopwatch;
 mod structure;
 pub mod study;
@@ -141,6 +142,17 @@ pub struct StartRequest {
     pub play_clock: Duration,
     /// When the message began to arrive.
     pub received: Instant,
+    /// What was told beside the message.
+    pub manager: Manager,
+}
+
+/// What a game manager tells of itself and of the match beside its messages; it changes nothing but logs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Manager {
+    /// Its name.
+    pub host: Option<String>,
+    /// Who plays, in the order of the roles; empty where it was not told.
+    pub players: Vec<String>,
 }
 
 /// PLAY.

@@ -1,5 +1,6 @@
 //! What is noted about a match while it runs: in its own log, and in the program's messages.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,12 @@ use tracing::Level;
 
 use super::StartRequest;
 use super::link::Advice;
+use crate::analysis::board::Layout;
 use crate::config::Settings;
-use crate::telemetry::{MatchLog, SearchSample};
+use crate::telemetry::{Count, MatchLog, RootMove, SearchSample, count, searched};
+
+/// The commit that the program was built from, where that was known.
+const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
 
 /// The notes of one match; clones write to the same place.
 ///
@@ -21,8 +26,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Opens the notes.
-    pub fn new(settings: &Settings, start: &StartRequest) -> Self {
+    /// Opens the notes on a match of these roles.
+    pub fn new(settings: &Settings, start: &StartRequest, roles: &[String]) -> Self {
         let log = if settings.logs.match_logs {
             MatchLog::create_or_disabled(&settings.logs.folder, &start.match_id)
         } else {
@@ -36,15 +41,34 @@ impl Record {
             .log
             .event("settings", json!({ "toml": settings.to_toml() }));
         let rules: Vec<String> = start.rules.iter().map(ToString::to_string).collect();
+        let role = start.role.to_string();
+        let players = (!start.manager.players.is_empty()).then(|| start.manager.players.clone());
+        let game = game_of(&start.match_id);
         record.log.event(
             "start",
             json!({
-                "role": start.role.to_string(),
+                "role": role,
+                "roles": roles,
+                "players": players,
+                "host": start.manager.host,
+                "game": game,
+                "version": env!("CARGO_PKG_VERSION"),
+                "commit": COMMIT,
                 "start_clock": start.start_clock.as_secs_f64(),
                 "play_clock": start.play_clock.as_secs_f64(),
                 "rules": rules.join("\n"),
             }),
         );
+        record.log.summarise(|summary| {
+            summary.game = game;
+            summary.role = role;
+            summary.roles = roles.to_vec();
+            summary.players = players;
+            summary.host = start.manager.host.clone();
+            summary.start_clock = start.start_clock.as_secs_f64();
+            summary.play_clock = start.play_clock.as_secs_f64();
+        });
+        count(Count::MatchStarted);
         record.note(&format!(
             "plays {} in {}, start clock {:?}, play clock {:?}",
             start.role, start.match_id, start.start_clock, start.play_clock
@@ -63,6 +87,7 @@ impl Record {
         tracing::error!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::ERROR, format_args!("{text}"));
         self.log.event("error", json!({ "text": text }));
+        self.count_error();
     }
 
     /// Something is wrong with what we were told, and we live with it.
@@ -70,6 +95,12 @@ impl Record {
         tracing::warn!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::WARN, format_args!("{text}"));
         self.log.event("warning", json!({ "text": text }));
+        self.count_error();
+    }
+
+    fn count_error(&self) {
+        count(Count::Error);
+        self.log.summarise(|summary| summary.errors += 1);
     }
 
     /// A machine is there.
@@ -87,9 +118,45 @@ impl Record {
         );
     }
 
+    /// The game falls into parts with so many facts and moves each.
+    pub fn parts(&self, parts: &[(usize, usize)]) {
+        self.note(&format!("the game falls into {} parts", parts.len()));
+        let part = |&(bases, moves): &(usize, usize)| json!({ "bases": bases, "moves": moves });
+        let parts: Vec<serde_json::Value> = parts.iter().map(part).collect();
+        self.log.event("parts", json!({ "parts": parts }));
+    }
+
+    /// Where the facts of a state are drawn; nothing where the game shows no board.
+    pub fn board(&self, layouts: &[Layout]) {
+        self.log.event("board", json!({ "shapes": layouts }));
+    }
+
+    /// The position of this number: the facts that hold.
+    pub fn position(&self, position: usize, facts: &[String], is_terminal: bool) {
+        self.log.event(
+            "state",
+            json!({ "step": position, "facts": facts, "terminal": is_terminal }),
+        );
+    }
+
+    /// How the moves of this position stood when one was answered.
+    pub fn root_moves(&self, position: usize, moves: &[RootMove]) {
+        let moves: Vec<(&str, u64, f64)> = moves
+            .iter()
+            .map(|root| (root.name.as_str(), root.visits, root.value))
+            .collect();
+        self.log
+            .event("root", json!({ "step": position, "moves": moves }));
+    }
+
     /// What was learned about the game.
     pub fn studied(&self, findings: &serde_json::Value) {
-        self.note(&format!("studied the game: {findings}"));
+        // Values of many kinds of facts are for tables, not for a line.
+        let mut told = findings.clone();
+        if let Some(told) = told.as_object_mut() {
+            told.remove("heuristics");
+        }
+        self.note(&format!("studied the game: {told}"));
         self.log.event("study", findings.clone());
     }
 
@@ -105,6 +172,7 @@ impl Record {
         self.note(&format!("step {position}: played {}", moves.join(" ")));
         self.log
             .event("played", json!({ "step": position, "moves": moves }));
+        self.log.summarise(|summary| summary.steps = position + 1);
     }
 
     /// PLAY was answered, this long after it was received.
@@ -135,11 +203,14 @@ impl Record {
                 "seconds": seconds,
             }),
         );
+        self.log.summarise(|summary| summary.value = value);
+        count(Count::MoveAnswered);
     }
 
-    /// How the search fares, about once a second.
-    pub fn sample(&self, sample: &SearchSample) {
+    /// How the search fares, about once a second; the last time was so many seconds ago.
+    pub fn sample(&self, sample: &SearchSample, seconds: f64) {
         self.log.sample(sample);
+        searched(sample, seconds);
     }
 
     /// The end, with the goals when the game was over.
@@ -152,10 +223,45 @@ impl Record {
             })
             .collect();
         self.note(&format!("{how}{}", shown.concat()));
+        let has_goals = !goals.is_empty();
+        let of_roles: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
+        self.log.summarise(|summary| {
+            summary.how = Some(how.to_string());
+            summary.goals = has_goals.then_some(of_roles);
+        });
+        count(Count::MatchEnded);
         let goals: serde_json::Map<String, serde_json::Value> = goals
             .iter()
             .map(|(role, goal)| (role.clone(), json!(goal)))
             .collect();
         self.log.event("end", json!({ "how": how, "goals": goals }));
+    }
+}
+
+/// The name of the game in a match's name, which many game managers put between their own and a number, as in
+/// `local.ticTacToe.1795149631427`.
+fn game_of(match_id: &str) -> Option<String> {
+    let mut words = match_id.split('.');
+    let (_, game, number) = (words.next()?, words.next()?, words.next()?);
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = !game.is_empty() && !is_number(game);
+    (is_name && is_number(number)).then(|| game.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_game_stands_between_the_manager_and_a_number() {
+        let game = |id| game_of(id);
+        assert_eq!(
+            game("local.ticTacToe.1795149631427").as_deref(),
+            Some("ticTacToe")
+        );
+        assert_eq!(game("panza.hex.1795149631427.1").as_deref(), Some("hex"));
+        for id in ["", "m", "a.b", "a.b.c", "a..1", "a.1.2", "0d3f5c"] {
+            assert_eq!(game(id), None, "{id}");
+        }
     }
 }

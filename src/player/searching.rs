@@ -12,7 +12,7 @@ use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Tally};
 use crate::search::{Limit, Search, SearchConfig, Stopped};
-use crate::telemetry::{RootMove, SearchSample};
+use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes about that much.
 const BYTES_PER_NODE: usize = 1024;
@@ -85,6 +85,23 @@ fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
     let a_second = done as f64 / stopwatch.elapsed().as_secs_f64();
     let samples = (a_second * ITERATION.as_secs_f64()).round() as u32;
     Some(samples.clamp(1, MOST_OWN_SAMPLES))
+}
+
+/// What the writer's stages took so far, in seconds; one in many iterations is timed.
+pub(super) fn stage_times(search: &Search) -> StageTimes {
+    let statistics = search.statistics();
+    let times = search.times();
+    let seconds = |sum: u64, timed: u64, all: u64| {
+        let mean = sum as f64 / timed.max(1) as f64;
+        mean * all as f64 * 1e-9
+    };
+    StageTimes {
+        select: seconds(times.select, times.asked, statistics.requests),
+        send: seconds(times.send, times.asked, statistics.requests),
+        grow: seconds(times.grow, times.answered, statistics.answers),
+        back_up: seconds(times.back_up, times.answered, statistics.answers),
+        ..StageTimes::default()
+    }
 }
 
 /// The tree search of a match.
@@ -180,10 +197,19 @@ impl Thinker for Searching {
             iterations: statistics.iterations,
             playouts: statistics.playouts,
             nodes: u64::from(statistics.nodes),
+            pool_used: ratio(
+                f64::from(statistics.nodes),
+                f64::from(statistics.node_limit),
+            ),
             request_rings: ratio(
-                f64::from(statistics.in_flight),
+                f64::from(statistics.queued_requests),
                 f64::from(statistics.ring_slots),
             ),
+            result_rings: ratio(
+                f64::from(statistics.queued_results),
+                f64::from(statistics.ring_slots),
+            ),
+            times: stage_times(&self.search),
             samples_per_request: ratio(statistics.playouts as f64, statistics.iterations as f64),
             best_move: best.map_or(String::new(), |best| self.machine.move_text(best)),
             best_value: root.value.map_or(f64::NAN, f64::from),

@@ -33,6 +33,8 @@ pub struct Structure {
     pub score_ranges: Arc<[Effect]>,
     /// Which moves are alike; nothing where none are.
     pub symmetries: Option<Arc<Symmetries>>,
+    /// Facts that stay once they are true, that stay once they are false, and that stay once another does.
+    pub latches: [usize; 3],
 }
 
 impl Structure {
@@ -73,6 +75,11 @@ impl Structure {
         Self {
             score_ranges: effects.into(),
             symmetries: (!symmetries.is_trivial()).then(|| Arc::new(symmetries)),
+            latches: [
+                latches.positive.len(),
+                latches.negative.len(),
+                latches.conditional.len(),
+            ],
         }
     }
 

@@ -21,12 +21,16 @@ use super::link::{Advice, Order, WorkerLink};
 use super::metagame::{self, Knowledge, MetagameBudget};
 use super::recollection::Notebook;
 use super::record::Record;
+use super::stages::Stages;
 use super::structure::Structure;
 use super::{Budget, Factories, MachineFactory};
+use crate::analysis::board::{self, BoardPainter};
 use crate::config::MetagameSettings;
 use crate::gdl::Rules;
 use crate::machine::Machine;
+use crate::machine::random::Random;
 use crate::search::SearchConfig;
+use crate::telemetry::Archive;
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
@@ -36,6 +40,8 @@ const STRUCTURE: f64 = 0.1;
 const BETWEEN_SLICES: Duration = Duration::from_millis(45);
 /// How often figures are noted.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// Looking for boards may take this long, and this many states.
+const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(150), 100);
 /// Deep recursion in reading or building is paid from this stack.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -58,6 +64,8 @@ pub(super) struct Assignment {
     pub record: Record,
     /// What is known of the game from before, and what is to be known of it later.
     pub notebook: Notebook,
+    /// All logs, and what they may take; nothing where this match has none.
+    pub archive: Option<(Arc<Archive>, u64)>,
     /// Called when there is advice worth a look.
     pub wake: Box<dyn Fn() + Send>,
     /// Dropped when the last thread of the match is gone.
@@ -107,6 +115,9 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
         facts: PositionFacts::default(),
         next_sample: Instant::now() + SAMPLE_EVERY,
         last_sample: (Instant::now(), 0, 0),
+        stages: Stages::default(),
+        noted_positions: 0,
+        has_board: false,
     };
     std::thread::Builder::new()
         .name("match".into())
@@ -115,6 +126,7 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
             let orders = worker.link.orders.clone();
             let record = worker.assignment.record.clone();
             let alive = worker.assignment.alive.clone();
+            let archive = worker.assignment.archive.clone();
             // The worker catches the panics of game code; this is for its own.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| worker.run())) {
                 record.error(&format!(
@@ -126,6 +138,11 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
             while orders.recv().is_ok() {}
             drop(record);
             drop(alive);
+            if let Some((archive, most_bytes)) = archive
+                && let Err(error) = archive.prune(most_bytes)
+            {
+                tracing::warn!("old logs were not removed: {error}");
+            }
         })
         .map(drop)
 }
@@ -169,6 +186,11 @@ struct Worker {
     next_sample: Instant,
     /// When figures were noted last, and the iterations and playouts up to then.
     last_sample: (Instant, u64, u64),
+    stages: Stages,
+    /// How many positions of the match are noted.
+    noted_positions: usize,
+    /// Whether boards were looked for.
+    has_board: bool,
 }
 
 impl Worker {
@@ -204,6 +226,15 @@ impl Worker {
                 self.follow(moves);
                 true
             }
+            Order::Answered(position) => {
+                if position == self.moves.len()
+                    && let Some(sample) = self.attempt(|engine| engine.thinker.sample())
+                {
+                    let record = &self.assignment.record;
+                    record.root_moves(position, &sample.root_moves);
+                }
+                true
+            }
             Order::Finish(moves) => {
                 if let Some(moves) = moves {
                     self.follow(moves);
@@ -227,6 +258,7 @@ impl Worker {
 
     /// Writes down how the match ended.
     fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
+        // The conductor has gone on already, and nobody waits for this thread.
         self.assignment.record.ended(how, goals);
         self.assignment.notebook.ended(how, goals, self.moves.len());
     }
@@ -413,6 +445,21 @@ impl Worker {
         if let Some(facts) = facts {
             self.facts = facts;
             self.advise();
+            self.note_position();
+        }
+    }
+
+    /// Notes the position, once.
+    fn note_position(&mut self) {
+        let position = self.moves.len();
+        if self.noted_positions > position {
+            return;
+        }
+        self.noted_positions = position + 1;
+        let is_terminal = self.facts.is_terminal;
+        if let Some(facts) = self.attempt(|engine| engine.facts()) {
+            let record = &self.assignment.record;
+            record.position(position, &facts, is_terminal);
         }
     }
 
@@ -473,7 +520,9 @@ impl Worker {
         sample.iterations_per_second = rate(sample.iterations, iterations);
         sample.playouts_per_second = rate(sample.playouts, playouts);
         self.last_sample = (now, sample.iterations, sample.playouts);
-        self.assignment.record.sample(&sample);
+        let spent = sample.times;
+        sample.times = self.stages.since_last(&spent, seconds);
+        self.assignment.record.sample(&sample, seconds);
     }
 
     fn ask_for_main(&mut self) {
@@ -548,6 +597,52 @@ impl Worker {
                 let text = format!("studying the game failed: {text}");
                 self.assignment.record.error(&text);
             }
+        }
+    }
+
+    fn note_parts(&self, machine: &Arc<dyn Machine>) {
+        if let Some(parts) = machine.parts() {
+            let sizes = parts.parts.iter();
+            let sizes: Vec<(usize, usize)> = sizes
+                .map(|part| (part.bases.len(), part.is_pass.len()))
+                .collect();
+            self.assignment.record.parts(&sizes);
+        }
+    }
+
+    /// Looks for boards in a few random games, on a thread of its own, for those who look at the match.
+    fn find_board(&mut self, machine: &Arc<dyn Machine>) {
+        self.has_board = true;
+        let machine = Arc::clone(machine);
+        let rules = Arc::clone(&self.assignment.rules);
+        let record = self.assignment.record.clone();
+        let cancelled = Arc::clone(&self.cancelled);
+        let alive = self.assignment.alive.clone();
+        let seed = self.assignment.search.seed;
+        let spawned = std::thread::Builder::new()
+            .name("board".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let (time, limit) = LOOKING_FOR_BOARDS;
+                let begin = Instant::now();
+                let go_on = || begin.elapsed() < time && !cancelled.load(Ordering::Relaxed);
+                let layouts = catch_unwind(AssertUnwindSafe(|| {
+                    let mut random = Random::new(seed);
+                    let states = board::sample_states(&machine, &mut random, limit, go_on);
+                    BoardPainter::learn(&states, &rules).layouts()
+                }));
+                match layouts {
+                    Ok(layouts) => record.board(&layouts),
+                    Err(panic) => {
+                        record.warning(&format!("no board: {}", panic_text(&*panic)));
+                    }
+                }
+                drop((machine, record));
+                drop(alive);
+            });
+        if let Err(error) = spawned {
+            let text = format!("no thread to look for boards on: {error}");
+            self.assignment.record.warning(&text);
         }
     }
 
@@ -652,6 +747,12 @@ impl Worker {
                     None => true,
                     Some((stage, _)) => stage.is_fallback && !built.is_fallback,
                 };
+                if !built.is_fallback {
+                    self.note_parts(&machine);
+                }
+                if !self.has_board {
+                    self.find_board(&machine);
+                }
                 if is_better {
                     self.discard();
                     self.install_first(built.is_fallback);

@@ -1,8 +1,9 @@
 //! The folder of logs of one match.
 //!
 //! It holds `match.log` for reading, `events.jsonl` with one JSON object a line
-//! (`time`, `at_seconds` since the log was opened, `kind`, `data`), and
-//! `series.csv` with the figures of each second. Every line goes into one queue
+//! (`time`, `at_seconds` since the log was opened, `kind`, `data`),
+//! `series.csv` with the figures of each second, and `summary.json` with what
+//! a list of matches tells of this one. Every line goes into one queue
 //! and from there, by a thread of its own, into its file, so that whoever logs
 //! only copies a line. When the queue is full, lines are dropped and counted.
 //!
@@ -10,16 +11,18 @@
 //! whatever the match id contains; no call but [`MatchLog::create`] and the drop
 //! waits for the disk.
 
+use super::live;
 use super::sample::HEADER;
 use super::sink::{Sink, Target};
-use super::{SearchSample, resident_bytes};
+use super::summary::Summary;
+use super::{SearchSample, health, resident_bytes};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tracing::Level;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -56,6 +59,9 @@ struct Open {
     lost: Arc<AtomicUsize>,
     /// Taken, and with that dropped, at the end only.
     worker: Option<WorkerGuard>,
+    summary: Mutex<Summary>,
+    /// Locked as long as the log is open, which tells others that the match is live.
+    _lock: Option<File>,
 }
 
 /// An event as its line holds it.
@@ -79,9 +85,18 @@ impl MatchLog {
     pub fn create(root: &Path, match_id: &str) -> io::Result<MatchLog> {
         let folder = create_folder(root, &folder_name(match_id))?;
         let [text, events, series] = Target::FILES.map(|name| File::create_new(folder.join(name)));
-        let log = MatchLog::over(folder, [text?, events?, series?], QUEUED_LINES);
+        let events = events?;
+        let lock = live::lock(&events);
+        let mut log = MatchLog::over(folder, [text?, events, series?], QUEUED_LINES);
+        if let Some(open) = &mut log.open {
+            open._lock = lock;
+        }
         log.send(Target::Series, HEADER);
         log.event("log", serde_json::json!({ "match_id": match_id }));
+        log.summarise(|summary| {
+            summary.match_id = match_id.to_string();
+            summary.started = now();
+        });
         Ok(log)
     }
 
@@ -149,6 +164,19 @@ impl MatchLog {
         self.send(Target::Series, &line);
     }
 
+    /// Changes what lists of matches tell of this one.
+    pub fn summarise(&self, change: impl FnOnce(&mut Summary)) {
+        let Some(open) = &self.open else { return };
+        let mut summary = open.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut summary);
+        summary.seconds = Some(open.seconds());
+        summary.lost_lines = open.lost_lines();
+        // The keys of the goals are texts, so this cannot fail.
+        if let Ok(text) = serde_json::to_string(&*summary) {
+            self.send(Target::Summary, &text);
+        }
+    }
+
     /// How many lines were lost so far, because the queue was full or because
     /// the disk refused them.
     pub fn lost_lines(&self) -> usize {
@@ -165,7 +193,7 @@ impl MatchLog {
             .buffered_lines_limit(queued_lines)
             .lossy(true)
             .thread_name("match-log")
-            .finish(Sink::new(files, Arc::clone(&lost)));
+            .finish(Sink::new(files, Some(folder.clone()), Arc::clone(&lost)));
         MatchLog {
             open: Some(Open {
                 folder,
@@ -173,6 +201,8 @@ impl MatchLog {
                 queue,
                 lost,
                 worker: Some(worker),
+                summary: Mutex::default(),
+                _lock: None,
             }),
         }
     }
@@ -206,10 +236,12 @@ impl Drop for MatchLog {
                 format_args!("{lost} lines of this log were lost"),
             );
             self.event("lost_lines", serde_json::json!({ "count": lost }));
+            self.summarise(|_| {});
         }
         let Some(open) = &mut self.open else { return };
         // Waits until the queue is written out.
         drop(open.worker.take());
+        health::dropped(open.queue.error_counter().dropped_lines());
         let lost = open.lost_lines();
         if lost > 0 {
             let folder = open.folder.display();

@@ -3,7 +3,9 @@
 //!
 //! [`init`] sets up `tracing` for the program as a whole. A [`MatchLog`] holds
 //! what belongs to one match: a text to read, events and one-second figures to
-//! draw. Both hand their lines to a thread that writes them, so that a full
+//! draw. An [`Archive`] reads the logs of all matches again, those that are
+//! being written too. [`health()`] tells how the process fares. Messages and
+//! match logs hand their lines to a thread that writes them, so that a full
 //! disk or a stalled terminal costs lines and never time; lost lines are counted
 //! and reported.
 //!
@@ -13,13 +15,22 @@
 //! This module never knows what a figure means or how a match goes: it is handed
 //! texts, JSON values and numbers.
 
+mod archive;
 mod console;
+mod health;
+mod live;
 mod match_log;
 mod memory;
 mod sample;
 mod sink;
+mod summary;
+mod threads;
 
+pub use archive::{Archive, Bundle, Entry, Part};
 pub use console::{ConsoleGuard, InitError, init};
+pub use health::{Count, Health, Latest, count, health, searched};
 pub use match_log::{MatchLog, folder_name};
 pub use memory::{peak_resident_bytes, resident_bytes};
-pub use sample::{RootMove, SearchSample};
+pub use sample::{RootMove, SearchSample, StageTimes};
+pub use summary::Summary;
+pub use threads::ThreadTimes;

@@ -32,6 +32,89 @@ pub struct SearchSample {
     pub best_value: f64,
     /// The moves that our role could answer, or the most visited of them.
     pub root_moves: Vec<RootMove>,
+    /// Where the time went, in seconds of a thread for each second.
+    pub times: StageTimes,
+}
+
+/// Seconds of a thread that went into each stage. In a sample they are for each second of the clock, so that they add up to the
+/// processors in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StageTimes {
+    /// The writer goes down the graph.
+    pub select: f64,
+    /// The writer fills and sends requests.
+    pub send: f64,
+    /// The writer makes the graph grow.
+    pub grow: f64,
+    /// The writer backs results up.
+    pub back_up: f64,
+    /// Whatever else the writer does; without rollout threads it makes the playouts, too.
+    pub writer: f64,
+    /// Rollout threads.
+    pub rollouts: f64,
+    /// Building machines and studying the game.
+    pub study: f64,
+    /// All other threads: answering, logging.
+    pub other: f64,
+}
+
+impl StageTimes {
+    /// What lies between an earlier sum and this one.
+    pub fn since(&self, before: &StageTimes) -> StageTimes {
+        let since = |now: f64, before: f64| (now - before).max(0.0);
+        StageTimes {
+            select: since(self.select, before.select),
+            send: since(self.send, before.send),
+            grow: since(self.grow, before.grow),
+            back_up: since(self.back_up, before.back_up),
+            writer: since(self.writer, before.writer),
+            rollouts: since(self.rollouts, before.rollouts),
+            study: since(self.study, before.study),
+            other: since(self.other, before.other),
+        }
+    }
+
+    /// So many times as much.
+    pub fn scaled(&self, factor: f64) -> StageTimes {
+        StageTimes {
+            select: self.select * factor,
+            send: self.send * factor,
+            grow: self.grow * factor,
+            back_up: self.back_up * factor,
+            writer: self.writer * factor,
+            rollouts: self.rollouts * factor,
+            study: self.study * factor,
+            other: self.other * factor,
+        }
+    }
+
+    /// The sum of both.
+    pub fn plus(&self, other: &StageTimes) -> StageTimes {
+        StageTimes {
+            select: self.select + other.select,
+            send: self.send + other.send,
+            grow: self.grow + other.grow,
+            back_up: self.back_up + other.back_up,
+            writer: self.writer + other.writer,
+            rollouts: self.rollouts + other.rollouts,
+            study: self.study + other.study,
+            other: self.other + other.other,
+        }
+    }
+
+    /// In the order of the columns.
+    fn cells(&self) -> [f64; 8] {
+        [
+            self.select,
+            self.send,
+            self.grow,
+            self.back_up,
+            self.writer,
+            self.rollouts,
+            self.study,
+            self.other,
+        ]
+    }
 }
 
 /// A move at the root as the search sees it.
@@ -49,7 +132,8 @@ pub struct RootMove {
 /// `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
-     best_move,best_value,memory_bytes,root_moves\n";
+     best_move,best_value,memory_bytes,time_select,time_send,time_grow,time_back_up,time_writer,\
+     time_rollouts,time_study,time_other,root_moves\n";
 
 impl SearchSample {
     /// The sample as a line of `series.csv`, with what the log itself measures.
@@ -64,7 +148,7 @@ impl SearchSample {
         // number becomes null there.
         let root_moves = serde_json::to_string(&root_moves).unwrap_or_default();
         let memory_bytes = memory_bytes.map(|bytes| bytes.to_string());
-        let cells = [
+        let mut cells = vec![
             number(at_seconds, 3),
             self.step.to_string(),
             self.iterations.to_string(),
@@ -79,8 +163,9 @@ impl SearchSample {
             quoted(&self.best_move),
             number(self.best_value, 3),
             memory_bytes.unwrap_or_default(),
-            quoted(&root_moves),
         ];
+        cells.extend(self.times.cells().map(|seconds| number(seconds, 4)));
+        cells.push(quoted(&root_moves));
         let mut line = cells.join(",");
         line.push('\n');
         line
@@ -129,11 +214,17 @@ mod tests {
                 visits: 500,
                 value: 61.25,
             }],
+            times: StageTimes {
+                select: 0.5,
+                other: 0.01,
+                ..StageTimes::default()
+            },
         };
         assert_eq!(
             sample.csv_line(4.0, Some(1 << 20)),
             "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,\
-             \"(mark 2 2)\",61.250,1048576,\"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
+             \"(mark 2 2)\",61.250,1048576,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
+             \"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
         );
     }
 
@@ -146,7 +237,8 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(0.5, None),
-            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,\"[]\"\n"
+            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,\
+             0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
         );
         assert_eq!(
             HEADER.matches(',').count(),

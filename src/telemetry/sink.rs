@@ -7,11 +7,17 @@
 //! the lines that were lost, warns once, and goes on trying, for a disk that was
 //! full may have room again.
 //!
+//! The summary of the match is no line: the newest replaces its file as a whole, when there is nothing else to do.
+//!
 //! Invariant: at most [`FLUSH_BYTES`] and one line of each file wait in memory.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::health;
 
 /// Buffered text that is written without waiting for the end of a batch.
 const FLUSH_BYTES: usize = 1 << 16;
@@ -26,10 +32,15 @@ pub(super) enum Target {
     Events,
     /// `series.csv`
     Series,
+    /// `summary.json`, which each message replaces.
+    Summary,
 }
 
+/// The file of the summary.
+pub(super) const SUMMARY: &str = "summary.json";
+
 impl Target {
-    /// The files of a match, in the order of their bytes.
+    /// The files of a match that grow by lines, in the order of their bytes.
     pub(super) const FILES: [&str; 3] = ["match.log", "events.jsonl", "series.csv"];
 
     /// A message for [`Sink`]: the byte of the target and the line.
@@ -44,9 +55,14 @@ impl Target {
 /// Writes messages to their files.
 pub(super) struct Sink<W: Write> {
     files: [Lines<W>; Target::FILES.len()],
+    /// Where the summary goes, if it goes anywhere, and the newest that was not written yet.
+    folder: Option<PathBuf>,
+    summary: Option<Vec<u8>>,
     /// Lines that reached no file; shared with the log that reports them.
     lost: Arc<AtomicUsize>,
     warned: bool,
+    /// Whether the last attempt to write failed.
+    is_failing: bool,
 }
 
 /// One file and the lines that wait to be written to it.
@@ -60,9 +76,15 @@ struct Lines<W> {
 }
 
 impl<W: Write> Sink<W> {
-    /// A sink for `files` in the order of [`Target::FILES`].
-    pub(super) fn new(files: [W; Target::FILES.len()], lost: Arc<AtomicUsize>) -> Sink<W> {
+    /// A sink for `files` in the order of [`Target::FILES`], and for a summary in `folder`.
+    pub(super) fn new(
+        files: [W; Target::FILES.len()],
+        folder: Option<PathBuf>,
+        lost: Arc<AtomicUsize>,
+    ) -> Sink<W> {
         Sink {
+            folder,
+            summary: None,
             files: files.map(|file| Lines {
                 file,
                 waiting: Vec::new(),
@@ -71,25 +93,55 @@ impl<W: Write> Sink<W> {
             }),
             lost,
             warned: false,
+            is_failing: false,
         }
     }
 
-    fn note(&mut self, lost: Result<(), (usize, io::Error)>) {
-        let Err((lines, error)) = lost else { return };
-        self.lost.fetch_add(lines, Ordering::Relaxed);
-        if !self.warned {
-            self.warned = true;
-            tracing::warn!("a match log cannot be written, the match goes on without: {error}");
+    /// Takes in whether something was written, or how many lines were lost and why.
+    fn note(&mut self, outcome: Result<bool, (usize, io::Error)>) {
+        match outcome {
+            Ok(false) => {}
+            Ok(true) => {
+                if std::mem::take(&mut self.is_failing) {
+                    health::recovered();
+                }
+            }
+            Err((lines, error)) => {
+                self.lost.fetch_add(lines, Ordering::Relaxed);
+                self.is_failing = true;
+                health::lost(
+                    lines,
+                    &format!("logs cannot be written, matches go on without: {error}"),
+                );
+                if !self.warned {
+                    self.warned = true;
+                    tracing::warn!(
+                        "a match log cannot be written, the match goes on without: {error}"
+                    );
+                }
+            }
         }
+    }
+
+    /// Puts the newest summary in the place of the one before, in one step, so that a reader sees either.
+    fn write_summary(&mut self) -> Result<bool, (usize, io::Error)> {
+        let (Some(folder), Some(summary)) = (&self.folder, self.summary.take()) else {
+            return Ok(false);
+        };
+        let new = folder.join("summary.json.new");
+        fs::write(&new, &summary)
+            .and_then(|()| fs::rename(&new, folder.join(SUMMARY)))
+            .map(|()| true)
+            .map_err(|error| (1, error))
     }
 }
 
 impl<W: Write> Lines<W> {
-    /// Writes what waits. In case of an error the lines are gone; their number
+    /// Writes what waits, and says whether there was anything. In case of an error the lines are gone; their number
     /// comes back with it.
-    fn write_out(&mut self) -> Result<(), (usize, io::Error)> {
+    fn write_out(&mut self) -> Result<bool, (usize, io::Error)> {
         if self.waiting.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         // The end of a line that was cut off keeps it from spoiling the next.
         let outcome = if self.torn {
@@ -103,14 +155,18 @@ impl<W: Write> Lines<W> {
         self.torn = outcome.is_err();
         outcome.map_err(|error| (std::mem::take(&mut self.count), error))?;
         self.count = 0;
-        Ok(())
+        Ok(true)
     }
 }
 
 impl<W: Write> Write for Sink<W> {
     /// Takes one whole message, as the queue hands it over.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
-        if let [target, line @ ..] = message
+        if let [target, summary @ ..] = message
+            && *target == Target::Summary as u8
+        {
+            self.summary = Some(summary.to_vec());
+        } else if let [target, line @ ..] = message
             && let Some(lines) = self.files.get_mut(usize::from(*target))
         {
             lines.waiting.extend_from_slice(line);
@@ -129,6 +185,8 @@ impl<W: Write> Write for Sink<W> {
             let outcome = self.files[index].write_out();
             self.note(outcome);
         }
+        let outcome = self.write_summary();
+        self.note(outcome);
         Ok(())
     }
 }
@@ -177,7 +235,7 @@ mod tests {
 
     #[test]
     fn each_line_goes_to_its_file() {
-        let mut sink = Sink::new([disk(100), disk(100), disk(100)], Arc::default());
+        let mut sink = Sink::new([disk(100), disk(100), disk(100)], None, Arc::default());
         put(&mut sink, Target::Series, "1\n");
         put(&mut sink, Target::Text, "two\n");
         put(&mut sink, Target::Events, "{}\n");
@@ -193,7 +251,7 @@ mod tests {
     fn a_long_batch_is_written_before_it_ends() {
         let line = format!("{}\n", "x".repeat(FLUSH_BYTES / 2));
         let room = 4 * FLUSH_BYTES;
-        let mut sink = Sink::new([disk(room), disk(0), disk(0)], Arc::default());
+        let mut sink = Sink::new([disk(room), disk(0), disk(0)], None, Arc::default());
         put(&mut sink, Target::Text, &line);
         assert_eq!(text(&sink, Target::Text).len(), 0);
         put(&mut sink, Target::Text, &line);
@@ -203,7 +261,7 @@ mod tests {
     #[test]
     fn a_full_disk_loses_counted_lines_and_no_other_file_suffers() {
         let lost = Arc::new(AtomicUsize::new(0));
-        let mut sink = Sink::new([disk(6), disk(100), disk(100)], Arc::clone(&lost));
+        let mut sink = Sink::new([disk(6), disk(100), disk(100)], None, Arc::clone(&lost));
         put(&mut sink, Target::Text, "one\n");
         put(&mut sink, Target::Text, "two\n");
         put(&mut sink, Target::Events, "{}\n");
@@ -220,8 +278,24 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_summary_is_the_one_that_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Some(folder.path().to_path_buf());
+        let mut sink = Sink::new([disk(9), disk(9), disk(9)], path, Arc::default());
+        put(&mut sink, Target::Summary, "{\"steps\":100}");
+        put(&mut sink, Target::Summary, "{\"steps\":2}");
+        assert!(!folder.path().join(SUMMARY).exists());
+        sink.flush().unwrap();
+        let read = || fs::read_to_string(folder.path().join(SUMMARY)).unwrap();
+        assert_eq!(read(), "{\"steps\":2}");
+        sink.flush().unwrap();
+        assert_eq!(read(), "{\"steps\":2}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn messages_that_name_no_file_are_ignored() {
-        let mut sink = Sink::new([disk(9), disk(9), disk(9)], Arc::default());
+        let mut sink = Sink::new([disk(9), disk(9), disk(9)], None, Arc::default());
         sink.write_all(b"").unwrap();
         sink.write_all(&[200, b'x']).unwrap();
         sink.flush().unwrap();

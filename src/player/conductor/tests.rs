@@ -73,6 +73,7 @@ impl Stage {
             start_clock: Duration::from_secs(20),
             play_clock: Duration::from_secs(10),
             received: self.now,
+            manager: crate::player::Manager::default(),
         })
     }
 
@@ -122,6 +123,8 @@ impl Stage {
             .unwrap()
             .orders
             .try_iter()
+            // What is told after each answer, for the log.
+            .filter(|order| !matches!(order, Order::Answered(_)))
             .collect()
     }
 

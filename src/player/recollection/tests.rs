@@ -39,12 +39,13 @@ fn begin(shelf: &Shelf, settings: &Settings, game: &str, role: &str) -> (Noteboo
         start_clock: Duration::from_secs(1),
         play_clock: Duration::from_secs(1),
         received: Instant::now(),
+        manager: crate::player::Manager::default(),
     };
     let subject = Subject {
         match_id: start.match_id.clone(),
         rules: Arc::new(gdl::load(game).0),
         role: role.to_string(),
-        record: Record::new(settings, &start),
+        record: Record::new(settings, &start, &[]),
     };
     (shelf.begin(subject, alive), gone)
 }

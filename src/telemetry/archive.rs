@@ -1,0 +1,331 @@
+//! The logs of all matches in a folder, for those who look at them: a list, single files, whole matches, and what gives way
+//! to new ones.
+//!
+//! What a list tells comes from each match's `summary.json`; where that is missing, as after a crash or in old logs, from the first
+//! and last events. A match that has ended never changes, so it is read once.
+//!
+//! Invariants: only folders directly below the root are ever touched, whatever name is asked for; nothing that is read can be larger
+//! than its bound; a match that is live is never removed.
+//!
+//! Never knows: who asks, and what an event means beyond its kind.
+
+mod prune;
+mod read;
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use super::folder_name;
+use super::live;
+use super::sink::Target;
+use super::summary::Summary;
+
+/// Threads that read summaries when there are many to read, and how many are too few for that.
+const READERS: usize = 4;
+const FEW: usize = 64;
+/// A part of a match that is larger than this is bundled up to here.
+const MOST_OF_A_PART: usize = 64 << 20;
+
+/// The logs below one folder.
+#[derive(Debug)]
+pub struct Archive {
+    root: PathBuf,
+    /// What is known of matches that have ended, by folder.
+    ended: Mutex<HashMap<String, Arc<Entry>>>,
+}
+
+/// A match as a list shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// The name of its folder.
+    pub folder: String,
+    /// Whether its log is being written.
+    #[serde(rename = "live")]
+    pub is_live: bool,
+    /// What its files take on the disk.
+    pub bytes: u64,
+    /// What it tells of itself.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What could not be read of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
+}
+
+/// One of the files of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The log for reading.
+    Log,
+    /// The events, one JSON object a line.
+    Events,
+    /// The figures of each second.
+    Series,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 3] = [Part::Log, Part::Events, Part::Series];
+
+    /// Its file.
+    pub fn file_name(self) -> &'static str {
+        let target = match self {
+            Part::Log => Target::Text,
+            Part::Events => Target::Events,
+            Part::Series => Target::Series,
+        };
+        Target::FILES[target as usize]
+    }
+}
+
+/// All of a match in one piece.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bundle {
+    /// The form of this object.
+    pub version: u32,
+    /// The match's name.
+    pub match_id: String,
+    /// The name of its folder.
+    pub folder: String,
+    /// `events.jsonl`.
+    pub events: String,
+    /// `series.csv`.
+    pub series: String,
+    /// `match.log`.
+    pub log: String,
+    /// What is missing from it, for people.
+    pub notes: Vec<String>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Archive {
+    /// The logs below `root`, which need not exist yet.
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            ended: Mutex::default(),
+        }
+    }
+
+    /// The folder that holds them.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// All matches, live ones first, then those that began last.
+    ///
+    /// # Errors
+    /// The folder cannot be read, though it exists.
+    pub fn list(&self) -> io::Result<Vec<Arc<Entry>>> {
+        let names = self.folders()?;
+        let mut known = Vec::with_capacity(names.len());
+        let mut unknown = Vec::new();
+        {
+            let ended = lock(&self.ended);
+            for name in &names {
+                match ended.get(name) {
+                    Some(entry) => known.push(Arc::clone(entry)),
+                    None => unknown.push(name.as_str()),
+                }
+            }
+        }
+        let read: Vec<Arc<Entry>> = if unknown.len() < FEW {
+            unknown.iter().filter_map(|name| self.read(name)).collect()
+        } else {
+            let share = unknown.len().div_ceil(READERS);
+            std::thread::scope(|scope| {
+                let readers: Vec<_> = unknown
+                    .chunks(share)
+                    .map(|names| {
+                        scope.spawn(|| names.iter().filter_map(|name| self.read(name)).collect())
+                    })
+                    .collect();
+                readers
+                    .into_iter()
+                    .flat_map(|reader| reader.join().unwrap_or_else(|_| Vec::new()))
+                    .collect()
+            })
+        };
+        {
+            let mut ended = lock(&self.ended);
+            for entry in read.iter().filter(|entry| !entry.is_live) {
+                ended.insert(entry.folder.clone(), Arc::clone(entry));
+            }
+            if ended.len() > names.len() {
+                let there: HashSet<&String> = names.iter().collect();
+                ended.retain(|name, _| there.contains(name));
+            }
+        }
+        known.extend(read);
+        known.sort_by(|left, right| {
+            right
+                .is_live
+                .cmp(&left.is_live)
+                .then_with(|| right.summary.started.cmp(&left.summary.started))
+                .then_with(|| left.folder.cmp(&right.folder))
+        });
+        Ok(known)
+    }
+
+    /// The match in the folder of this name; nothing where there is none.
+    pub fn entry(&self, folder: &str) -> Option<Arc<Entry>> {
+        self.path(folder)?;
+        let known = lock(&self.ended).get(folder).cloned();
+        known.or_else(|| self.read(folder))
+    }
+
+    /// The newest match of this name; nothing where there is none.
+    pub fn find(&self, match_id: &str) -> Option<Arc<Entry>> {
+        let is_it = |entry: &Arc<Entry>| entry.summary.match_id == match_id;
+        // Matches of one name bear the name's folder, most of the time the first.
+        let first = folder_name(match_id);
+        let second = format!("{first}-2");
+        if self.path(&second).is_none() {
+            return self.entry(&first).filter(is_it);
+        }
+        self.list().ok()?.into_iter().find(is_it)
+    }
+
+    /// What a file of a match holds from this byte on, at most so many bytes, up to the end of the last whole line where the match
+    /// is live or more follows; and how long the file is. A file that is not there is empty.
+    ///
+    /// # Errors
+    /// There is no such match, or the disk refuses.
+    pub fn slice(
+        &self,
+        folder: &str,
+        part: Part,
+        from: u64,
+        most: usize,
+    ) -> io::Result<(Vec<u8>, u64)> {
+        let path = self.path(folder).ok_or(io::ErrorKind::NotFound)?;
+        let mut file = match File::open(path.join(part.file_name())) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            Err(error) => return Err(error),
+        };
+        let length = file.metadata()?.len();
+        if from >= length {
+            return Ok((Vec::new(), length));
+        }
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(most as u64).read_to_end(&mut bytes)?;
+        let goes_on = from + (bytes.len() as u64) < length || self.is_live(&path);
+        if goes_on && let Some(end) = bytes.iter().rposition(|&byte| byte == b'\n') {
+            bytes.truncate(end + 1);
+        } else if goes_on && bytes.len() < most {
+            bytes.clear();
+        }
+        Ok((bytes, length))
+    }
+
+    /// All of a match, as far as it can be read.
+    ///
+    /// # Errors
+    /// There is no such match, or the disk refuses.
+    pub fn bundle(&self, folder: &str) -> io::Result<Bundle> {
+        let entry = self.entry(folder).ok_or(io::ErrorKind::NotFound)?;
+        let mut bundle = Bundle {
+            version: 1,
+            match_id: entry.summary.match_id.clone(),
+            folder: folder.to_string(),
+            notes: entry.damaged.iter().cloned().collect(),
+            ..Bundle::default()
+        };
+        for part in Part::ALL {
+            let (bytes, length) = self.slice(folder, part, 0, MOST_OF_A_PART)?;
+            let name = part.file_name();
+            if length > MOST_OF_A_PART as u64 {
+                let note = format!("{name} is cut off after {} of {length} bytes", bytes.len());
+                bundle.notes.push(note);
+            }
+            let text = match String::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(error) => {
+                    let good = error.utf8_error().valid_up_to();
+                    let note = format!("{name} is no text at byte {good} and perhaps later");
+                    bundle.notes.push(note);
+                    String::from_utf8_lossy(error.as_bytes()).into_owned()
+                }
+            };
+            match part {
+                Part::Log => bundle.log = text,
+                Part::Events => bundle.events = text,
+                Part::Series => bundle.series = text,
+            }
+        }
+        Ok(bundle)
+    }
+
+    /// Removes the oldest matches until all of them together take no more than so many bytes, and says how many are gone. Live ones
+    /// stay, and so does everything that is no match.
+    ///
+    /// # Errors
+    /// The folder cannot be read, though it exists. What cannot be removed stays.
+    pub fn prune(&self, most_bytes: u64) -> io::Result<usize> {
+        prune::prune(self, most_bytes)
+    }
+
+    /// The names of all folders that may hold matches.
+    fn folders(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let name = |entry: fs::DirEntry| {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = entry.file_name().into_string().ok()?;
+            (is_folder && is_name(&name)).then_some(name)
+        };
+        Ok(entries.flatten().filter_map(name).collect())
+    }
+
+    /// Where a folder of this name lies, if it does.
+    fn path(&self, folder: &str) -> Option<PathBuf> {
+        let path = self.root.join(folder);
+        let is_folder = || fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
+        (is_name(folder) && is_folder()).then_some(path)
+    }
+
+    fn is_live(&self, path: &Path) -> bool {
+        File::open(path.join(Part::Events.file_name())).is_ok_and(|events| live::is_locked(&events))
+    }
+
+    /// Reads what a list shows of a match; nothing where the folder holds none.
+    fn read(&self, folder: &str) -> Option<Arc<Entry>> {
+        let path = self.root.join(folder);
+        let (summary, damaged) = read::summary(&path)?;
+        let is_live = summary.how.is_none() && self.is_live(&path);
+        Some(Arc::new(Entry {
+            folder: folder.to_string(),
+            is_live,
+            bytes: read::bytes(&path),
+            summary,
+            damaged,
+        }))
+    }
+}
+
+/// Whether a name is one that a match's folder may bear.
+fn is_name(name: &str) -> bool {
+    folder_name(name) == name || {
+        // A number behind a name that is as long as can be.
+        let without = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        without
+            .strip_suffix('-')
+            .is_some_and(|name| folder_name(name) == name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Whether a match is live: whoever writes its log holds a lock on the events, which goes with the process, however that ends.
+
+use std::fs::File;
+
+/// Locks the events of a match that begins; nothing where the system has no such locks or refuses.
+#[cfg(unix)]
+pub(super) fn lock(events: &File) -> Option<File> {
+    use rustix::fs::{FlockOperation, flock};
+    let held = events.try_clone().ok()?;
+    flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(held)
+}
+
+/// Whether somebody holds that lock.
+#[cfg(unix)]
+pub(super) fn is_locked(events: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    // The lock that this may take ends with the file, which is closed soon.
+    flock(events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+/// No locks are known here.
+#[cfg(not(unix))]
+pub(super) fn lock(_: &File) -> Option<File> {
+    None
+}
+
+/// What was written to a moment ago is taken for live.
+#[cfg(not(unix))]
+pub(super) fn is_locked(events: &File) -> bool {
+    let written = events.metadata().and_then(|data| data.modified());
+    written.is_ok_and(|written| written.elapsed().is_ok_and(|ago| ago.as_secs() < 5))
+}

@@ -1,0 +1,97 @@
+//! Where the processor's time goes: what each kind of thread of this process has used.
+//!
+//! The system counts it for every thread, so that no thread has to count for itself. Threads are told apart by their names; a
+//! number behind a hyphen, as in `rollout-3`, is left out.
+//!
+//! On systems other than Linux nothing is known, and said so by an empty list.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+
+/// Looks at the threads again and again, and tells what they used in between.
+#[derive(Debug, Default)]
+pub struct ThreadTimes {
+    /// Nanoseconds on a processor, by the number of the thread, as of the last look.
+    before: HashMap<u64, u64>,
+}
+
+impl ThreadTimes {
+    /// Seconds on a processor that threads have used since the last call, by kind of thread. The first call tells of all that they
+    /// ever used. Threads that have ended in between are left out.
+    pub fn since_last(&mut self) -> BTreeMap<String, f64> {
+        let mut used: BTreeMap<String, f64> = BTreeMap::new();
+        let mut now = HashMap::new();
+        for (thread, name, nanoseconds) in threads() {
+            let before = self.before.get(&thread).copied().unwrap_or(0);
+            let seconds = nanoseconds.saturating_sub(before) as f64 * 1e-9;
+            *used.entry(kind(&name).to_string()).or_default() += seconds;
+            now.insert(thread, nanoseconds);
+        }
+        self.before = now;
+        used
+    }
+}
+
+/// The kind of a thread: its name without a number behind.
+fn kind(name: &str) -> &str {
+    let without = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match without.strip_suffix('-') {
+        Some(kind) if !kind.is_empty() => kind,
+        _ => name,
+    }
+}
+
+/// The threads of this process: number, name, nanoseconds on a processor.
+fn threads() -> Vec<(u64, String, u64)> {
+    let Ok(entries) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let thread = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let times = fs::read_to_string(entry.path().join("schedstat")).ok()?;
+        let nanoseconds = times.split_whitespace().next()?.parse().ok()?;
+        Some((number, name.trim_end().to_string(), nanoseconds))
+    };
+    entries.flatten().filter_map(thread).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn numbers_are_left_out() {
+        assert_eq!(kind("rollout-12"), "rollout");
+        assert_eq!(kind("match"), "match");
+        assert_eq!(kind("h264"), "h264");
+        assert_eq!(kind("-3"), "-3");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_that_works_is_seen() {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let (ready, worked) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new()
+            .name("busy-7".into())
+            .spawn(move || {
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(50) {
+                    std::hint::black_box(begin);
+                }
+                let _ = ready.send(());
+                let _ = stopped.recv();
+            })
+            .unwrap();
+        worked.recv().unwrap();
+        let mut times = ThreadTimes::default();
+        let first = times.since_last()["busy"];
+        assert!(first > 0.001, "{first}");
+        let second = times.since_last()["busy"];
+        assert!(second < first, "{second}");
+        drop(stop);
+        thread.join().unwrap();
+    }
+}
