@@ -49,6 +49,7 @@ impl Table {
                 start_clock,
                 play_clock,
                 received: Instant::now(),
+                manager: panza::player::Manager::default(),
             },
             reply,
         );

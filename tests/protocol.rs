@@ -174,7 +174,7 @@ fn what_is_no_message_is_refused_with_a_reason() {
             "the body is empty",
         ),
         (
-            "GET / HTTP/1.0\r\n\r\n".to_string(),
+            "GET /nothing HTTP/1.0\r\n\r\n".to_string(),
             "404",
             "expected GET /( INFO )",
         ),
@@ -515,7 +515,7 @@ fn an_address_that_is_taken_is_an_error() {
             &settings(&[&taken]),
             sound(HIGH),
             std::future::pending(),
-            |address| panic!("listens on {address}"),
+            |address| panic!("listens on {address:?}"),
         ))
         .unwrap_err();
     let expected = format!("cannot listen on {}: ", server.address);

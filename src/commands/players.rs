@@ -152,7 +152,12 @@ fn player_settings(choice: &SettingsChoice, seed: u64) -> anyhow::Result<Setting
     let mut choice = choice.clone();
     if choice.config.is_none() {
         // What is measured must not hang on what was played before, unless that is asked for.
-        let quiet = ["logs.match_logs=false", "memory.enabled=false"].map(String::from);
+        let quiet = [
+            "logs.match_logs=false",
+            "memory.enabled=false",
+            "server.log_listen=none",
+        ]
+        .map(String::from);
         choice.set.splice(0..0, quiet);
     }
     let mut settings = choice.load([])?;
@@ -170,9 +175,9 @@ fn start_server(settings: Settings, runtime: &Handle) -> anyhow::Result<(Address
             // Whoever drops the sender wants it to end as well.
             let _ = shut_down.await;
         };
-        let on_listening = |address| {
+        let on_listening = |listens: server::Listening| {
             // Nobody waits for the address any more: then the shutdown is near.
-            let _ = listening.send(address);
+            let _ = listening.send(listens.address);
         };
         server::serve(&settings, Factories::standard(), shutdown, on_listening).await
     });

@@ -27,6 +27,8 @@ pub struct ServeArguments {
 struct Listening {
     listening: String,
     name: String,
+    /// Where matches are fetched and looked at, beside the address itself.
+    logs: Option<String>,
 }
 
 /// Serves until Ctrl-C or SIGTERM.
@@ -44,13 +46,23 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
     let mut told = Ok(());
     runtime.block_on(async {
         let shutdown = interrupt::ended();
-        let on_listening = |address: std::net::SocketAddr| {
+        let on_listening = |listens: server::Listening| {
+            let address = listens.address;
             let listening = Listening {
                 listening: address.to_string(),
                 name: settings.server.name.clone(),
+                logs: listens.logs.map(|logs| logs.to_string()),
             };
             told = output
-                .line(format_args!("listening on http://{address}"))
+                .line(format_args!(
+                    "listening on http://{address}, where a browser shows matches"
+                ))
+                .and_then(|()| match listens.logs {
+                    Some(logs) => output.line(format_args!(
+                        "matches are fetched from http://{logs}/<match id>"
+                    )),
+                    None => Ok(()),
+                })
                 .and_then(|()| output.object(&listening));
         };
         server::serve(&settings, Factories::standard(), shutdown, on_listening).await

@@ -15,8 +15,9 @@ use tokio::sync::oneshot;
 
 use super::connections::Progress;
 use super::message::{self, Message};
+use super::pages::{Asked, CONTENT_POLICY, Page, Pages};
 use crate::config::ServerSettings;
-use crate::player::{Answer, Player, Reply, Status};
+use crate::player::{Answer, Manager, Player, Reply, Status};
 
 /// This many bytes of a message are logged.
 const LOGGED_BYTES: usize = 200;
@@ -24,9 +25,21 @@ const LOGGED_BYTES: usize = 200;
 /// see the answer.
 const READ_ON: usize = 4;
 
+/// The longest header that is taken for the name of a game manager, or for those of players, in bytes.
+const LONGEST_NAMES: usize = 1000;
+
+/// Where a request came from, and which way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Came {
+    pub peer: SocketAddr,
+    /// To the log service's port, where no messages are taken.
+    pub at_log_service: bool,
+}
+
 /// Answers requests.
 pub(super) struct Exchange {
     player: Player,
+    pages: Pages,
     name: String,
     max_message_bytes: usize,
     read_timeout: Duration,
@@ -40,6 +53,8 @@ struct Outcome {
     text: String,
     /// When the player gave the answer.
     given: Option<Instant>,
+    /// What is answered in place of the text.
+    page: Option<Page>,
 }
 
 impl Outcome {
@@ -49,6 +64,7 @@ impl Outcome {
             is_ggp: true,
             text: text.into(),
             given: None,
+            page: None,
         }
     }
 
@@ -58,6 +74,17 @@ impl Outcome {
             is_ggp: false,
             text: text.into(),
             given: None,
+            page: None,
+        }
+    }
+
+    fn page(page: Page) -> Self {
+        Self {
+            status: page.status,
+            is_ggp: false,
+            text: String::new(),
+            given: None,
+            page: Some(page),
         }
     }
 }
@@ -66,11 +93,18 @@ impl Exchange {
     /// Answers for this player.
     pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
+            pages: Pages::new(player.clone(), &settings.name),
             player,
             name: settings.name.clone(),
             max_message_bytes: settings.max_message_bytes,
             read_timeout: settings.read_timeout,
         }
+    }
+
+    /// Has the logs listed once in the background, so that the first who asks for the list need not wait.
+    pub fn warm(&self) {
+        let pages = self.pages.clone();
+        tokio::task::spawn_blocking(move || pages.warm());
     }
 
     /// How long a client may take to send a request.
@@ -82,17 +116,20 @@ impl Exchange {
     pub async fn respond(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        came: Came,
         progress: &Progress,
     ) -> Result<Response<Sent>, Infallible> {
+        let peer = came.peer;
         let received = progress.began().unwrap_or_else(Instant::now);
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
-        let outcome = self.outcome(request, peer, progress, received).await;
+        let outcome = self.outcome(request, came, progress, received).await;
         if keeps_alive {
             progress.rest();
         }
-        if !outcome.is_ggp {
+        if let Some(page) = &outcome.page {
+            tracing::debug!(%peer, status = page.status.as_u16(), bytes = page.body.len(), "answered a browser");
+        } else if !outcome.is_ggp {
             tracing::warn!(%peer, %method, status = outcome.status.as_u16(), "refused: {}", outcome.text);
         }
         Ok(self.response(outcome, keeps_alive))
@@ -101,15 +138,18 @@ impl Exchange {
     async fn outcome(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        came: Came,
         progress: &Progress,
         received: Instant,
     ) -> Outcome {
+        let peer = came.peer;
         let method = request.method().as_str().to_ascii_uppercase();
         let target = request
             .uri()
             .path_and_query()
             .map(|target| decoded_target(target.as_str()));
+        let asked = asked(&request, came.at_log_service);
+        let manager = manager(&request);
         // The body is read in any case, so that a client that writes first and reads then sees the answer.
         let body = match self.read(request.into_body(), received).await {
             Ok(body) => body,
@@ -118,26 +158,51 @@ impl Exchange {
         progress.answer();
         let text = match method.as_str() {
             "OPTIONS" => return Outcome::ggp(""),
+            "POST" if came.at_log_service => {
+                let text =
+                    "this is the log service, which takes no messages: expected GET /MATCH-ID";
+                return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
+            }
             "POST" if body.is_empty() => {
                 let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
                 return Outcome::fault(StatusCode::BAD_REQUEST, text);
             }
             "POST" => message::decoded(&body),
-            "GET" => match &target {
-                Some(target) if target.trim_start().starts_with('(') => {
+            "GET" | "HEAD" => match &target {
+                Some(target)
+                    if target.trim_start().starts_with('(')
+                        && method == "GET"
+                        && !came.at_log_service =>
+                {
                     message::decoded(target.as_bytes())
                 }
-                _ => {
-                    let text = "nothing is here, expected GET /( INFO ) or a message by POST";
-                    return Outcome::fault(StatusCode::NOT_FOUND, text);
-                }
+                _ => return self.show(asked).await,
             },
             _ => {
                 let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
                 return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
             }
         };
-        self.answer(&text, peer, received).await
+        self.answer(&text, manager, peer, received).await
+    }
+
+    /// Has a page made, where waiting for the disk keeps nobody else waiting.
+    async fn show(&self, asked: Asked) -> Outcome {
+        let pages = self.pages.clone();
+        match tokio::task::spawn_blocking(move || pages.answer(&asked)).await {
+            // Who asks for something else than a page is told as those who send no message are.
+            Ok(page)
+                if page.status == StatusCode::NOT_FOUND
+                    && page.content_type.starts_with("text/plain") =>
+            {
+                Outcome::fault(page.status, String::from_utf8_lossy(&page.body))
+            }
+            Ok(page) => Outcome::page(page),
+            Err(error) => {
+                tracing::error!("a page could not be made: {error}");
+                Outcome::fault(StatusCode::INTERNAL_SERVER_ERROR, "this page failed")
+            }
+        }
     }
 
     /// Reads a body, within its bounds of length and time.
@@ -179,7 +244,13 @@ impl Exchange {
     }
 
     /// Hands a message to the player and waits for its answer.
-    async fn answer(&self, text: &str, peer: SocketAddr, received: Instant) -> Outcome {
+    async fn answer(
+        &self,
+        text: &str,
+        manager: Manager,
+        peer: SocketAddr,
+        received: Instant,
+    ) -> Outcome {
         let shown = escaped(text);
         let message = match message::parse(text, received) {
             Ok(message) => message,
@@ -202,7 +273,10 @@ impl Exchange {
         match message {
             Message::Info => {}
             Message::Preview => self.player.preview(reply),
-            Message::Start(start) => self.player.start(start, reply),
+            Message::Start(mut start) => {
+                start.manager = manager;
+                self.player.start(start, reply);
+            }
             Message::Play(play) => self.player.play(play, reply),
             Message::Stop { match_id, moves } => self.player.stop(match_id, moves, reply),
             Message::Abort { match_id } => self.player.abort(match_id, reply),
@@ -242,6 +316,9 @@ impl Exchange {
     }
 
     fn response(&self, outcome: Outcome, keeps_alive: bool) -> Response<Sent> {
+        if let Some(page) = outcome.page {
+            return page_response(page, keeps_alive);
+        }
         let content_type = if outcome.is_ggp {
             "text/acl"
         } else {
@@ -271,6 +348,89 @@ impl Exchange {
         }
         headers.insert(header::CONTENT_LENGTH, length);
         response
+    }
+}
+
+/// The answer that carries a page.
+fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
+    let length = HeaderValue::from(page.body.len());
+    let mut response = Response::new(Sent {
+        bytes: page.body,
+        given: None,
+    });
+    *response.status_mut() = page.status;
+    let headers = response.headers_mut();
+    let mut set = |name: HeaderName, value: &'static str| {
+        headers.insert(name, HeaderValue::from_static(value));
+    };
+    set(header::CONTENT_TYPE, page.content_type);
+    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(header::REFERRER_POLICY, "no-referrer");
+    // Asked for again each time; what has not changed is not sent again.
+    set(header::CACHE_CONTROL, "no-cache");
+    set(header::VARY, "Accept-Encoding");
+    if page.content_type.starts_with("text/html") {
+        set(header::CONTENT_SECURITY_POLICY, CONTENT_POLICY);
+    }
+    if page.is_gzip {
+        set(header::CONTENT_ENCODING, "gzip");
+    }
+    if page.is_for_all {
+        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    }
+    if !keeps_alive {
+        set(header::CONNECTION, "close");
+    }
+    let download = page
+        .download
+        .map(|name| format!("attachment; filename=\"{name}\""));
+    let texts = [
+        (header::ETAG, page.tag),
+        (header::CONTENT_DISPOSITION, download),
+    ];
+    for (name, text) in texts {
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    headers.insert(header::CONTENT_LENGTH, length);
+    response
+}
+
+/// What a browser asks for.
+fn asked(request: &Request<Incoming>, at_log_service: bool) -> Asked {
+    let has = |name: HeaderName, word: &str| {
+        let values = request.headers().get_all(name);
+        values
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
+    };
+    let tag = request.headers().get(header::IF_NONE_MATCH);
+    Asked {
+        path: request.uri().path().to_string(),
+        query: request.uri().query().unwrap_or_default().to_string(),
+        accepts_gzip: has(header::ACCEPT_ENCODING, "gzip"),
+        accepts_html: has(header::ACCEPT, "text/html"),
+        known_tag: tag.and_then(|tag| tag.to_str().ok().map(String::from)),
+        at_log_service,
+    }
+}
+
+/// What a game manager tells in headers of its own.
+fn manager(request: &Request<Incoming>) -> Manager {
+    let text = |name: &str| {
+        let value = request.headers().get(name)?.to_str().ok()?.trim();
+        let is_fit = !value.is_empty() && value.len() <= LONGEST_NAMES;
+        is_fit.then(|| value.to_string())
+    };
+    let players = text("GGP-Match-Players").unwrap_or_default();
+    let names = players.trim_matches(['[', ']', '(', ')']).split(',');
+    Manager {
+        host: text("GGP-Match-Host").or_else(|| text("Sender")),
+        players: names
+            .map(|name| name.trim().trim_matches('"').to_string())
+            .filter(|name| !name.is_empty())
+            .collect(),
     }
 }
 

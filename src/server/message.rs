@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::gdl::{Severity, Sexpr, sexpr};
-use crate::player::{PlayRequest, StartRequest};
+use crate::player::{Manager, PlayRequest, StartRequest};
 
 /// No clock is longer than this; a longer one counts as this.
 const LONGEST_CLOCK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -77,6 +77,7 @@ pub(super) fn parse(text: &str, received: Instant) -> Result<Message, String> {
                 start_clock,
                 play_clock,
                 received,
+                manager: Manager::default(),
             }))
         }
         "play" => {

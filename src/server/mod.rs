@@ -1,9 +1,13 @@
 //! The player's HTTP face: reads GGP messages, hands them to the [`Player`], writes its answers.
 //!
 //! ```text
-//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ──▶ message ──▶ Player
-//!          (how many)      (raw GETs)              (bounds)     (words)
+//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ message ──▶ Player
+//!          (how many)      (raw GETs)              (bounds)   │  (words)
+//!                                                             └▶ pages ──▶ logs, the log viewer
 //! ```
+//!
+//! Browsers, and those who fetch logs, are served on the player's own port and on one of their own, the log service's, which takes
+//! no messages.
 //!
 //! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET), and bounded in
 //! everything: bytes, time, connections. Whatever a client does, the others are served and the match goes on.
@@ -17,6 +21,7 @@ mod connections;
 mod exchange;
 mod first_line;
 mod message;
+mod pages;
 
 use std::future::Future;
 use std::io;
@@ -33,7 +38,7 @@ use tokio::task::JoinSet;
 use crate::config::Settings;
 use crate::player::{Factories, Player};
 use connections::{Connections, Place};
-use exchange::Exchange;
+use exchange::{Came, Exchange};
 
 /// How many connections are served at the same time.
 pub const MAX_CONNECTIONS: usize = 256;
@@ -60,8 +65,18 @@ pub enum ServeError {
     Player(io::Error),
 }
 
-/// Starts a player and serves it on the address of the settings until `shutdown` is there. `on_listening` is told
-/// the address that clients can reach, with the port that the system picked if the settings leave it to it.
+/// The addresses that clients can reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listening {
+    /// The player's.
+    pub address: SocketAddr,
+    /// The log service's, where there is one.
+    pub logs: Option<SocketAddr>,
+}
+
+/// Starts a player and serves it on the addresses of the settings until `shutdown` is there. `on_listening` is told
+/// those that clients can reach, with the ports that the system picked if the settings leave it to it. A log service whose
+/// address is taken is done without.
 ///
 /// # Errors
 /// The address cannot be listened on, or the system gives no thread. Nothing that a client does is an error.
@@ -69,16 +84,51 @@ pub async fn serve(
     settings: &Settings,
     factories: Factories,
     shutdown: impl Future<Output = ()>,
-    on_listening: impl FnOnce(SocketAddr),
+    on_listening: impl FnOnce(Listening),
 ) -> Result<(), ServeError> {
     let address = settings.server.listen;
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
+    let logs = match settings.server.log_listen {
+        Some(address) => log_service(address).await,
+        None => None,
+    };
     let player = Player::new(settings, factories).map_err(ServeError::Player)?;
-    on_listening(local);
-    Server::run(listener, player, settings, shutdown).await;
+    on_listening(Listening {
+        address: local,
+        logs: logs.as_ref().map(|(_, address)| *address),
+    });
+    let logs = logs.map(|(listener, _)| listener);
+    Server::run(listener, logs, player, settings, shutdown).await;
     Ok(())
+}
+
+/// Listens for those who fetch logs. Several players on one machine may have the same settings, so that the address is taken: then
+/// this one goes on without.
+async fn log_service(address: SocketAddr) -> Option<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await;
+    match listener.and_then(|listener| Ok((listener.local_addr()?, listener))) {
+        Ok((address, listener)) => Some((listener, address)),
+        Err(error) => {
+            tracing::warn!("no log service on {address}: {error}");
+            None
+        }
+    }
+}
+
+/// The next connection, and whether it came to the log service.
+async fn accept(
+    listener: &TcpListener,
+    logs: Option<&TcpListener>,
+) -> (io::Result<(TcpStream, SocketAddr)>, bool) {
+    let Some(logs) = logs else {
+        return (listener.accept().await, false);
+    };
+    tokio::select! {
+        accepted = listener.accept() => (accepted, false),
+        accepted = logs.accept() => (accepted, true),
+    }
 }
 
 /// The server.
@@ -86,28 +136,31 @@ pub async fn serve(
 pub struct Server;
 
 impl Server {
-    /// Serves a player on a listener until `shutdown` is there. Then the match that runs ends, answers that are owed
-    /// leave, and the player is gone.
+    /// Serves a player on a listener, and its logs on another, until `shutdown` is there. Then the match that runs ends, answers
+    /// that are owed leave, and the player is gone.
     pub async fn run(
         listener: TcpListener,
+        logs: Option<TcpListener>,
         player: Player,
         settings: &Settings,
         shutdown: impl Future<Output = ()>,
     ) {
         let exchange = Arc::new(Exchange::new(player.clone(), &settings.server));
+        exchange.warm();
         let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
         let mut tasks = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
-            let accepted = tokio::select! {
+            let (accepted, at_log_service) = tokio::select! {
                 () = &mut shutdown => break,
                 Some(_) = tasks.join_next() => continue,
-                accepted = listener.accept() => accepted,
+                accepted = accept(&listener, logs.as_ref()) => accepted,
             };
             match accepted {
                 Ok((stream, peer)) => match connections.admit() {
                     Some(place) => {
-                        tasks.spawn(attend(stream, peer, Arc::clone(&exchange), place));
+                        let exchange = Arc::clone(&exchange);
+                        tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
                     }
                     None => {
                         tracing::warn!(%peer, "turned away: too many connections wait for answers")
@@ -119,7 +172,7 @@ impl Server {
                 }
             }
         }
-        drop(listener);
+        drop((listener, logs));
         let ended = tokio::task::spawn_blocking(move || player.shut_down(WIND_UP)).await;
         if !matches!(ended, Ok(true)) {
             tracing::warn!("the match was still winding up when the server ended");
@@ -132,7 +185,13 @@ impl Server {
 }
 
 /// Serves one connection to its end.
-async fn attend(stream: TcpStream, peer: SocketAddr, exchange: Arc<Exchange>, mut place: Place) {
+async fn attend(
+    stream: TcpStream,
+    peer: SocketAddr,
+    exchange: Arc<Exchange>,
+    mut place: Place,
+    at_log_service: bool,
+) {
     // Answers are single small packets that should leave at once; without this they still arrive.
     let _ = stream.set_nodelay(true);
     let progress = place.progress();
@@ -149,7 +208,13 @@ async fn attend(stream: TcpStream, peer: SocketAddr, exchange: Arc<Exchange>, mu
         progress.begin(stream.began());
         let service = service_fn(|request| {
             let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
-            async move { exchange.respond(request, peer, &progress).await }
+            async move {
+                let came = Came {
+                    peer,
+                    at_log_service,
+                };
+                exchange.respond(request, came, &progress).await
+            }
         });
         let served = http1::Builder::new()
             .timer(TokioTimer::new())

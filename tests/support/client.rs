@@ -13,6 +13,8 @@ use tokio::sync::oneshot;
 /// A server that ends with this.
 pub struct Running {
     pub address: SocketAddr,
+    /// The log service.
+    pub logs: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,7 +52,9 @@ impl Running {
             let shutdown = async {
                 let _ = stopped.await;
             };
-            let on_listening = move |address| report.send(address).unwrap();
+            let on_listening = move |listens: panza::server::Listening| {
+                report.send((listens.address, listens.logs)).unwrap();
+            };
             runtime
                 .block_on(panza::server::serve(
                     &settings,
@@ -60,8 +64,10 @@ impl Running {
                 ))
                 .unwrap();
         });
+        let (address, logs) = listening.recv_timeout(Duration::from_secs(10)).unwrap();
         Self {
-            address: listening.recv_timeout(Duration::from_secs(10)).unwrap(),
+            address,
+            logs,
             stop: Some(stop),
             thread: Some(thread),
         }

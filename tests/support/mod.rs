@@ -36,6 +36,7 @@ pub fn settings(overrides: &[&str]) -> Settings {
     let mut items = vec![
         "server.listen=127.0.0.1:0".to_string(),
         "logs.match_logs=false".to_string(),
+        "server.log_listen=none".to_string(),
         "memory.enabled=false".to_string(),
         "search.seed=1".to_string(),
         "search.threads=1".to_string(),

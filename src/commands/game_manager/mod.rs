@@ -15,6 +15,7 @@ pub mod messages;
 pub mod referee;
 pub mod wire;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -400,13 +401,21 @@ async fn ask_seats(
     connect: Duration,
     clock: Duration,
 ) -> Vec<Answer> {
+    // Names that a header cannot carry are left out.
+    let is_plain = |name: &str| name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let names = seats.iter().map(|seat| seat.name.as_str());
+    let names: Vec<&str> = names
+        .map(|name| if is_plain(name) { name } else { "?" })
+        .collect();
+    let players: Arc<str> = names.join(", ").into();
     let lost = || NoAnswer::Connection("the request was lost".to_string());
     let mut answers: Vec<Answer> = vec![(Err(lost()), Duration::ZERO); seats.len()];
     let mut asking = JoinSet::new();
     for (position, (seat, body)) in seats.iter().cloned().zip(bodies).enumerate() {
+        let players = Arc::clone(&players);
         asking.spawn(async move {
             let started = Instant::now();
-            let answer = ask(&seat.address, &seat.name, body, connect, clock).await;
+            let answer = ask(&seat.address, &seat.name, &players, body, connect, clock).await;
             (position, (answer, started.elapsed()))
         });
     }

@@ -76,13 +76,15 @@ pub enum NoAnswer {
     Connection(String),
 }
 
-/// Sends one request and waits for the body of the answer, without white space around it.
+/// Sends one request and waits for the body of the answer, without white space around it. The request tells, in a header as
+/// Tiltyard sends it, who the `players` are; nothing where none are named.
 ///
 /// # Errors
 /// No connection within `connect`, none that holds, or no whole answer within `clock` of connecting.
 pub async fn ask(
     address: &Address,
     receiver: &str,
+    players: &str,
     body: String,
     connect: Duration,
     clock: Duration,
@@ -96,7 +98,7 @@ pub async fn ask(
     };
     // Without this the last part of a request may wait for an acknowledgement; it only costs speed if it fails.
     let _ = stream.set_nodelay(true);
-    match timeout(clock, exchange(stream, address, receiver, body)).await {
+    match timeout(clock, exchange(stream, address, receiver, players, body)).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(NoAnswer::Connection(error)),
         Err(_) => Err(NoAnswer::Timeout),
@@ -116,9 +118,10 @@ async fn exchange(
     stream: TcpStream,
     address: &Address,
     receiver: &str,
+    players: &str,
     body: String,
 ) -> Result<String, String> {
-    let request = Request::builder()
+    let mut request = Request::builder()
         .method(Method::POST)
         .uri("/")
         .version(Version::HTTP_10)
@@ -127,7 +130,11 @@ async fn exchange(
         .header(HeaderName::from_static("sender"), "GAMESERVER")
         .header(HeaderName::from_static("receiver"), receiver)
         .header(CONTENT_TYPE, "text/acl")
-        .header(CONTENT_LENGTH, body.len())
+        .header(CONTENT_LENGTH, body.len());
+    if !players.is_empty() {
+        request = request.header(HeaderName::from_static("ggp-match-players"), players);
+    }
+    let request = request
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| format!("no request: {error}"))?;
     let (mut sender, connection) = http1::Builder::new()
@@ -217,7 +224,15 @@ mod tests {
             String::from_utf8(seen).unwrap()
         });
         let ten_seconds = Duration::from_secs(10);
-        let answer = ask(&address, "Sancho", "( INFO )".into(), ten_seconds, clock).await;
+        let answer = ask(
+            &address,
+            "Sancho",
+            "",
+            "( INFO )".into(),
+            ten_seconds,
+            clock,
+        )
+        .await;
         (player.await.unwrap(), answer)
     }
 
@@ -270,7 +285,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::from(listener.local_addr().unwrap());
         drop(listener);
-        let answer = ask(&address, "", "( INFO )".into(), LONG, LONG).await;
+        let answer = ask(&address, "", "", "( INFO )".into(), LONG, LONG).await;
         assert!(matches!(answer, Err(NoAnswer::Connection(_))), "{answer:?}");
     }
 }

@@ -108,7 +108,14 @@ impl Seated {
                 return Ok(false);
             }
             let info = "( INFO )".to_string();
-            let answer = ask(&self.seat.address, &self.seat.name, info, ANSWER, ANSWER);
+            let answer = ask(
+                &self.seat.address,
+                &self.seat.name,
+                "",
+                info,
+                ANSWER,
+                ANSWER,
+            );
             let why = match runtime.block_on(answer) {
                 // Any answer shows that it listens; a busy one would not play.
                 Ok(answer) if !answer.to_ascii_lowercase().contains("busy") => return Ok(true),

@@ -1,0 +1,340 @@
+//! What a browser sees: the log viewer, the logs it reads, matches for those who fetch them by name, and figures for watchers.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/` | the list of matches |
+//! | `/matches/FOLDER` | one match |
+//! | `/viewer` | a page that opens a log from a file, or takes one by `postMessage` |
+//! | `/assets/NAME` | what these pages are made of |
+//! | `/api/matches?offset&limit&search` | the list as JSON |
+//! | `/api/matches/FOLDER` | a match as the list has it, with the length of its files |
+//! | `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE` | the files, in whole lines |
+//! | `/api/matches/FOLDER/bundle` | all of a match as one JSON object, to keep |
+//! | `/api/matches/FOLDER/tiltyard` | the same as a match database takes it |
+//! | `/metrics`, `/healthz` | figures, and that the server lives |
+//! | `/MATCH-ID`, on the log service's port | as `/tiltyard` |
+//!
+//! Everything here reads the disk and may wait for it, so it is called where waiting does no harm.
+//!
+//! Invariants: whatever is asked for, only logs and what the program carries are given out; texts from outside are data in JSON,
+//! never parts of a page.
+//!
+//! Never knows: connections, the GGP protocol, how a match goes.
+
+mod assets;
+mod metrics;
+mod tiltyard;
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::player::{Player, Status};
+use crate::telemetry::{Archive, Entry, Part, health};
+
+/// Bytes of a file in one answer at most.
+const MOST_BYTES: usize = 4 << 20;
+/// Matches in one answer at most, and where nobody says how many.
+const MOST_MATCHES: usize = 1000;
+const USUAL_MATCHES: usize = 100;
+/// A search text is cut off here, in characters.
+const LONGEST_SEARCH: usize = 200;
+
+/// Says that a page consists of what this server gives out, and of nothing else.
+pub(super) const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
+     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    /// The path as it was sent, with its percent codes.
+    pub path: String,
+    /// What stands behind the question mark.
+    pub query: String,
+    /// Whether the client reads gzip.
+    pub accepts_gzip: bool,
+    /// Whether it is a browser, who wants a page rather than a line.
+    pub accepts_html: bool,
+    /// The tag of what the client has already.
+    pub known_tag: Option<String>,
+    /// Whether it came to the log service's port.
+    pub at_log_service: bool,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Page {
+    pub status: StatusCode,
+    pub content_type: &'static str,
+    pub body: Bytes,
+    pub is_gzip: bool,
+    /// Changes when the content does.
+    pub tag: Option<String>,
+    /// The name under which a browser keeps it.
+    pub download: Option<String>,
+    /// Whether pages from elsewhere may read it.
+    pub is_for_all: bool,
+}
+
+impl Page {
+    fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self {
+            status,
+            content_type,
+            body: body.into(),
+            is_gzip: false,
+            tag: None,
+            download: None,
+            is_for_all: false,
+        }
+    }
+
+    fn json(value: &impl Serialize) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(bytes) => Self::new(StatusCode::OK, "application/json", bytes),
+            Err(error) => Self::failed(&error),
+        }
+    }
+
+    fn text(status: StatusCode, text: impl Into<String>) -> Self {
+        Self::new(status, "text/plain; charset=utf-8", text.into())
+    }
+
+    /// Something went wrong on our side.
+    fn failed(error: &dyn std::fmt::Display) -> Self {
+        tracing::warn!("a page could not be made: {error}");
+        let text = format!("this could not be read: {error}\n");
+        Self::text(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+}
+
+/// Answers what browsers ask.
+#[derive(Clone)]
+pub(super) struct Pages {
+    archive: Arc<Archive>,
+    player: Player,
+    name: Arc<str>,
+}
+
+impl Pages {
+    /// Pages about a player of this name, and about the matches in its logs.
+    pub fn new(player: Player, name: &str) -> Self {
+        Self {
+            archive: player.archive(),
+            player,
+            name: name.into(),
+        }
+    }
+
+    /// Reads the list once, so that the first who asks for it need not wait.
+    pub fn warm(&self) {
+        if let Err(error) = self.archive.list() {
+            let root = self.archive.root().display();
+            tracing::warn!("the logs in {root} cannot be listed: {error}");
+        }
+    }
+
+    /// Answers; it may wait for the disk.
+    pub fn answer(&self, asked: &Asked) -> Page {
+        let segments: Option<Vec<Cow<'_, str>>> = asked
+            .path
+            .strip_prefix('/')
+            .unwrap_or(&asked.path)
+            .split('/')
+            .map(|segment| percent_decode_str(segment).decode_utf8().ok())
+            .collect();
+        let Some(segments) = segments else {
+            return self.nothing(asked);
+        };
+        let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        match segments.as_slice() {
+            [""] => assets::page("index.html", asked),
+            ["viewer"] => assets::page("match.html", asked),
+            ["matches", folder] => match self.archive.entry(folder) {
+                Some(_) => assets::page("match.html", asked),
+                None => self.nothing(asked),
+            },
+            ["assets", name] => assets::asset(name, asked).unwrap_or_else(|| self.nothing(asked)),
+            ["favicon.ico"] => assets::asset("favicon.svg", asked)
+                .unwrap_or_else(|| Page::text(StatusCode::NO_CONTENT, "")),
+            ["api", "matches"] => self.list(&asked.query),
+            ["api", "matches", folder] => self.entry(folder),
+            ["api", "matches", folder, "log"] => self.slice(folder, Part::Log, &asked.query),
+            ["api", "matches", folder, "events"] => self.slice(folder, Part::Events, &asked.query),
+            ["api", "matches", folder, "series"] => self.slice(folder, Part::Series, &asked.query),
+            ["api", "matches", folder, "bundle"] => self.bundle(folder),
+            ["api", "matches", folder, "tiltyard"] => match self.archive.entry(folder) {
+                Some(entry) => self.fetched(&entry),
+                None => no_match(),
+            },
+            ["metrics"] => Page::new(
+                StatusCode::OK,
+                "text/plain; version=0.0.4; charset=utf-8",
+                metrics::text(&health(), self.is_busy()),
+            ),
+            ["healthz"] => {
+                let text = match health().problem {
+                    Some(problem) => format!("ok, but {problem}\n"),
+                    None => "ok\n".to_string(),
+                };
+                Page::text(StatusCode::OK, text)
+            }
+            [match_id] if asked.at_log_service => match self.archive.find(match_id) {
+                Some(entry) => self.fetched(&entry),
+                None => self.nothing(asked),
+            },
+            _ => self.nothing(asked),
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.player.info() == Status::Busy
+    }
+
+    /// There is no such page.
+    fn nothing(&self, asked: &Asked) -> Page {
+        if asked.accepts_html {
+            let page = assets::page("unknown.html", asked);
+            return Page {
+                status: StatusCode::NOT_FOUND,
+                tag: None,
+                ..page
+            };
+        }
+        let text = if asked.at_log_service {
+            "nothing is here, expected GET /MATCH-ID of a match that this player has logged"
+        } else {
+            "nothing is here, expected GET /( INFO ) or a message by POST, or / in a browser"
+        };
+        Page::text(StatusCode::NOT_FOUND, text)
+    }
+
+    fn list(&self, query: &str) -> Page {
+        let entries = match self.archive.list() {
+            Ok(entries) => entries,
+            Err(error) => return Page::failed(&error),
+        };
+        let offset = number(query, "offset").unwrap_or(0);
+        let limit = number(query, "limit").unwrap_or(USUAL_MATCHES);
+        let wanted = parameter(query, "search").unwrap_or_default();
+        let wanted: String = wanted.chars().take(LONGEST_SEARCH).collect();
+        let wanted = wanted.trim().to_lowercase();
+        let total = entries.len();
+        let found: Vec<&Arc<Entry>> = entries
+            .iter()
+            .filter(|entry| wanted.is_empty() || is_about(entry, &wanted))
+            .collect();
+        let health = health();
+        let shown = found.iter().skip(offset).take(limit.min(MOST_MATCHES));
+        Page::json(&json!({
+            "total": total,
+            "found": found.len(),
+            "player": {
+                "name": &*self.name,
+                "status": if self.is_busy() { "busy" } else { "available" },
+                "version": env!("CARGO_PKG_VERSION"),
+                "commit": option_env!("PANZA_COMMIT"),
+                "dropped_lines": health.lost_lines,
+                "disk": health.problem.as_deref().unwrap_or("ok"),
+            },
+            "matches": shown.map(|entry| entry.as_ref()).collect::<Vec<&Entry>>(),
+        }))
+    }
+
+    fn entry(&self, folder: &str) -> Page {
+        let Some(entry) = self.archive.entry(folder) else {
+            return no_match();
+        };
+        let length = |part| {
+            let slice = self.archive.slice(folder, part, u64::MAX, 0);
+            slice.map_or(0, |(_, length)| length)
+        };
+        let mut value = json!(*entry);
+        value["files"] = json!({
+            "log": length(Part::Log),
+            "events": length(Part::Events),
+            "series": length(Part::Series),
+        });
+        Page::json(&value)
+    }
+
+    fn slice(&self, folder: &str, part: Part, query: &str) -> Page {
+        let from = number(query, "from").unwrap_or(0);
+        match self.archive.slice(folder, part, from as u64, MOST_BYTES) {
+            Ok((bytes, _)) => Page::new(StatusCode::OK, "text/plain; charset=utf-8", bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => no_match(),
+            Err(error) => Page::failed(&error),
+        }
+    }
+
+    fn bundle(&self, folder: &str) -> Page {
+        match self.archive.bundle(folder) {
+            Ok(bundle) => Page {
+                // The folder's name holds nothing that a header could not.
+                download: Some(format!("{folder}.json")),
+                ..Page::json(&bundle)
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => no_match(),
+            Err(error) => Page::failed(&error),
+        }
+    }
+
+    /// A match as a match database takes it.
+    fn fetched(&self, entry: &Entry) -> Page {
+        match self.archive.bundle(&entry.folder) {
+            Ok(bundle) => Page {
+                is_for_all: true,
+                ..Page::json(&tiltyard::object(entry, bundle))
+            },
+            Err(error) => Page::failed(&error),
+        }
+    }
+}
+
+fn no_match() -> Page {
+    Page::text(StatusCode::NOT_FOUND, "there is no match of this name\n")
+}
+
+/// Whether a match is one that somebody looks for with this text in lower case.
+fn is_about(entry: &Entry, wanted: &str) -> bool {
+    let summary = &entry.summary;
+    let has = |text: &str| text.to_lowercase().contains(wanted);
+    has(&summary.match_id)
+        || has(&entry.folder)
+        || has(&summary.role)
+        || summary.game.as_deref().is_some_and(has)
+        || summary.host.as_deref().is_some_and(has)
+        || summary.players.iter().flatten().any(|player| has(player))
+}
+
+/// A parameter of a query; the first of that name.
+fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    form_urlencoded::parse(query.as_bytes())
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value)
+}
+
+fn number(query: &str, name: &str) -> Option<usize> {
+    parameter(query, name)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_decoded_and_the_first_counts() {
+        let query = "search=a+b%26c&from=12&from=13&limit=-1&offset=99999999999999999999999";
+        assert_eq!(parameter(query, "search").as_deref(), Some("a b&c"));
+        assert_eq!(number(query, "from"), Some(12));
+        assert_eq!(number(query, "limit"), None);
+        assert_eq!(number(query, "offset"), None);
+        assert_eq!(parameter("", "search"), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! What the program carries of the log viewer: its own files, and plotly.js from the crate of that name.
+//!
+//! Invariant: a tag stands for a content, so that a browser asks for what it has and gets nothing again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hyper::StatusCode;
+
+use super::{Asked, Page};
+
+/// Names and contents of the files in `log-viewer`.
+static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded_viewer.rs"));
+
+/// Where the charts' library is found.
+const PLOTLY: &str = "plotly.min.js";
+/// What stands before each script in the text that the crate hands out, and behind.
+const SCRIPT: &str = "<script type=\"text/javascript\">";
+const SCRIPT_END: &str = "</script>";
+
+/// A content in both forms.
+struct Asset {
+    plain: Bytes,
+    gzip: Bytes,
+    tag: String,
+}
+
+impl Asset {
+    fn new(plain: Bytes) -> Self {
+        let mut hasher = DefaultHasher::new();
+        plain.hash(&mut hasher);
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
+        // Writing to memory does not fail; should it, nobody is sent what is not whole.
+        let gzip = encoder
+            .write_all(&plain)
+            .and_then(|()| encoder.finish())
+            .unwrap_or_default();
+        Self {
+            plain,
+            gzip: gzip.into(),
+            tag: format!("\"{:016x}\"", hasher.finish()),
+        }
+    }
+}
+
+/// All of them, made when the first is asked for.
+fn assets() -> &'static [(&'static str, Asset)] {
+    static ASSETS: OnceLock<Vec<(&'static str, Asset)>> = OnceLock::new();
+    ASSETS.get_or_init(|| {
+        FILES
+            .iter()
+            .map(|&(name, bytes)| (name, Asset::new(Bytes::from_static(bytes))))
+            .collect()
+    })
+}
+
+/// plotly.js: megabytes, which are packed only once somebody looks at a chart.
+fn plotly() -> &'static Asset {
+    static ASSET: OnceLock<Asset> = OnceLock::new();
+    ASSET.get_or_init(|| {
+        let scripts = plotly::Plot::offline_js_sources();
+        Asset::new(Bytes::copy_from_slice(first_script(&scripts).as_bytes()))
+    })
+}
+
+/// The first of several scripts in their elements.
+fn first_script(scripts: &str) -> &str {
+    let begin = scripts.find(SCRIPT).map_or(0, |at| at + SCRIPT.len());
+    let rest = &scripts[begin..];
+    let end = rest.find(SCRIPT).unwrap_or(rest.len());
+    let script = rest[..end].trim_end();
+    script.strip_suffix(SCRIPT_END).unwrap_or(script)
+}
+
+/// One of the viewer's pages.
+pub(super) fn page(name: &str, asked: &Asked) -> Page {
+    asset(name, asked)
+        .unwrap_or_else(|| Page::text(StatusCode::NOT_FOUND, "this page is not here\n"))
+}
+
+/// Something that pages are made of; nothing where there is no such thing.
+pub(super) fn asset(name: &str, asked: &Asked) -> Option<Page> {
+    let asset = if name == PLOTLY {
+        plotly()
+    } else {
+        assets()
+            .iter()
+            .find(|(own, _)| *own == name)
+            .map(|(_, asset)| asset)?
+    };
+    let content_type = content_type(name);
+    let tag = Some(asset.tag.clone());
+    if asked.known_tag == tag {
+        let page = Page::new(StatusCode::NOT_MODIFIED, content_type, Bytes::new());
+        return Some(Page { tag, ..page });
+    }
+    let is_gzip = asked.accepts_gzip && !asset.gzip.is_empty();
+    let body = if is_gzip { &asset.gzip } else { &asset.plain };
+    Some(Page {
+        is_gzip,
+        tag,
+        ..Page::new(StatusCode::OK, content_type, body.clone())
+    })
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_script_is_taken_out() {
+        let scripts = format!("{SCRIPT}one();{SCRIPT_END}\n\n  {SCRIPT}two();{SCRIPT_END}\n");
+        assert_eq!(first_script(&scripts), "one();");
+        assert_eq!(first_script("bare"), "bare");
+    }
+
+    #[test]
+    fn the_charts_library_is_whole() {
+        let text = std::str::from_utf8(&plotly().plain).unwrap();
+        assert!(text.starts_with("/**\n* plotly.js v"));
+        assert!(text.len() > 1_000_000 && !text.contains("<script type="));
+        assert!(plotly().gzip.len() < plotly().plain.len() / 2);
+    }
+
+    #[test]
+    fn the_viewers_files_are_there() {
+        for name in ["index.html", "match.html", "unknown.html", "style.css"] {
+            let page = asset(name, &Asked::default()).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(page.status, StatusCode::OK);
+            let known = Asked {
+                known_tag: page.tag,
+                ..Asked::default()
+            };
+            assert_eq!(
+                asset(name, &known).unwrap().status,
+                StatusCode::NOT_MODIFIED
+            );
+        }
+        assert!(asset("../Cargo.toml", &Asked::default()).is_none());
+    }
+}

@@ -1,0 +1,289 @@
+//! What browsers and match databases get: the list, matches, files, figures, and nothing that they should not get.
+
+mod support;
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use serde_json::Value;
+use support::client::{Answer, Running, ggp_base, read_to_end};
+use support::pile::rules;
+use support::{settings, sound};
+
+/// A server that logs into `folder`.
+fn server(folder: &Path) -> Running {
+    let folder = format!("logs.folder={}", folder.display());
+    let items = [
+        "logs.match_logs=true",
+        "server.log_listen=127.0.0.1:0",
+        folder.as_str(),
+    ];
+    Running::new(settings(&items), sound(4))
+}
+
+fn get_at(address: SocketAddr, target: &str, headers: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    read_to_end(stream)
+}
+
+fn get(server: &Running, target: &str) -> Answer {
+    get_at(server.address, target, "")
+}
+
+fn json(server: &Running, target: &str) -> Value {
+    let answer = get(server, target);
+    assert_eq!(answer.code(), "200", "{target}: {answer:?}");
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// Plays a whole match and waits until its log is closed.
+fn play(server: &Running, id: &str, players: &str) {
+    let start = format!("( START {id} first ( {} ) 0.4 0.4)", rules(4));
+    let start = ggp_base(&start).replacen(
+        "Sender: GAMESERVER",
+        &format!("Sender: GAMESERVER\r\nGGP-Match-Players: {players}"),
+        1,
+    );
+    let answer = server.raw(start.as_bytes());
+    assert_eq!(answer.body, "ready");
+    for message in [
+        format!("( PLAY {id} NIL )"),
+        format!("( PLAY {id} ( ( take 1 ) noop ) )"),
+        format!("( PLAY {id} ( noop ( take 2 ) ) )"),
+        format!("( STOP {id} ( ( take 1 ) noop ) )"),
+    ] {
+        server.ask(&message);
+    }
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let list = json(server, "/api/matches");
+        let entries = list["matches"].as_array().unwrap();
+        let is_over = |entry: &&Value| entry["match_id"] == id && entry["live"] == false;
+        if entries.iter().any(|entry| is_over(&entry)) {
+            return;
+        }
+        assert!(Instant::now() < until, "{list}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_match_is_listed_and_read() {
+    let root = tempfile::tempdir().unwrap();
+    let server = server(root.path());
+    assert_eq!(json(&server, "/api/matches")["total"], 0);
+    play(&server, "local.pile.17", "Ada, Bob");
+    let list = json(&server, "/api/matches");
+    assert_eq!((&list["total"], &list["found"]), (&1.into(), &1.into()));
+    assert_eq!(list["player"]["name"], "Panza");
+    assert_eq!(list["player"]["disk"], "ok");
+    let entry = &list["matches"][0];
+    assert_eq!(entry["folder"], "local.pile.17");
+    assert_eq!(entry["game"], "pile");
+    assert_eq!(entry["role"], "first");
+    assert_eq!(entry["players"], serde_json::json!(["Ada", "Bob"]));
+    assert_eq!(entry["host"], "GAMESERVER");
+    assert_eq!(entry["steps"], 3);
+    assert_eq!(entry["how"], "stopped");
+    assert_eq!(entry["goals"]["first"], 100);
+    assert_eq!(json(&server, "/api/matches?search=PILE")["found"], 1);
+    assert_eq!(json(&server, "/api/matches?search=bob")["found"], 1);
+    assert_eq!(json(&server, "/api/matches?search=nobody")["found"], 0);
+    assert_eq!(
+        json(&server, "/api/matches?offset=1")["matches"],
+        serde_json::json!([])
+    );
+
+    let one = json(&server, "/api/matches/local.pile.17");
+    let events = get(&server, "/api/matches/local.pile.17/events").body;
+    assert_eq!(one["files"]["events"], events.len());
+    let kinds: Vec<String> = events
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].to_string())
+        .collect();
+    for kind in [
+        "log", "settings", "start", "machine", "board", "ready", "state", "move", "root", "played",
+        "end",
+    ] {
+        assert!(kinds.contains(&format!("\"{kind}\"")), "{kind}: {kinds:?}");
+    }
+    let states = kinds.iter().filter(|kind| *kind == "\"state\"").count();
+    assert_eq!(states, 4, "every position, once");
+    let from = events.find('\n').unwrap() + 1;
+    let rest = get(
+        &server,
+        &format!("/api/matches/local.pile.17/events?from={from}"),
+    );
+    assert_eq!(rest.body, events[from..]);
+    let series = get(&server, "/api/matches/local.pile.17/series").body;
+    assert!(series.starts_with("at_seconds,step,"));
+    let log = get(&server, "/api/matches/local.pile.17/log").body;
+    assert!(log.contains("plays first in local.pile.17"));
+    let bundle = json(&server, "/api/matches/local.pile.17/bundle");
+    assert_eq!(bundle["events"], events);
+    assert_eq!(bundle["log"], log);
+}
+
+#[test]
+fn a_match_database_gets_one_object() {
+    let root = tempfile::tempdir().unwrap();
+    let server = server(root.path());
+    // A name that no folder and no address can hold as it is.
+    let id = "Tiltyard/50%<b>ä";
+    play(&server, id, "A");
+    let logs = server.logs.unwrap();
+    let target = "/Tiltyard%2F50%25%3Cb%3E%C3%A4";
+    let answer = get_at(logs, target, "");
+    assert_eq!(answer.code(), "200", "{answer:?}");
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    assert!(answer.body.len() < 1_000_000);
+    let object: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(object["version"], 1);
+    assert_eq!(object["match_id"], id);
+    let rows = object["statistics"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0]["move"], "(take 1)");
+    let packed = object["compressed_logs"].as_str().unwrap();
+    let packed = base64::engine::general_purpose::STANDARD
+        .decode(packed)
+        .unwrap();
+    let bundle: Value =
+        serde_json::from_reader(bzip2::read::BzDecoder::new(packed.as_slice())).unwrap();
+    assert_eq!(bundle["match_id"], id);
+    // The player's own port takes no names for matches.
+    assert_eq!(get(&server, target).code(), "404");
+    assert_eq!(get_at(logs, "/unknown", "").code(), "404");
+    // And the log service takes no messages.
+    let mut stream = TcpStream::connect(logs).unwrap();
+    stream.write_all(ggp_base("( INFO )").as_bytes()).unwrap();
+    assert_eq!(read_to_end(stream).code(), "405");
+    server.assert_available();
+}
+
+#[test]
+fn pages_are_served_and_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let server = server(root.path());
+    play(&server, "m", "A");
+    for target in ["/", "/matches/m", "/viewer"] {
+        for address in [server.address, server.logs.unwrap()] {
+            let answer = get_at(address, target, "");
+            assert_eq!(answer.code(), "200", "{target}");
+            let kind = answer.header("content-type").unwrap();
+            assert!(kind.starts_with("text/html"), "{target}: {kind}");
+            let policy = answer.header("content-security-policy").unwrap();
+            assert!(policy.contains("script-src 'self'"), "{policy}");
+        }
+    }
+    let style = get(&server, "/assets/style.css");
+    let tag = style.header("etag").unwrap();
+    let again = get_at(
+        server.address,
+        "/assets/style.css",
+        &format!("If-None-Match: {tag}\r\n"),
+    );
+    assert_eq!((again.code(), again.body.as_str()), ("304", ""));
+    let charts = get(&server, "/assets/plotly.min.js");
+    assert!(charts.body.starts_with("/**\n* plotly.js"));
+    let figures = get(&server, "/metrics").body;
+    assert!(figures.contains("\npanza_busy 0\n"), "{figures}");
+    assert!(figures.contains("panza_moves_answered_total"), "{figures}");
+    assert_eq!(get(&server, "/healthz").body, "ok\n");
+}
+
+#[test]
+fn what_is_not_there_is_not_given() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("secret.txt"), "the secret").unwrap();
+    let logs = root.path().join("logs");
+    let server = server(&logs);
+    play(&server, "m", "A");
+    let long = "x".repeat(100_000);
+    let tricks = [
+        "/matches/unknown",
+        "/api/matches/unknown",
+        "/api/matches/unknown/log",
+        "/api/matches/../secret.txt",
+        "/api/matches/..%2fsecret.txt/log",
+        "/api/matches/%2e%2e/log",
+        "/api/matches/%2e%2e%2fsecret.txt",
+        "/api/matches/m%00/log",
+        "/api/matches/m%2f..%2fm/log",
+        "/api/matches/%ff%fe/log",
+        "/api/matches/m/summary.json",
+        "/api/matches/m/%2e%2e",
+        "/assets/../Cargo.toml",
+        "/assets/..%2f..%2fCargo.toml",
+        "//etc/passwd",
+        "/%2fetc%2fpasswd",
+        "/secret.txt",
+    ];
+    for target in tricks {
+        for address in [server.address, server.logs.unwrap()] {
+            let answer = get_at(address, target, "");
+            assert_eq!(answer.code(), "404", "{target}: {answer:?}");
+            assert!(!answer.body.contains("secret"), "{target}");
+            let page = get_at(address, target, "Accept: text/html\r\n");
+            assert_eq!(page.code(), "404", "{target}");
+            assert!(
+                page.header("content-type")
+                    .unwrap()
+                    .starts_with("text/html")
+            );
+        }
+    }
+    for query in [
+        format!("/api/matches?search={long}"),
+        format!("/api/matches?{long}"),
+        "/api/matches?limit=-5&offset=%ff".to_string(),
+        "/api/matches/m/log?from=99999999999999999999999".to_string(),
+    ] {
+        let answer = get(&server, &query);
+        assert!(
+            ["200", "414", "431"].contains(&answer.code()),
+            "{}: {}",
+            &query[..40],
+            answer.status
+        );
+    }
+    server.assert_available();
+}
+
+#[test]
+fn texts_from_outside_stay_data() {
+    let root = tempfile::tempdir().unwrap();
+    let server = server(root.path());
+    let id = "<script>alert(1)</script>";
+    play(&server, id, "<img src=x onerror=alert(1)>, \"quoted\"");
+    let answer = get(&server, "/api/matches");
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let list: Value = serde_json::from_str(&answer.body).unwrap();
+    let entry = &list["matches"][0];
+    assert_eq!(entry["match_id"], id);
+    assert_eq!(entry["folder"], "_script_alert_1___script_");
+    assert_eq!(entry["players"][0], "<img src=x onerror=alert(1)>");
+    let page = get(&server, "/matches/_script_alert_1___script_");
+    assert_eq!(page.code(), "200");
+    assert!(!page.body.contains("alert(1)"));
+}
+
+#[test]
+fn a_log_service_without_a_port_is_done_without() {
+    let root = tempfile::tempdir().unwrap();
+    let first = server(root.path());
+    let taken = first.logs.unwrap();
+    let item = format!("server.log_listen={taken}");
+    let second = Running::new(settings(&[&item]), sound(4));
+    assert_eq!(second.logs, None);
+    second.assert_available();
+}
