@@ -1,0 +1,194 @@
+// What the player found out about the game before and while it played: its machine, its parts, what positions promise,
+// which settings were tried, what kinds of facts are worth. What is known here is laid out; whatever else a study
+// holds is shown as names and values, so that a newer player's findings are seen too.
+
+import { count, counted, duration, fraction, list, number, object, text, words } from "./format.js";
+import { element } from "./page.js";
+
+const MOST_HEURISTICS = 40;
+const DEEPEST = 4;
+
+/** The cards of the analysis. */
+export function analysisCards(record) {
+  const study = Object.assign({}, ...record.studies);
+  return [
+    machineCard(record),
+    parametersCard(study),
+    foresightCard(study),
+    partsCard(record),
+    trialsCard(study),
+    heuristicsCard(record, study),
+    otherCard(study),
+    othersCard(record),
+    foldedCard("Settings", record.settings),
+    foldedCard("Rules", text(record.start.rules)),
+  ].filter((card) => card !== null);
+}
+
+function card(title, ...children) {
+  return element("section", { class: "card" }, element("h3", null, title), children);
+}
+
+function pairs(entries) {
+  return element(
+    "dl",
+    { class: "pairs" },
+    entries.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value))),
+  );
+}
+
+function machineCard(record) {
+  if (record.machines.length === 0 && record.ready === null) return null;
+  const entries = record.machines.map(({ kind, isFallback, seconds }) => [
+    isFallback ? "Machine of last resort" : "Machine",
+    `${kind ?? "unknown"}, built in ${duration(seconds)}`,
+  ]);
+  if (record.ready !== null) entries.push(["Ready after", duration(record.ready)]);
+  return card("Machine", pairs(entries));
+}
+
+function parametersCard(study) {
+  const entries = Object.entries(object(study.parameters));
+  if (entries.length === 0) return null;
+  return card("Parameters of the search", pairs(entries.map(([name, value]) => [words(name), plainValue(value)])));
+}
+
+function foresightCard(study) {
+  const entries = [
+    ["Games played to learn", count(study.games), study.games],
+    ["Positions compared", count(study.positions_compared), study.positions_compared],
+    ["Correlation with results: evaluation", fraction(study.correlation), study.correlation],
+    ["Correlation with results: playouts", fraction(study.correlation_of_playouts), study.correlation_of_playouts],
+    ["Share that foretells best", fraction(study.share_that_foretells_best), study.share_that_foretells_best],
+    ["Settled facts that bound goals", count(study.settled_facts_that_bound_goals), study.settled_facts_that_bound_goals],
+    ["Symmetries", count(study.symmetries), study.symmetries],
+  ].filter(([, , value]) => number(value) !== null);
+  if (entries.length === 0) return null;
+  return card("What positions promise", pairs(entries.map(([name, shown]) => [name, shown])));
+}
+
+function partsCard(record) {
+  if (record.parts.length === 0) return null;
+  const rows = record.parts.slice(0, 100).map((part, place) => [String(place + 1), size(part?.bases), size(part?.moves)]);
+  return card("Parts of the game", table(["Part", "Facts", "Moves"], rows));
+}
+
+/** A number, or how many a list has. */
+function size(value) {
+  return Array.isArray(value) ? count(value.length) : count(value);
+}
+
+function trialsCard(study) {
+  const trials = list(study.trials).slice(0, 200).map(object);
+  if (trials.length === 0) return null;
+  const rows = trials.map((trial) => [settingsText(trial.tried), settingsText(trial.against), count(trial.games), fraction(trial.points)]);
+  return card("Settings tried against each other", table(["Tried", "Against", "Games", "Points"], rows));
+}
+
+function settingsText(settings) {
+  const entries = Object.entries(object(settings));
+  return entries.map(([name, value]) => `${words(name).toLowerCase()} ${plainValue(value)}`).join(", ");
+}
+
+function heuristicsCard(record, study) {
+  const found = list(study.heuristics).map(object).filter((one) => text(one.facts) !== null);
+  if (found.length === 0) return null;
+  const weight = (one) => Math.max(0, ...list(one.worth).map((worth) => Math.abs(number(worth) ?? 0)));
+  const sorted = [...found].sort((one, other) => weight(other) - weight(one)).slice(0, MOST_HEURISTICS);
+  const most = Math.max(1e-9, ...sorted.map(weight));
+  const nRoles = Math.max(...sorted.map((one) => list(one.worth).length));
+  const roles = Array.from({ length: nRoles }, (_, place) => record.roles[place] ?? `role ${place + 1}`);
+  const rows = sorted.map((one) => [
+    element("code", null, one.facts),
+    count(one.count),
+    ...roles.map((_, place) => worthBar(number(list(one.worth)[place]), most)),
+    fraction(one.spread),
+  ]);
+  const more = found.length - sorted.length;
+  return card(
+    "What facts are worth",
+    table(["Facts", "Count", ...roles, "Spread"], rows),
+    more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "kind")} more that matter less`),
+  );
+}
+
+function worthBar(worth, most) {
+  if (worth === null) return "–";
+  const side = worth < 0 ? "less" : "more";
+  const style = `width:${((Math.abs(worth) / most) * 50).toFixed(1)}%`;
+  const track = element("span", { class: "worth-track", "aria-hidden": "true" }, element("span", { class: `worth-bar ${side}`, style }));
+  return element("span", { class: "worth" }, track, fraction(worth));
+}
+
+const LAID_OUT = new Set([
+  "parameters",
+  "games",
+  "positions_compared",
+  "correlation",
+  "correlation_of_playouts",
+  "share_that_foretells_best",
+  "settled_facts_that_bound_goals",
+  "symmetries",
+  "trials",
+  "heuristics",
+]);
+
+function otherCard(study) {
+  const entries = Object.entries(study).filter(([name, value]) => {
+    const isShown = LAID_OUT.has(name) && (typeof value !== "object" || ["parameters", "trials", "heuristics"].includes(name));
+    return !isShown && value !== null;
+  });
+  if (entries.length === 0) return null;
+  return card("Also found", pairs(entries.map(([name, value]) => [words(name), anyValue(value, 0)])));
+}
+
+function othersCard(record) {
+  if (record.others.size === 0) return null;
+  return card("Other events", pairs([...record.others].map(([kind, times]) => [words(kind), counted(times, "time")])));
+}
+
+function foldedCard(title, content) {
+  if (content === null) return null;
+  const lines = content.split("\n").length;
+  return element(
+    "details",
+    { class: "card folded" },
+    element("summary", null, element("h3", null, title), element("small", null, counted(lines, "line"))),
+    element("pre", { tabindex: "0" }, content),
+  );
+}
+
+function table(names, rows) {
+  return element(
+    "div",
+    { class: "scroll-sideways" },
+    element(
+      "table",
+      null,
+      element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name)))),
+      element("tbody", null, rows.map((row) => element("tr", null, row.map((cell) => element("td", null, cell))))),
+    ),
+  );
+}
+
+function plainValue(value) {
+  if (typeof value === "number") return fraction(value);
+  if (value === null || value === undefined) return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Any value: lists and objects as nested lists, long ones cut. */
+function anyValue(value, depth) {
+  if (value === null || typeof value !== "object") return plainValue(value);
+  const entries = Array.isArray(value) ? value.map((one, place) => [String(place + 1), one]) : Object.entries(value);
+  if (entries.length === 0) return "none";
+  if (depth >= DEEPEST) return JSON.stringify(value).slice(0, 500);
+  if (Array.isArray(value) && value.every((one) => one === null || typeof one !== "object")) {
+    const shown = value.slice(0, 60).map(plainValue).join(", ");
+    return value.length > 60 ? `${shown} and ${value.length - 60} more` : shown;
+  }
+  const items = entries.slice(0, 60).map(([name, one]) =>
+    element("li", null, Array.isArray(value) ? null : element("span", { class: "name" }, `${words(name)}: `), anyValue(one, depth + 1)),
+  );
+  return element("ul", { class: "nested" }, items, entries.length > 60 && element("li", { class: "quiet" }, `and ${entries.length - 60} more`));
+}

@@ -1,0 +1,118 @@
+// From facts to boards. Which facts are a board, and where on it their cells lie, was found out by the player from the
+// rules (`shapes`); here a position's facts are laid out on them. What is no part of a board is left over and shown as
+// facts. Pure: nothing here knows of the page.
+
+import { list, number, object, text } from "./format.js";
+import { joined, readExpression } from "./expressions.js";
+
+/** Whoever names more is not drawn: a board that large is no picture. */
+const MOST_CELLS = 4096;
+
+/** The shapes of an event, with everything in them of the type that is expected; what is no shape is left out. */
+export function readShapes(shapes) {
+  return list(shapes).map(readShape).filter((shape) => shape !== null);
+}
+
+function readShape(raw) {
+  const shape = object(raw);
+  const cells = new Map();
+  for (const [key, place] of Object.entries(object(shape.cells))) {
+    const [line, column] = list(place).map(number);
+    if (isPlace(line) && isPlace(column)) cells.set(key, { line, column });
+  }
+  if (text(shape.function) === null || cells.size === 0 || cells.size > MOST_CELLS) return null;
+  const boards = list(shape.boards).map((board) => ({
+    key: text(board?.key) ?? "",
+    title: text(board?.title) ?? "",
+    line: isPlace(board?.line) ? board.line : 0,
+    column: isPlace(board?.column) ? board.column : 0,
+  }));
+  const places = [...cells.values()];
+  const contents = new Map();
+  for (const [content, look] of Object.entries(object(shape.contents))) {
+    contents.set(content, { label: text(look?.label) ?? content, isBlank: look?.blank === true, rank: contents.size });
+  }
+  return {
+    name: shape.function,
+    nBoardArguments: number(shape.n_board_arguments) ?? 0,
+    nCellArguments: number(shape.n_cell_arguments) ?? 0,
+    boards: boards.length > 0 ? boards : [{ key: "", title: "", line: 0, column: 0 }],
+    cells,
+    contents,
+    hasBlanks: shape.has_blanks === true,
+    height: 1 + Math.max(...places.map(({ line }) => line)),
+    width: 1 + Math.max(...places.map(({ column }) => column)),
+    lineNames: list(shape.lines).map((name) => text(name) ?? ""),
+    columnNames: list(shape.columns).map((name) => text(name) ?? ""),
+  };
+}
+
+function isPlace(value) {
+  return number(value) !== null && value >= 0 && value < MOST_CELLS;
+}
+
+/**
+ * A position on its boards: `boards`, each with its shape and its cells by key, and `rest`, the facts that lie on none. A
+ * cell is `{ key, line, column, contents }`, a content `{ text, label, isBlank, rank }`; a cell that no fact names
+ * is there with no contents, unless the game names the empty ones too, when it is no cell at all.
+ */
+export function layOut(facts, shapes) {
+  const boards = shapes.flatMap((shape) => shape.boards.map((board) => ({ shape, ...board, cells: emptyCells(shape) })));
+  const rest = [];
+  for (const fact of facts) {
+    if (!shapes.some((shape) => place(fact, shape, boards))) rest.push(fact);
+  }
+  for (const board of boards) {
+    if (!board.shape.hasBlanks) continue;
+    for (const [key, cell] of board.cells) if (cell.contents.length === 0) board.cells.delete(key);
+  }
+  return { boards, rest };
+}
+
+function emptyCells(shape) {
+  return new Map([...shape.cells].map(([key, { line, column }]) => [key, { key, line, column, contents: [] }]));
+}
+
+/** Lays a fact on the board it belongs to; false if it belongs to none of this shape. */
+function place(fact, shape, boards) {
+  const read = readExpression(fact);
+  if (!Array.isArray(read) || read[0] !== shape.name) return false;
+  const cellFrom = 1 + shape.nBoardArguments;
+  const contentFrom = cellFrom + shape.nCellArguments;
+  if (read.length < contentFrom) return false;
+  const boardKey = joined(read.slice(1, cellFrom));
+  const board = boards.find((board) => board.shape === shape && board.key === boardKey);
+  const cell = board?.cells.get(joined(read.slice(cellFrom, contentFrom)));
+  if (cell === undefined) return false;
+  const content = joined(read.slice(contentFrom));
+  const look = shape.contents.get(content) ?? { label: content, isBlank: false, rank: shape.contents.size };
+  cell.contents.push({ text: content, ...look });
+  return true;
+}
+
+/** What lies on a cell, as one text. */
+export function contentOf(cell) {
+  return cell.contents.map((content) => content.text).join(", ");
+}
+
+/** The cells of a board whose contents another position of the same board has otherwise. */
+export function changedCells(board, before) {
+  const changed = new Set();
+  if (before === undefined) return changed;
+  for (const [key, cell] of board.cells) {
+    const earlier = before.cells.get(key);
+    if (earlier === undefined || contentOf(earlier) !== contentOf(cell)) changed.add(key);
+  }
+  return changed;
+}
+
+/** Facts beside those of the position before: which stayed, came and went, each in the order given. */
+export function compare(facts, before) {
+  const earlier = new Set(before);
+  const now = new Set(facts);
+  return {
+    stayed: facts.filter((fact) => earlier.has(fact)),
+    came: facts.filter((fact) => !earlier.has(fact)),
+    went: before.filter((fact) => !now.has(fact)),
+  };
+}

@@ -1,0 +1,94 @@
+// Draws boards. A cell carries what it is in `data-cell` and `data-content`, and says it in a title, so that it can be
+// read without seeing it; cells whose contents are new are marked.
+
+import { changedCells, contentOf } from "./board.js";
+import { drawn, element } from "./page.js";
+import { drawPiece, look } from "./pieces.js";
+
+const CELL = 100;
+const MARGIN = 44;
+/** How wide a cell gets on the page at most, in pixels. */
+const LARGEST = 68;
+
+/** The boards of a position, `laid` out, with what changed since the one `before` marked. */
+export function drawBoards(laid, before) {
+  const byShape = new Map();
+  laid.boards.forEach((board, index) => {
+    if (!byShape.has(board.shape)) byShape.set(board.shape, []);
+    byShape.get(board.shape).push(drawBoard(board, changedCells(board, before?.boards[index])));
+  });
+  return [...byShape].map(([shape, figures]) => {
+    const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
+    return element("div", { class: "boards", style: `--boards-abreast:${width}` }, figures);
+  });
+}
+
+function drawBoard(board, changed) {
+  const { shape } = board;
+  const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content }, shape.name)));
+  const names = { left: shape.lineNames.some((name) => name !== ""), below: shape.columnNames.some((name) => name !== "") };
+  const left = names.left ? MARGIN : 6;
+  const below = names.below ? MARGIN : 6;
+  const width = left + shape.width * CELL + 6;
+  const height = 6 + shape.height * CELL + below;
+  const cells = [...board.cells.values()].map((cell) => drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }));
+  const edge = [
+    names.left && shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
+    names.below &&
+      shape.columnNames.slice(0, shape.width).map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+  ];
+  const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
+  const svg = drawn(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${height}`,
+      class: isChess ? "board chequered" : "board",
+      role: "group",
+      "aria-label": says,
+      "data-board": board.key,
+      style: `max-width:${Math.round((width / CELL) * LARGEST)}px`,
+    },
+    cells,
+    edge,
+  );
+  const place = `grid-area:${Math.floor(board.line) + 1}/${Math.floor(board.column) + 1}`;
+  return element("figure", { class: "board-figure", style: place }, board.title !== "" && element("figcaption", null, board.title), svg);
+}
+
+function isSilhouette({ form }) {
+  return !["cross", "ring", "disc", "tile"].includes(form);
+}
+
+function edgeName(name, x, y) {
+  const shown = name.length > 3 ? `${name.slice(0, 2)}…` : name;
+  return drawn("text", { class: "edge-name", x, y, "text-anchor": "middle", "dominant-baseline": "central" }, shown);
+}
+
+function drawCell(cell, shape, { left, isChess, isChanged }) {
+  const [x, y] = [left + cell.column * CELL, 6 + cell.line * CELL];
+  const isDark = isChess && (Math.floor(cell.line) + Math.floor(cell.column)) % 2 === 1;
+  const lying = cell.contents.filter((content) => !content.isBlank);
+  const names = ["cell", isDark && "dark-square", isChanged && "changed"].filter(Boolean);
+  const what = contentOf(cell);
+  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what || shape.name}${isChanged ? ", changed" : ""}`;
+  return drawn(
+    "g",
+    {
+      class: names.join(" "),
+      transform: `translate(${x} ${y})`,
+      role: "img",
+      "aria-label": says,
+      "data-cell": cell.key,
+      "data-content": what,
+    },
+    drawn("title", null, says),
+    drawn("rect", { class: "square", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5 }),
+    lying.slice(0, 4).map((content, place) => {
+      const piece = drawPiece(look(content, shape.name));
+      if (lying.length === 1) return piece;
+      const corner = `translate(${(place % 2) * 50} ${Math.floor(place / 2) * 50}) scale(.5)`;
+      return drawn("g", { transform: corner }, piece);
+    }),
+    isChanged && drawn("rect", { class: "mark-changed", x: 4, y: 4, width: CELL - 8, height: CELL - 8, rx: 5 }),
+  );
+}

@@ -1,0 +1,50 @@
+// Expressions of the game description language: a symbol is a string, a list is an array. Reading is iterative and
+// gives null for what is no single expression, so neither depth nor damage in a log can hurt.
+
+/** The expression that a text holds, or null. */
+export function readExpression(text) {
+  const open = [];
+  let list = [];
+  for (const [token] of text.matchAll(/[()]|[^\s()]+/g)) {
+    if (token === "(") {
+      open.push(list);
+      list = [];
+    } else if (token === ")") {
+      const outer = open.pop();
+      if (outer === undefined) return null;
+      outer.push(list);
+      list = outer;
+    } else {
+      list.push(token);
+    }
+  }
+  return open.length === 0 && list.length === 1 ? list[0] : null;
+}
+
+/** An expression as text, with one blank between the members of a list. */
+export function writeExpression(expression) {
+  const parts = [];
+  const left = [expression];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (Array.isArray(next)) {
+      left.push(")");
+      for (let index = next.length - 1; index >= 0; index -= 1) left.push(next[index]);
+      left.push("(");
+    } else {
+      parts.push(next);
+    }
+  }
+  return parts.join(" ").replaceAll("( ", "(").replaceAll(" )", ")");
+}
+
+/** Members of a list as one text: what names a cell, a board or what lies on a cell. */
+export function joined(expressions) {
+  return expressions.map(writeExpression).join(" ");
+}
+
+/** A move as people say it: `(drop 3)` as `drop 3`. */
+export function spoken(move) {
+  const read = readExpression(move);
+  return Array.isArray(read) ? joined(read) : move;
+}

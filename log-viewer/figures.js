@@ -1,0 +1,282 @@
+// Which charts a match has, and their points. Pure: a figure is data for plotly.js, made from a record when somebody
+// looks. Time runs along the lower edge as moments since the log was opened, written as minutes and seconds; where
+// Tiltyard's statistics are all there is, no time is known and values stand over turns.
+//
+// The root has other moves every turn, so that a line for each would be hundreds. Over the whole match a line is
+// therefore a rank: the turn's most visited move, its second, and so on, each point named by its move. Looked at one
+// turn alone, a line is a move.
+
+import { clock, count, duration, goal, short, words } from "./format.js";
+import { spoken } from "./expressions.js";
+
+const RANKS = 5;
+const MOVES_OF_A_TURN = 12;
+/** Beyond this many points a line is thinned: no screen shows more. */
+const MOST_POINTS = 4000;
+
+const RANK_NAMES = ["Most visited", "Second", "Third", "Fourth", "Fifth"];
+
+/**
+ * The charts of a match: `{ id, title, note, over, exists(record), build(record, scope) }`. `over` is `time` or `turns`;
+ * `scope` is null for the whole match, or a turn; `build` gives `{ traces, axes }`.
+ */
+export const FIGURES = [
+  {
+    id: "value",
+    title: "Value",
+    note: "what our role expects to get, by move",
+    over: "time",
+    exists: (record) => record.series.length > 0,
+    build: valueOverTime,
+  },
+  {
+    id: "turn-values",
+    title: "Value by turn",
+    note: "as answered",
+    over: "turns",
+    exists: (record) => record.series.length === 0 && record.turns.some((turn) => turn.answer !== null),
+    build: valueByTurn,
+  },
+  {
+    id: "visits",
+    title: "Visits",
+    note: "of the moves at the root",
+    over: "time",
+    exists: (record) => record.series.length > 0 && record.series.has("root_moves"),
+    build: visitsOverTime,
+  },
+  {
+    id: "answers",
+    title: "Time to answer",
+    note: "by turn, beside the play clock",
+    over: "turns",
+    exists: (record) => record.turns.some((turn) => turn.answer?.seconds != null),
+    build: timeToAnswer,
+  },
+  {
+    id: "speed",
+    title: "Speed",
+    note: "iterations and playouts a second",
+    over: "time",
+    exists: (record) => hasFigures(record, ["iterations_per_second", "playouts_per_second"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "iterations_per_second", { name: "Iterations/s", colour: 0, shown: short }),
+        line(record, scope, "playouts_per_second", { name: "Playouts/s", colour: 1, right: true, shown: short }),
+      ],
+      axes: { left: "iterations/s", right: "playouts/s" },
+    }),
+  },
+  {
+    id: "graph",
+    title: "Game graph",
+    note: "nodes, and the share of the pool in use",
+    over: "time",
+    exists: (record) => hasFigures(record, ["nodes", "pool_used"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "nodes", { name: "Nodes", colour: 0, filled: true, shown: short }),
+        line(record, scope, "pool_used", { name: "Pool in use", colour: 1, right: true, shown: percent }),
+      ],
+      axes: { left: "nodes", right: "pool", rightIsShare: true },
+    }),
+  },
+  {
+    id: "rings",
+    title: "Rings and samples",
+    note: "how full the queues are, and playouts for each request",
+    over: "time",
+    exists: (record) => hasFigures(record, ["request_rings", "result_rings", "samples_per_request"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "request_rings", { name: "Requests", colour: 0, shown: percent }),
+        line(record, scope, "result_rings", { name: "Results", colour: 2, shown: percent }),
+        line(record, scope, "samples_per_request", { name: "Samples", colour: 1, right: true, shown: short }),
+      ],
+      axes: { left: "rings", right: "samples a request", leftIsShare: true },
+    }),
+  },
+  {
+    id: "stages",
+    title: "Threads by stage",
+    note: "how many threads' time goes where",
+    over: "time",
+    exists: (record) => hasFigures(record, record.series.namesFrom("time_")),
+    build: stages,
+  },
+  {
+    id: "memory",
+    title: "Memory",
+    note: "of the whole player",
+    over: "time",
+    exists: (record) => hasFigures(record, ["memory_bytes"]),
+    build: (record, scope) => ({
+      traces: [line(record, scope, "memory_bytes", { name: "Memory", colour: 0, filled: true, shown: (value) => `${short(value)}B` })],
+      axes: { left: "bytes" },
+    }),
+  },
+];
+
+/** Seconds as a place on the axis of time: a moment as text, since plotly.js takes small numbers for years. */
+export function onAxis(seconds) {
+  return new Date(seconds * 1000).toISOString().slice(0, -1);
+}
+
+/** When turns began: `{ step, from, to }` in seconds, for those of which it is known. */
+export function turnTimes(record) {
+  const times = [];
+  for (const turn of record.turns) {
+    if (turn.from === null) continue;
+    const last = times.at(-1);
+    if (last !== undefined) last.to = turn.from;
+    times.push({ step: turn.step, from: turn.from, to: record.seconds });
+  }
+  // The first turn is searched for from the moment the rules are there.
+  if (times.length > 0 && times[0].step === 0) times[0].from = 0;
+  return times;
+}
+
+function hasFigures(record, names) {
+  return names.some((name) => record.series.column(name).some((value) => value !== null));
+}
+
+function percent(value) {
+  return `${(value * 100).toFixed(1)} %`;
+}
+
+/** The lines of the series that are drawn: all of them, or those of a turn, thinned where they are too many. */
+function places(record, scope) {
+  const [from, to] = scope === null ? [0, record.series.length] : record.samplesOf(scope.step);
+  const stride = Math.max(1, Math.ceil((to - from) / MOST_POINTS));
+  const found = [];
+  for (let index = from; index < to; index += stride) found.push(index);
+  if (stride > 1 && found.at(-1) !== to - 1) found.push(to - 1);
+  return found;
+}
+
+function line(record, scope, column, { name, colour, right = false, filled = false, shown }) {
+  const times = record.series.column("at_seconds");
+  const values = record.series.column(column);
+  const at = places(record, scope);
+  return {
+    name,
+    x: at.map((index) => onAxis(times[index] ?? 0)),
+    y: at.map((index) => values[index] ?? null),
+    text: at.map((index) => (values[index] == null ? "" : shown(values[index]))),
+    colour,
+    right,
+    filled,
+  };
+}
+
+function valueOverTime(record, scope) {
+  const traces = rootLines(record, scope, (move) => move.value);
+  const best = line(record, scope, "best_value", { name: "Best", colour: "strong", shown: goal });
+  const moves = record.series.column("best_move");
+  best.text = places(record, scope).map((index, place) => `${spoken(moves[index] ?? "")} ${goal(best.y[place])}`);
+  const turns = (scope === null ? record.turns : [scope]).filter((turn) => turn.answer?.at != null && turn.answer.value !== null);
+  const answers = {
+    name: "Answered",
+    x: turns.map((turn) => onAxis(turn.answer.at)),
+    y: turns.map((turn) => turn.answer.value),
+    text: turns.map((turn) => `turn ${turn.step}: ${spoken(turn.answer.move ?? "")} ${goal(turn.answer.value)}`),
+    colour: "strong",
+    points: true,
+  };
+  return { traces: [...traces, best, answers], axes: { left: "value", isGoal: true } };
+}
+
+function visitsOverTime(record, scope) {
+  return { traces: rootLines(record, scope, (move) => move.visits), axes: { left: "visits" } };
+}
+
+/** A line for each leading root move of a turn, or for each rank over the whole match. */
+function rootLines(record, scope, read) {
+  if (!record.series.has("root_moves")) return [];
+  const times = record.series.column("at_seconds");
+  const steps = record.series.column("step");
+  const at = places(record, scope);
+  const most = scope === null ? RANKS : MOVES_OF_A_TURN;
+  const lines = [];
+  for (let from = 0; from < at.length; ) {
+    let to = from;
+    while (to < at.length && steps[at[to]] === steps[at[from]]) to += 1;
+    const leading = leadingMoves(record, at, from, to, most);
+    leading.forEach((name, rank) => {
+      lines[rank] ??= { name: scope === null ? RANK_NAMES[rank] : spoken(name), x: [], y: [], text: [], colour: rank };
+      const trace = lines[rank];
+      for (let place = from; place < to; place += 1) {
+        const move = record.series.rootMoves(at[place]).find((move) => move.move === name);
+        if (move === undefined) continue;
+        trace.x.push(onAxis(times[at[place]] ?? 0));
+        trace.y.push(read(move));
+        trace.text.push(`${spoken(name)} ${goal(move.value)} · ${count(move.visits)}`);
+      }
+      // A gap, so that no line runs from one turn's move to another's.
+      if (scope === null && trace.x.length > 0) {
+        trace.x.push(trace.x.at(-1));
+        trace.y.push(null);
+        trace.text.push("");
+      }
+    });
+    from = to;
+  }
+  return lines;
+}
+
+/** The moves that a turn's last sample with any has as most visited. */
+function leadingMoves(record, at, from, to, most) {
+  for (let place = to - 1; place >= from; place -= 1) {
+    const moves = record.series.rootMoves(at[place]);
+    if (moves.length > 0) return moves.slice(0, most).map((move) => move.move);
+  }
+  return [];
+}
+
+function valueByTurn(record) {
+  const turns = record.turns.filter((turn) => turn.answer !== null);
+  return {
+    traces: [
+      {
+        name: "Value",
+        x: turns.map((turn) => turn.step),
+        y: turns.map((turn) => turn.answer.value),
+        text: turns.map((turn) => `${spoken(turn.answer.move ?? "")} ${goal(turn.answer.value)}`),
+        colour: "strong",
+      },
+    ],
+    axes: { left: "value", isGoal: true },
+  };
+}
+
+function timeToAnswer(record) {
+  const turns = record.turns.filter((turn) => turn.answer?.seconds != null);
+  const playClock = record.start.play_clock;
+  const traces = [
+    {
+      name: "Answer",
+      bars: true,
+      x: turns.map((turn) => turn.step),
+      y: turns.map((turn) => turn.answer.seconds),
+      text: turns.map((turn) => `${spoken(turn.answer.move ?? "")} after ${duration(turn.answer.seconds)}`),
+      colour: 0,
+    },
+  ];
+  if (typeof playClock === "number" && turns.length > 0) {
+    const [first, last] = [turns[0].step - 0.5, turns.at(-1).step + 0.5];
+    const text = `play clock ${clock(playClock)}`;
+    traces.push({ name: "Play clock", x: [first, last], y: [playClock, playClock], text: [text, text], colour: 1, dashed: true });
+  }
+  return { traces, axes: { left: "seconds" } };
+}
+
+function stages(record, scope) {
+  const names = record.series.namesFrom("time_").filter((name) => hasFigures(record, [name]));
+  return {
+    traces: names.map((name, index) => ({
+      ...line(record, scope, name, { name: words(name.slice("time_".length)), colour: index, shown: (value) => value.toFixed(2) }),
+      stacked: true,
+    })),
+    axes: { left: "threads" },
+  };
+}

@@ -1,0 +1,118 @@
+// Numbers, lengths of time and moments as people read them. Everything takes what a damaged log may hold instead (null,
+// a text, not a number) and gives a dash for it.
+
+export const NOTHING = "–";
+
+/** A finite number, or null. */
+export function number(value) {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** A text, or null. */
+export function text(value) {
+  return typeof value === "string" ? value : null;
+}
+
+/** A list, or an empty one. */
+export function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+
+/** An object with named members, or an empty one. */
+export function object(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+}
+
+/** 1234567 as 1,234,567. */
+export function count(value) {
+  const known = number(value);
+  return known === null ? NOTHING : Math.round(known).toLocaleString("en");
+}
+
+/** 1234567 as 1.23 M. */
+export function short(value) {
+  const known = number(value);
+  if (known === null) return NOTHING;
+  const size = Math.abs(known);
+  for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (size >= unit * 0.9995) return `${significant(known / unit)} ${letter}`;
+  }
+  return Number.isInteger(known) ? String(known) : significant(known);
+}
+
+function significant(value) {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+/** A goal or an estimate of one, from 0 to 100. */
+export function goal(value) {
+  const known = number(value);
+  if (known === null) return NOTHING;
+  return Number.isInteger(known) ? String(known) : known.toFixed(1);
+}
+
+/** A fraction with few digits, whatever its size. */
+export function fraction(value) {
+  const known = number(value);
+  if (known === null) return NOTHING;
+  return Number.isInteger(known) ? count(known) : String(Number(known.toPrecision(4)));
+}
+
+/** 1234567 as 1.23 MB. */
+export function bytes(value) {
+  const known = number(value);
+  if (known === null) return NOTHING;
+  if (known < 1000) return `${known} B`;
+  return `${short(known)}B`;
+}
+
+/** 0.0123 as 12 ms, 75 as 1:15, 4000 as 1:06:40. */
+export function duration(value) {
+  const known = number(value);
+  if (known === null || known < 0) return NOTHING;
+  if (known < 0.0005) return "0 ms";
+  if (known < 1) return `${(known * 1000).toFixed(known < 0.01 ? 1 : 0)} ms`;
+  if (known < 10) return `${known.toFixed(2)} s`;
+  if (known < 59.95) return `${known.toFixed(1)} s`;
+  const whole = Math.round(known);
+  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (figure) => String(figure).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+}
+
+/** A clock: 15 as 15 s. */
+export function clock(value) {
+  const known = number(value);
+  return known === null ? NOTHING : `${Number(known.toFixed(2))} s`;
+}
+
+/** The moment of an ISO 8601 text in the person's own time zone. */
+export function moment(value) {
+  const known = Date.parse(text(value) ?? "");
+  if (Number.isNaN(known)) return NOTHING;
+  return new Date(known).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** How long ago that was, as far as it matters: a moment, minutes, hours, days, or the date. */
+export function ago(value, now = Date.now()) {
+  const known = Date.parse(text(value) ?? "");
+  if (Number.isNaN(known)) return NOTHING;
+  const seconds = (now - known) / 1000;
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  if (seconds < 7 * 86400) return `${Math.floor(seconds / 86400)} d ago`;
+  return new Date(known).toLocaleDateString(undefined, { dateStyle: "medium" });
+}
+
+/** `requests_per_second` as "Requests per second". */
+export function words(name) {
+  const spaced = name.replaceAll("_", " ").trim();
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+}
+
+/** "1 line", "2 lines". */
+export function counted(amount, one, many = `${one}s`) {
+  return `${count(amount)} ${amount === 1 ? one : many}`;
+}

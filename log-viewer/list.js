@@ -1,0 +1,226 @@
+// The page that lists matches: live ones first, then the newest. The first hundred are asked for again every few seconds;
+// further ones are added when somebody wants them. Rows are kept and only changed where something has changed.
+
+import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
+import { byId, element, fill, setText, wordmark } from "./page.js";
+import { outcome } from "./record.js";
+import { askMatches } from "./server.js";
+
+const PAGE = 100;
+const ASK_EVERY = 3000;
+const ASK_WHEN_HIDDEN = 15_000;
+const TYPING = 200;
+
+const state = { matches: [], found: 0, search: "", asked: 0, rows: new Map(), table: null };
+
+async function ask() {
+  state.asked += 1;
+  const turn = state.asked;
+  const { search } = state;
+  let answer;
+  try {
+    answer = object(await askMatches({ offset: 0, limit: PAGE, search }));
+  } catch {
+    showSilence();
+    return;
+  }
+  // Somebody has typed on in the meantime.
+  if (turn !== state.asked || search !== state.search) return;
+  const first = summaries(answer);
+  const fresh = new Set(first.map((match) => match.folder));
+  const further = state.matches.slice(PAGE).filter((match) => !fresh.has(match.folder));
+  const dropped = state.matches.slice(0, PAGE).filter((match) => !fresh.has(match.folder));
+  // What newer ones have pushed beyond the first page is shown on if more than that page is.
+  const isLonger = state.matches.length > PAGE;
+  state.matches = isLonger ? [...first, ...dropped.filter((match) => !match.live), ...further] : first;
+  show(answer);
+}
+
+async function askForMore() {
+  const { search } = state;
+  try {
+    const answer = object(await askMatches({ offset: state.matches.length, limit: PAGE, search }));
+    if (search !== state.search) return;
+    const known = new Set(state.matches.map((match) => match.folder));
+    state.matches.push(...summaries(answer).filter((match) => !known.has(match.folder)));
+    show(answer);
+  } catch {
+    showSilence();
+  }
+}
+
+function summaries(answer) {
+  return list(answer.matches).filter((match) => text(match?.folder) !== null);
+}
+
+function showSilence() {
+  setText(byId("player"), "no answer from the player, trying again");
+  byId("player").className = "player silent";
+}
+
+function show(answer) {
+  state.found = number(answer.found) ?? state.matches.length;
+  const player = object(answer.player);
+  showPlayer(player);
+  const total = number(answer.total) ?? state.found;
+  setText(byId("found"), state.search === "" ? counted(total, "match", "matches") : `${count(state.found)} of ${counted(total, "match", "matches")}`);
+  byId("more").hidden = state.matches.length >= state.found;
+  if (state.matches.length === 0) showNone(total);
+  else showMatches();
+}
+
+function showPlayer(player) {
+  const name = text(player.name) ?? "Panza";
+  const status = text(player.status) ?? "";
+  const version = [text(player.version), text(player.commit)?.slice(0, 12)].filter(Boolean).join(" · ");
+  const said = JSON.stringify(player);
+  if (state.player === said && !byId("player").classList.contains("silent")) return;
+  state.player = said;
+  byId("player").className = `player ${status === "busy" ? "busy" : "available"}`;
+  fill(byId("player"), element("span", { class: "lamp", "aria-hidden": "true" }), element("b", null, name), ` ${status}`, version !== "" && element("small", null, version));
+  const disk = text(player.disk);
+  const dropped = number(player.dropped_lines) ?? 0;
+  fill(
+    byId("banners"),
+    disk !== null && disk !== "ok" && element("p", { class: "banner error" }, `Logs cannot be written: ${disk}. Matches are played on without.`),
+    dropped > 0 && element("p", { class: "banner warning" }, `${counted(dropped, "log line")} could not be written in time since the player began.`),
+  );
+}
+
+function showNone(total) {
+  state.table = null;
+  state.rows.clear();
+  if (state.search !== "" && total > 0) {
+    fill(byId("matches"), element("p", { class: "quiet empty" }, `No match has “${state.search}” in its names.`));
+    return;
+  }
+  const command = `panza match connectFour --player ${location.origin} --player random`;
+  fill(
+    byId("matches"),
+    element(
+      "section",
+      { class: "opener" },
+      element("h2", null, "No match has been played yet"),
+      element("p", null, "A game manager that knows this player's address can begin one. This does so from a terminal:"),
+      element("pre", { class: "command" }, command),
+    ),
+  );
+}
+
+function showMatches() {
+  if (state.table === null) {
+    const names = ["Game", "Role", "Opponents", "Result", "Steps", "Length", "Began"];
+    const head = element("tr", null, names.map((name) => element("th", { scope: "col" }, name)));
+    state.table = element("tbody");
+    state.rows.clear();
+    fill(byId("matches"), element("table", { class: "match-list" }, element("thead", null, head), state.table));
+  }
+  const wanted = new Set(state.matches.map((match) => match.folder));
+  for (const [folder, { row }] of state.rows) {
+    if (wanted.has(folder)) continue;
+    row.remove();
+    state.rows.delete(folder);
+  }
+  let after = null;
+  for (const match of state.matches) {
+    const row = rowOf(match);
+    const place = after === null ? state.table.firstChild : after.nextSibling;
+    if (place !== row) state.table.insertBefore(row, place);
+    after = row;
+  }
+}
+
+function rowOf(match) {
+  const began = ago(match.started);
+  const said = JSON.stringify([match, began]);
+  const known = state.rows.get(match.folder);
+  if (known?.said === said) return known.row;
+  const row = known?.row ?? element("tr");
+  row.className = match.live === true ? "live" : "";
+  const matchId = text(match.match_id) ?? match.folder;
+  const address = `/matches/${encodeURIComponent(match.folder)}`;
+  fill(
+    row,
+    element(
+      "td",
+      { class: "game" },
+      match.live === true && element("span", { class: "pulse", title: "live" }, element("span", { class: "unseen" }, "live")),
+      element("a", { href: address }, text(match.game) ?? matchId),
+      element("small", null, matchId),
+    ),
+    cell("Role", text(match.role) ?? "–", "role-cell"),
+    cell("Opponents", opponents(match), "opponents"),
+    element("td", { class: "result" }, result(match), troubles(match)),
+    cell("Steps", count(match.steps), "figure"),
+    cell("Length", duration(match.seconds), "figure"),
+    element("td", { class: "when", title: moment(match.started) }, began),
+  );
+  state.rows.set(match.folder, { row, said });
+  return row;
+}
+
+function cell(name, content, kind) {
+  return element("td", { class: kind, "data-name": name }, content);
+}
+
+/** Who plays the other roles, or which roles those are. */
+function opponents(match) {
+  const roles = list(match.roles);
+  const players = list(match.players);
+  const others = roles.map((role, place) => [role, text(players[place])]).filter(([role]) => role !== match.role);
+  if (others.length === 0) return roles.length === 1 ? "alone" : "–";
+  return others.map(([role, player]) => player ?? role).join(", ");
+}
+
+function result(match) {
+  if (match.live === true) {
+    const value = number(match.value);
+    return element("span", { class: "badge live" }, value === null ? "playing" : `expects ${goal(Math.round(value))}`);
+  }
+  const kind = outcome(object(match.goals), match.role);
+  if (kind !== null) return element("span", { class: `badge ${kind}` }, `${goal(match.goals[match.role])} ${kind}`);
+  return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
+}
+
+function troubles(match) {
+  const errors = number(match.errors) ?? 0;
+  const damaged = text(match.damaged);
+  return [
+    errors > 0 && element("span", { class: "tag trouble" }, counted(errors, "error")),
+    damaged !== null && element("span", { class: "tag trouble", title: damaged }, "damaged log"),
+  ];
+}
+
+async function keepAsking() {
+  for (;;) {
+    await ask();
+    await new Promise((done) => setTimeout(done, document.hidden ? ASK_WHEN_HIDDEN : ASK_EVERY));
+  }
+}
+
+function begin() {
+  byId("wordmark").replaceWith(wordmark());
+  let typing = null;
+  const search = byId("search");
+  const searchNow = () => {
+    if (search.value.trim() === state.search) return;
+    state.search = search.value.trim();
+    state.matches = [];
+    ask();
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(searchNow, TYPING);
+  });
+  byId("search-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    searchNow();
+  });
+  byId("more").addEventListener("click", askForMore);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) ask();
+  });
+  keepAsking();
+}
+
+begin();

@@ -1,0 +1,96 @@
+// The readable log with its levels to be chosen and a search. The newest lines are at the end; only so many are on the
+// page at once, and more are shown when asked for, so that a long log costs no more than a short one.
+
+import { count } from "./format.js";
+import { LEVELS } from "./messages.js";
+import { element, fill, setText } from "./page.js";
+
+const SHOWN = 400;
+
+export class LogPanel {
+  constructor(place) {
+    this.messages = null;
+    this.most = SHOWN;
+    this.hidden = new Set();
+    this.counted = { entries: 0, levels: new Map() };
+    this.said = "";
+    this.boxes = new Map();
+    this.filters = element("div", { class: "filters", role: "group", "aria-label": "Levels that are shown" });
+    this.search = element("input", { type: "search", placeholder: "Search the log", "aria-label": "Search the log" });
+    this.search.addEventListener("input", () => this.again());
+    this.summary = element("p", { class: "quiet", role: "status" });
+    this.more = element("button", { type: "button", class: "button" }, "Show earlier lines");
+    this.more.addEventListener("click", () => {
+      this.most += 5 * SHOWN;
+      this.draw();
+    });
+    this.lines = element("ol", { class: "log-lines" });
+    fill(place, element("div", { class: "log-tools" }, this.filters, this.search), this.summary, this.more, this.lines);
+  }
+
+  /** Another search or other levels: from the end again. */
+  again() {
+    this.most = SHOWN;
+    this.draw();
+  }
+
+  /** Shows messages, which may have become more. */
+  show(messages) {
+    if (messages !== this.messages) {
+      this.messages = messages;
+      this.counted = { entries: 0, levels: new Map() };
+    }
+    const { counted } = this;
+    for (; counted.entries < messages.entries.length; counted.entries += 1) {
+      const level = messages.entries[counted.entries].level ?? "other";
+      counted.levels.set(level, (counted.levels.get(level) ?? 0) + 1);
+    }
+    for (const level of [...LEVELS, "other"]) this.showFilter(level);
+    this.draw();
+  }
+
+  showFilter(level) {
+    const amount = this.counted.levels.get(level);
+    if (amount === undefined && !this.boxes.has(level)) return;
+    if (!this.boxes.has(level)) {
+      const box = element("input", { type: "checkbox", checked: true, value: level });
+      box.addEventListener("change", () => {
+        if (box.checked) this.hidden.delete(level);
+        else this.hidden.add(level);
+        this.again();
+      });
+      const number = element("span", { class: "count" });
+      const label = element("label", { class: `level ${level.toLowerCase()}` }, box, level.toLowerCase(), number);
+      this.boxes.set(level, number);
+      this.filters.append(label);
+    }
+    setText(this.boxes.get(level), count(amount ?? 0));
+  }
+
+  draw() {
+    const wanted = this.search.value.trim().toLowerCase();
+    const { entries } = this.messages;
+    const found = entries.filter(
+      ({ level, text }) => !this.hidden.has(level ?? "other") && (wanted === "" || text.toLowerCase().includes(wanted)),
+    );
+    const shown = found.slice(-this.most);
+    const all = found.length === entries.length ? "" : ` of ${count(entries.length)}`;
+    const last = shown.length < found.length ? `, the last ${count(shown.length)} of them shown` : "";
+    setText(this.summary, entries.length === 0 ? "The log is empty." : `${count(found.length)}${all} lines${last}`);
+    this.more.hidden = shown.length === found.length;
+    const said = `${found.length} ${shown.length} ${wanted} ${[...this.hidden]} ${shown.at(-1)?.text.length}`;
+    if (said === this.said) return;
+    this.said = said;
+    fill(this.lines, shown.map(line));
+  }
+}
+
+function line({ time, at, level, text }) {
+  return element(
+    "li",
+    { class: `log-line ${(level ?? "other").toLowerCase()}` },
+    element("time", { title: time ?? undefined }, at === null ? "" : at.toFixed(3)),
+    element("span", { class: "level-name" }, level ?? ""),
+    element("span", { class: "log-text" }, text),
+  );
+}

@@ -1,0 +1,465 @@
+// The page of one match. It shows a record (`record.js`) at a chosen turn; where the record comes from is one of three:
+// a match of the player's, asked of its server and followed while it goes on; files that somebody opens; or an object
+// that a page around this one hands over. A record that grows is shown again; what has not changed is left alone.
+
+import { analysisCards } from "./analysis.js";
+import { layOut } from "./board.js";
+import { Charts } from "./charts.js";
+import { drawBoards } from "./drawing.js";
+import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
+import { LogPanel } from "./log_panel.js";
+import { byId, drawn, element, fill, setText, wordmark } from "./page.js";
+import { MatchRecord, outcome } from "./record.js";
+import { Follower, Refused } from "./server.js";
+import { NotALog, isForUs, openFiles, openMessage } from "./stored.js";
+import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
+
+const ASK_EVERY = 1000;
+const ASK_WHEN_HIDDEN = 5000;
+const SUMMARY_EVERY = 5000;
+const DRAW_EVERY = 3000;
+const SLOWEST_RETRY = 10_000;
+const LARGEST_FILE = 400 * 1024 * 1024;
+
+class MatchPage {
+  constructor() {
+    this.record = new MatchRecord();
+    this.summary = {};
+    this.follower = null;
+    this.isLive = false;
+    this.step = null;
+    /** Whether the newest turn is shown, whichever it is. */
+    this.isNewest = true;
+    this.chartsDrawn = -Infinity;
+    this.shownAnalysis = "";
+    this.shownBanners = "";
+    this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
+    this.charts = new Charts(byId("charts"), (step) => this.choose(step));
+    this.logPanel = new LogPanel(byId("log"));
+    this.listen();
+  }
+
+  listen() {
+    byId("first").addEventListener("click", () => this.goTo(0));
+    byId("previous").addEventListener("click", () => this.move(-1));
+    byId("next").addEventListener("click", () => this.move(1));
+    byId("last").addEventListener("click", () => this.goTo(Infinity));
+    byId("slider").addEventListener("input", (event) => this.goTo(Number(event.target.value)));
+    byId("whole").addEventListener("click", () => this.setScope(false));
+    byId("alone").addEventListener("click", () => this.setScope(true));
+    document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("hashchange", () => this.readAddress());
+  }
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, pre")) return;
+    const act = {
+      ArrowLeft: () => this.move(-1),
+      ArrowRight: () => this.move(1),
+      Home: () => this.goTo(0),
+      End: () => this.goTo(Infinity),
+    }[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  }
+
+  readAddress() {
+    const step = /^#turn=(\d{1,7})$/.exec(location.hash)?.[1];
+    if (step === undefined) return;
+    this.step = Number(step);
+    this.isNewest = false;
+    this.showTurn();
+  }
+
+  get turns() {
+    return this.record.turns;
+  }
+
+  /** The place among the turns of the one that is shown: the chosen one, or the last before it. */
+  get place() {
+    if (this.isNewest) return this.turns.length - 1;
+    const place = this.turns.findLastIndex((turn) => turn.step <= this.step);
+    return Math.max(0, place);
+  }
+
+  get turn() {
+    return this.turns[this.place] ?? null;
+  }
+
+  move(by) {
+    this.goTo(this.place + by);
+  }
+
+  goTo(place) {
+    const within = Math.max(0, Math.min(this.turns.length - 1, place));
+    const turn = this.turns[within];
+    if (turn !== undefined) this.choose(turn.step);
+  }
+
+  /** A person chooses a turn. On the newest turn of a live match they stay on the newest. */
+  choose(step) {
+    this.step = step;
+    this.isNewest = this.isLive && step === this.turns.at(-1)?.step;
+    const address = this.isNewest ? location.pathname + location.search : `#turn=${step}`;
+    history.replaceState(null, "", address);
+    this.showTurn();
+  }
+
+  setScope(isAlone) {
+    byId("whole").setAttribute("aria-pressed", String(!isAlone));
+    byId("alone").setAttribute("aria-pressed", String(isAlone));
+    this.charts.setScope(isAlone ? this.turn : null);
+  }
+
+  /** Another record takes the place of the one shown. */
+  open(record) {
+    this.record = record;
+    this.isNewest = true;
+    this.shownAnalysis = "";
+    this.shownBanners = "";
+    byId("match").hidden = false;
+    this.readAddress();
+    this.show();
+  }
+
+  show() {
+    this.showHead();
+    this.showBanners();
+    this.showTurn();
+    this.turnList.show(this.record, this.turn);
+    this.showCharts();
+    this.showAnalysis();
+    this.logPanel.show(this.record.messages);
+  }
+
+  showCharts() {
+    const now = performance.now();
+    const isOver = !this.isLive;
+    if (!isOver && now - this.chartsDrawn < DRAW_EVERY) return;
+    this.chartsDrawn = now;
+    this.charts.show(this.record, this.turn);
+  }
+
+  showAnalysis() {
+    const { machines, parts, studies, ready, settings, start, others } = this.record;
+    const said = JSON.stringify([machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others]]);
+    if (said === this.shownAnalysis) return;
+    this.shownAnalysis = said;
+    const cards = analysisCards(this.record);
+    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "Nothing is known of the game yet.") : cards);
+  }
+
+  showHead() {
+    const { record, summary } = this;
+    const game = text(record.start.game) ?? text(summary.game);
+    const matchId = record.matchId ?? text(summary.match_id) ?? "";
+    const goals = record.end?.goals ?? summary.goals ?? null;
+    const title = game ?? (matchId === "" ? "A match" : matchId);
+    document.title = `${title} · Panza`;
+    const seconds = number(summary.seconds) ?? (record.seconds > 0 ? record.seconds : null);
+    const facts = [
+      ["Match", matchId],
+      ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), ago(record.started ?? summary.started)],
+      ["Lasted", this.isLive ? null : seconds === null ? null : duration(seconds)],
+      ["Clocks", record.start.start_clock === undefined ? null : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`],
+      ["Machine", record.machines.findLast(({ isFallback }) => !isFallback)?.kind ?? record.machines.at(-1)?.kind],
+      ["Host", text(record.start.host) ?? text(summary.host)],
+      ["Version", [text(record.start.version), text(record.start.commit)?.slice(0, 12)].filter(Boolean).join(" · ")],
+    ].filter(([, value]) => value);
+    fill(
+      byId("head"),
+      element("div", { class: "title-line" }, element("h1", null, title), this.resultBadge(goals)),
+      element("div", { class: "roles" }, this.roleChips(goals)),
+      element(
+        "dl",
+        { class: "match-facts" },
+        facts.map(([name, value, hint]) => element("div", { title: hint }, element("dt", null, name), element("dd", null, value))),
+      ),
+      this.follower !== null && this.downloads(),
+    );
+  }
+
+  resultBadge(goals) {
+    const { record } = this;
+    if (this.isLive) return element("span", { class: "badge live" }, element("span", { class: "pulse", "aria-hidden": "true" }), "live");
+    const how = record.end?.how ?? text(this.summary.how);
+    const result = outcome(goals, record.role ?? text(this.summary.role));
+    if (result !== null) {
+      const own = goals[record.role ?? this.summary.role];
+      return element("span", { class: `badge ${result}` }, `${result} ${goal(own)}`);
+    }
+    return element("span", { class: "badge none" }, how === null || how === "stopped" ? "no result" : how);
+  }
+
+  roleChips(goals) {
+    const roles = this.record.roles.length > 0 ? this.record.roles : list(this.summary.roles);
+    const players = this.record.players.length > 0 ? this.record.players : list(this.summary.players);
+    const own = this.record.role ?? text(this.summary.role);
+    return roles.map((role, place) =>
+      element(
+        "span",
+        { class: role === own ? "role ours" : "role" },
+        element("b", null, role),
+        players[place] ? element("span", null, players[place]) : null,
+        role === own && element("small", null, "us"),
+        number(object(goals)[role]) !== null && element("span", { class: "goal" }, goal(goals[role])),
+      ),
+    );
+  }
+
+  downloads() {
+    const sizes = object(this.summary.files);
+    const names = { bundle: "Download", events: "events.jsonl", series: "series.csv", log: "match.log" };
+    return element(
+      "p",
+      { class: "downloads" },
+      Object.entries(names).map(([file, name]) =>
+        element(
+          "a",
+          {
+            href: this.follower.download(file),
+            class: file === "bundle" ? "button" : "plain",
+            download: file === "bundle" ? `${this.summary.folder ?? "match"}.json` : false,
+          },
+          name,
+          number(sizes[file]) !== null && element("small", null, bytes(sizes[file])),
+        ),
+      ),
+    );
+  }
+
+  showBanners() {
+    const { record } = this;
+    const notes = record.notes();
+    const damaged = text(this.summary.damaged);
+    if (damaged !== null && notes.length === 0) notes.push(damaged);
+    if (record.lostLines > 0) notes.push(`${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`);
+    const said = JSON.stringify([notes, record.problems.length]);
+    if (said === this.shownBanners) return;
+    this.shownBanners = said;
+    const problems = record.problems.slice(0, 200);
+    const errors = record.problems.filter(({ kind }) => kind === "error").length;
+    const warnings = record.problems.length - errors;
+    const heading = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")].filter(Boolean).join(" and ");
+    fill(
+      byId("banners"),
+      notes.map((note) => element("p", { class: "banner note" }, note)),
+      problems.length > 0 &&
+        element(
+          "details",
+          { class: errors > 0 ? "banner error" : "banner warning" },
+          element("summary", null, `${heading} in this match`),
+          element("ul", null, problems.map(({ kind, at, text }) => element("li", { class: kind }, element("small", null, at === null ? "" : `${at.toFixed(1)} s`), text))),
+        ),
+    );
+  }
+
+  showTurn() {
+    const { turn, turns, place } = this;
+    byId("turn-section").hidden = turn === null;
+    if (turn === null) return;
+    const last = turns.at(-1);
+    setText(byId("turn-name"), `Turn ${turn.step} of ${last.step}`);
+    const slider = byId("slider");
+    slider.max = String(turns.length - 1);
+    slider.value = String(place);
+    slider.setAttribute("aria-valuetext", `Turn ${turn.step} of ${last.step}`);
+    byId("first").disabled = byId("previous").disabled = place <= 0;
+    byId("last").disabled = byId("next").disabled = place >= turns.length - 1;
+    this.showStrip();
+    this.showPosition(turn);
+    this.showConsidered(turn);
+    this.turnList.setTurn(turn);
+    this.charts.setTurn(turn);
+  }
+
+  /** The value of our answers along the slider. */
+  showStrip() {
+    const points = this.turns.map((turn, place) => [place, turn.answer?.value]).filter(([, value]) => value != null);
+    const strip = byId("strip");
+    const said = JSON.stringify([this.turns.length, points]);
+    if (strip.dataset.said === said) return;
+    strip.dataset.said = said;
+    strip.setAttribute("viewBox", `0 0 ${Math.max(1, this.turns.length - 1)} 100`);
+    const line = points.map(([place, value]) => `${place},${100 - value}`).join(" ");
+    fill(
+      strip,
+      points.length > 1 && drawn("polygon", { points: `${points[0][0]},100 ${line} ${points.at(-1)[0]},100` }),
+      points.length > 1 && drawn("polyline", { points: line, "vector-effect": "non-scaling-stroke" }),
+    );
+  }
+
+  showPosition(turn) {
+    const { record } = this;
+    const says = element("p", { class: "quiet" });
+    if (turn.facts === null) {
+      setText(says, "The log does not say what the position was at this turn.");
+      fill(byId("position"), element("h2", null, "Position"), says);
+      return;
+    }
+    const earlier = record.before(turn);
+    const laid = layOut(turn.facts, record.shapes);
+    const before = earlier === null ? null : layOut(earlier.facts, record.shapes);
+    const boards = drawBoards(laid, before);
+    const title = turn.isTerminal ? "Final position" : "Position";
+    const hasFacts = laid.rest.length > 0 || (before?.rest.length ?? 0) > 0;
+    fill(
+      byId("position"),
+      element("h2", null, title, earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`)),
+      boards,
+      hasFacts && boards.length > 0 && element("h3", null, "Other facts"),
+      hasFacts && factTable(laid.rest, before === null ? null : before.rest),
+      !hasFacts && boards.length === 0 && element("p", { class: "quiet" }, "Nothing is true in this position."),
+    );
+  }
+
+  showConsidered(turn) {
+    const { answer } = turn;
+    const moves = this.record.rootOf(turn);
+    const said = [
+      answer?.value != null && `value ${goal(Math.round(answer.value * 10) / 10)}`,
+      answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
+      answer?.isProven && "proven",
+      answer?.isOnly && "the only move",
+    ].filter(Boolean);
+    fill(
+      byId("considered"),
+      element("h2", null, "Moves", said.length > 0 && element("small", null, said.join(", "))),
+      playedMoves(this.record, turn),
+      moves.length > 0 && element("div", { class: "scroll-sideways" }, rootTable(moves, answer?.move ?? null)),
+      moves.length === 0 && !turn.isTerminal && element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
+    );
+  }
+}
+
+/** Follows a match of the player's as long as it goes on. */
+async function follow(page, folder) {
+  const follower = new Follower(folder);
+  page.follower = follower;
+  let askedSummary = -Infinity;
+  let failures = 0;
+  let isFirst = true;
+  for (;;) {
+    try {
+      const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
+      if (isDue) {
+        page.summary = object(await follower.summary());
+        page.isLive = page.summary.live === true;
+        askedSummary = performance.now();
+      }
+      const isNew = await follower.take(page.record);
+      failures = 0;
+      say("");
+      if (!page.isLive) break;
+      if (isFirst) page.open(page.record);
+      else if (isNew || isDue) page.show();
+      isFirst = false;
+    } catch (error) {
+      if (error instanceof Refused && error.status === 404 && isFirst) {
+        byId("opener").hidden = false;
+        fill(byId("opener"), element("h1", null, "There is no such match"), element("p", null, element("a", { href: "/", class: "button" }, "All matches")));
+        return;
+      }
+      failures += 1;
+      say("no answer from the player, trying again");
+    }
+    const pause = document.hidden ? ASK_WHEN_HIDDEN : ASK_EVERY;
+    await pauseFor(Math.min(SLOWEST_RETRY, pause * 2 ** Math.min(4, failures)));
+  }
+  page.record.finish();
+  const left = follower.leftOver(page.summary.files);
+  for (const file of left) {
+    const over = page.summary.files[file] - follower.taken[file];
+    page.record.remarks.push(`${{ events: "events.jsonl", series: "series.csv", log: "match.log" }[file]}: its last ${counted(over, "byte")} are no whole line and are left out`);
+  }
+  if (isFirst) page.open(page.record);
+  else page.show();
+}
+
+/** Waits, or until the page comes into sight again. */
+function pauseFor(milliseconds) {
+  return new Promise((done) => {
+    const timer = setTimeout(finish, milliseconds);
+    function finish() {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", wake);
+      done();
+    }
+    function wake() {
+      if (!document.hidden) finish();
+    }
+    document.addEventListener("visibilitychange", wake);
+  });
+}
+
+function say(words) {
+  setText(byId("status"), words);
+}
+
+/** The page that opens what was stored. */
+function openStored(page) {
+  const problem = byId("opener-problem");
+  byId("opener").hidden = false;
+  const tryTo = async (open) => {
+    setText(problem, "");
+    try {
+      page.open(await open());
+      byId("opener").classList.add("small");
+    } catch (error) {
+      if (!(error instanceof NotALog)) throw error;
+      setText(problem, `This cannot be shown: ${error.message}`);
+    }
+  };
+  const openChosen = (files) => {
+    if (files.length > 0) tryTo(() => readFiles(files));
+  };
+  const input = byId("files");
+  input.addEventListener("change", () => {
+    openChosen([...input.files]);
+    input.value = "";
+  });
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    openChosen([...event.dataTransfer.files]);
+  });
+  window.addEventListener("message", (event) => {
+    if (isForUs(event.data)) tryTo(() => openMessage(event.data));
+  });
+}
+
+async function readFiles(files) {
+  const large = files.find((file) => file.size > LARGEST_FILE);
+  if (large !== undefined) throw new NotALog(`${large.name} is larger than ${bytes(LARGEST_FILE)}`);
+  return openFiles(await Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() }))));
+}
+
+/** The folder that the address names, or null. */
+function folderOfAddress() {
+  const named = /^\/matches\/([^/]+)\/?$/.exec(location.pathname)?.[1];
+  if (named === undefined) return null;
+  try {
+    return decodeURIComponent(named);
+  } catch {
+    return named;
+  }
+}
+
+function begin() {
+  byId("wordmark").replaceWith(wordmark());
+  const page = new MatchPage();
+  const script = byId("plotly");
+  script.addEventListener("load", () => page.charts.loaded(window.Plotly ?? null));
+  script.addEventListener("error", () => page.charts.loaded(null));
+  const folder = folderOfAddress();
+  if (folder === null) openStored(page);
+  else follow(page, folder);
+}
+
+begin();

@@ -1,0 +1,30 @@
+// The readable log of a match (`match.log`): a moment, seconds since the log was opened, a level and a text; lines that
+// are set in belong to the one before. A line of no such form is kept as a message without a level, so nothing is lost.
+
+import { Lines } from "./lines.js";
+
+export const LEVELS = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+
+const FORM = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+(\d+(?:\.\d+)?)\s+(ERROR|WARN|INFO|DEBUG|TRACE) (.*)$/;
+
+export class Messages {
+  constructor() {
+    /** `{ at, level, text }`, in the order of the file; `at` in seconds, or null. */
+    this.entries = [];
+    this.lines = new Lines("match.log", (line) => this.take(line));
+  }
+
+  take(line) {
+    if (line === "") return null;
+    const found = FORM.exec(line);
+    const last = this.entries.at(-1);
+    if (found !== null) {
+      this.entries.push({ time: found[1], at: Number(found[2]), level: found[3], text: found[4] });
+    } else if (line.startsWith("    ") && last !== undefined) {
+      last.text += `\n${line.slice(4)}`;
+    } else {
+      this.entries.push({ time: null, at: null, level: null, text: line });
+    }
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+// Making elements of a page. Whatever a log or a server says reaches the page through here, as text or as an attribute's
+// value, never as markup: names of players and matches are strangers' words.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element with attributes and children. An attribute that is null, undefined or false is left out; `on` holds
+ * listeners by the name of their event. Children are nodes, texts, lists of them, or null.
+ */
+export function element(name, attributes, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** The same for a drawing. */
+export function drawn(name, attributes, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    } else if (value !== null && value !== undefined && value !== false) {
+      node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(node, children);
+  return node;
+}
+
+function append(node, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) append(node, child);
+    else if (child !== null && child !== undefined && child !== false) {
+      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
+  }
+}
+
+/** Puts other children into an element. */
+export function fill(node, ...children) {
+  node.replaceChildren();
+  append(node, children);
+  return node;
+}
+
+/** Sets a text only where it differs, so that what a person has selected stays selected. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** The element with an id, which the page is sure to have. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** The wordmark: a lance, a shield and the name. */
+export function wordmark() {
+  const mark = drawn(
+    "svg",
+    { viewBox: "0 0 32 32", class: "mark", "aria-hidden": "true" },
+    drawn("path", { class: "mark-shield", d: "M5 4h22v11c0 7-4.6 11.4-11 14C9.6 26.4 5 22 5 15z" }),
+    drawn("path", { class: "mark-letter", d: "M12 23V9h5.2a4.6 4.6 0 0 1 0 9.2H12" }),
+  );
+  return element("a", { href: "/", class: "wordmark", "aria-label": "Panza, all matches" }, mark, "Panza");
+}

@@ -1,0 +1,131 @@
+// What a piece looks like, from the words that a game has for it. Colours are taken at their word, so are crosses and
+// rings; names of chess pieces become their silhouettes; numbers become tiles; anything else is a tile with its label,
+// coloured by its rank among the contents of its board. Every look holds on a light and on a dark page: a piece brings
+// its own edge.
+
+import { drawn } from "./page.js";
+
+const SIDES = {
+  white: { fill: "#fdfdf8", edge: "#4f5864", ink: "#1c2026" },
+  black: { fill: "#22262d", edge: "#9aa4b0", ink: "#ffffff" },
+  red: { fill: "#d3382f", edge: "#7f1d16", ink: "#ffffff" },
+  blue: { fill: "#2f6bd8", edge: "#173c80", ink: "#ffffff" },
+  green: { fill: "#1c8149", edge: "#0d4727", ink: "#ffffff" },
+  yellow: { fill: "#f3c433", edge: "#7d6006", ink: "#221c05" },
+  orange: { fill: "#ea7d1e", edge: "#8a430a", ink: "#1f1004" },
+  purple: { fill: "#7e43cf", edge: "#462080", ink: "#ffffff" },
+  pink: { fill: "#e57aae", edge: "#8d2a5d", ink: "#2b0a1a" },
+  brown: { fill: "#86572f", edge: "#4a2d14", ink: "#ffffff" },
+  grey: { fill: "#8d96a2", edge: "#4d555f", ink: "#12161b" },
+  cyan: { fill: "#1794a8", edge: "#0a4f5b", ink: "#ffffff" },
+};
+
+const OTHER_WORDS = { gray: "grey", violet: "purple", teal: "cyan", gold: "yellow", silver: "grey", magenta: "pink" };
+
+const LETTERS = { w: "white", b: "black", r: "red", g: "green", y: "yellow" };
+
+/** Tiles by rank; each dark enough for white letters. */
+const TILES = ["#3563c4", "#b4460f", "#187442", "#7440c0", "#aa2260", "#0d6d84", "#7d5a0b", "#4d5868", "#8f1d3a", "#4a6d12"];
+
+const NUMBER_TILE = { fill: "#e9dcc0", edge: "#8d7a4f", ink: "#2c230c" };
+
+const SILHOUETTES = {
+  pawn: "M50 18a14 14 0 0 1 9 24.7c5 5 7 14 8 22.3h4a4 4 0 0 1 4 4V80H25V69a4 4 0 0 1 4-4h4c1-8.3 3-17.3 8-22.3A14 14 0 0 1 50 18z",
+  rook: "M27 20h10v8h8v-8h10v8h8v-8h10v18l-8 7v21l8 6v8H27v-8l8-6V45l-8-7z",
+  knight: "M32 80c0-16 16-19 17-32-5 5-13 6-19 11l-9-8c5-10 9-18 20-24l2-10 9 8c17 3 26 16 26 33v22z",
+  bishop: "M50 13a5 5 0 0 1 4 8c9 6 15 14 15 23 0 8-4 13-9 18h8a5 5 0 0 1 5 5v13H27V67a5 5 0 0 1 5-5h8c-5-5-9-10-9-18 0-9 6-17 15-23a5 5 0 0 1 4-8z",
+  queen: "M19 29l15 22 3-31 13 29 13-29 3 31 15-22-7 38v13H26V67z",
+  king: "M46 10h8v7h7v8h-7v8c14-1 25 5 25 16 0 8-6 14-12 19v12H33V68c-6-5-12-11-12-19 0-11 11-17 25-16v-8h-7v-8h7z",
+};
+
+const SILHOUETTE_LETTERS = { p: "pawn", r: "rook", n: "knight", b: "bishop", q: "queen", k: "king" };
+
+const OTHER_SHAPES = { x: "cross", cross: "cross", xplayer: "cross", o: "ring", oplayer: "ring", nought: "ring", circle: "ring" };
+
+/** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
+function wordsOf(name) {
+  return name
+    .replace(/([a-z])([A-Z0-9])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== "");
+}
+
+/**
+ * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `cross`, `ring`, `disc` or
+ * `tile`. `name` stands in where a content has no words of its own.
+ */
+export function look(content, name = "") {
+  const words = wordsOf(content.text === "" ? name : content.text);
+  const label = content.text === "" ? "" : content.label;
+  if (words.length === 1 && words[0] in OTHER_SHAPES) {
+    const form = OTHER_SHAPES[words[0]];
+    return { form, label: "", ...(form === "cross" ? SIDES.blue : SIDES.red) };
+  }
+  const code = words.length === 1 ? /^([wb])([prnbqk])$/.exec(words[0]) : null;
+  if (code !== null) return { form: SILHOUETTE_LETTERS[code[2]], label: "", ...SIDES[LETTERS[code[1]]] };
+  const sided = words.map(sideOf);
+  const side = sided.find((found) => found !== null) ?? null;
+  const silhouette = words.find((word) => Object.hasOwn(SILHOUETTES, word));
+  if (silhouette !== undefined) return { form: silhouette, label: "", ...SIDES[side ?? "grey"] };
+  if (side !== null) {
+    const rest = words.filter((_, index) => sided[index] === null);
+    return { form: "disc", label: rest.length === 0 ? "" : label, ...SIDES[side] };
+  }
+  if (words.length === 1 && Object.hasOwn(LETTERS, words[0])) return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };
+  if (words.length > 0 && words.every((word) => /^\d+$/.test(word))) return { form: "tile", label, ...NUMBER_TILE };
+  const fill = TILES[Math.abs(content.rank) % TILES.length];
+  return { form: "tile", label: label === "" ? name.slice(0, 2) : label, fill, edge: "#00000055", ink: "#ffffff" };
+}
+
+function sideOf(word) {
+  const known = OTHER_WORDS[word] ?? word;
+  if (Object.hasOwn(SIDES, known)) return known;
+  return null;
+}
+
+/** A piece drawn into a square of a hundred units. */
+export function drawPiece({ form, label, fill, edge, ink }) {
+  switch (form) {
+    case "cross":
+      return drawn("path", { class: "piece", d: "M26 26L74 74M74 26L26 74", stroke: fill, "stroke-width": 13, "stroke-linecap": "round" });
+    case "ring":
+      return drawn("circle", { class: "piece", cx: 50, cy: 50, r: 28, fill: "none", stroke: fill, "stroke-width": 12 });
+    case "disc":
+      return drawn(
+        "g",
+        { class: "piece" },
+        drawn("circle", { cx: 50, cy: 50, r: 37, fill, stroke: edge, "stroke-width": 4 }),
+        drawn("circle", { cx: 50, cy: 50, r: 27, fill: "none", stroke: ink, "stroke-opacity": 0.22, "stroke-width": 3 }),
+        letters(label, ink, 44),
+      );
+    case "tile":
+      return drawn(
+        "g",
+        { class: "piece" },
+        drawn("rect", { x: 11, y: 11, width: 78, height: 78, rx: 12, fill, stroke: edge, "stroke-width": 3 }),
+        letters(label, ink, 70),
+      );
+    default:
+      return drawn("path", {
+        class: "piece",
+        d: SILHOUETTES[form],
+        fill,
+        stroke: edge,
+        "stroke-width": 4,
+        "stroke-linejoin": "round",
+      });
+  }
+}
+
+/** A label in the middle, as large as `width` allows. */
+function letters(label, ink, width) {
+  if (label === "") return null;
+  const shown = label.length > 7 ? `${label.slice(0, 6)}…` : label;
+  const size = Math.min(46, width / (0.62 * Math.max(1, shown.length)));
+  return drawn(
+    "text",
+    { x: 50, y: 50, fill: ink, "font-size": size.toFixed(1), "font-weight": 600, "text-anchor": "middle", "dominant-baseline": "central" },
+    shown,
+  );
+}

@@ -1,0 +1,236 @@
+// What is known of one match, put together from its three files as they come in, or from the statistics that Tiltyard
+// keeps when the files are not there. The idea: events are sorted into turns by their step, and everything that a page
+// shows is asked of here. A turn holds the position at a step, what we answered there and what everybody played, which
+// leads to the next step. Nothing is trusted to be there or to be of its type.
+
+import { list, number, object, text } from "./format.js";
+import { Lines } from "./lines.js";
+import { Messages } from "./messages.js";
+import { Series, rootMoves } from "./series.js";
+import { readShapes } from "./board.js";
+
+const LARGEST_STEP = 1e6;
+
+export class MatchRecord {
+  constructor() {
+    this.events = new Lines("events.jsonl", (line) => this.take(line));
+    this.series = new Series();
+    this.messages = new Messages();
+    /** What was said about the files themselves, by whoever handed them over. */
+    this.remarks = [];
+    this.matchId = null;
+    this.settings = null;
+    this.start = {};
+    this.started = null;
+    this.machines = [];
+    this.shapes = [];
+    this.parts = [];
+    this.studies = [];
+    this.ready = null;
+    this.problems = [];
+    this.lostLines = 0;
+    this.end = null;
+    this.seconds = 0;
+    this.others = new Map();
+    this.byStep = new Map();
+    this.sorted = null;
+  }
+
+  /** More of a file: `events`, `series` or `log`. */
+  push(file, more) {
+    if (file === "events") this.events.push(more);
+    else if (file === "series") this.series.lines.push(more);
+    else this.messages.lines.push(more);
+  }
+
+  /** The files have ended. */
+  finish() {
+    this.events.finish();
+    this.series.lines.finish();
+    this.messages.lines.finish();
+  }
+
+  /** What there is to say about files that could not be read wholly. */
+  notes() {
+    return [
+      ...this.remarks,
+      ...this.events.notes(),
+      ...this.series.lines.notes(),
+      ...this.messages.lines.notes(),
+    ];
+  }
+
+  /** The turns in order of their steps. */
+  get turns() {
+    this.sorted ??= [...this.byStep.values()].sort((one, other) => one.step - other.step);
+    return this.sorted;
+  }
+
+  get role() {
+    return text(this.start.role);
+  }
+
+  get roles() {
+    const named = list(this.start.roles).filter((role) => text(role) !== null);
+    return named.length > 0 ? named : Object.keys(object(this.end?.goals));
+  }
+
+  /** The names of the players, in the order of the roles; null where one is not known. */
+  get players() {
+    return list(this.start.players).map(text);
+  }
+
+  /** The turn, the position before it that it can be compared with, or null. */
+  before(turn) {
+    const place = this.turns.indexOf(turn);
+    for (let earlier = place - 1; earlier >= 0; earlier -= 1) {
+      if (this.turns[earlier].facts !== null) return this.turns[earlier];
+    }
+    return null;
+  }
+
+  /** The lines of the series that belong to a step, as a range `[from, to)`. */
+  samplesOf(step) {
+    const steps = this.series.column("step");
+    const from = lowest(steps, step);
+    return [from, lowest(steps, step + 1)];
+  }
+
+  /** The root moves of a turn: as answered, else as the search last saw them. */
+  rootOf(turn) {
+    if (turn.answer !== null && turn.answer.root.length > 0) return turn.answer.root;
+    const [from, to] = this.samplesOf(turn.step);
+    for (let index = to - 1; index >= from; index -= 1) {
+      const moves = this.series.rootMoves(index);
+      if (moves.length > 0) return moves;
+    }
+    return [];
+  }
+
+  /** Statistics by turn, as Tiltyard keeps them, for a match whose files are not there. */
+  takeStatistics(entries) {
+    for (const entry of list(entries)) {
+      const data = object(entry);
+      const turn = this.turn(data.step);
+      if (turn === null) continue;
+      turn.answer ??= answer(data, null);
+      if (turn.played === null && list(data.moves).length > 0) turn.played = data.moves.map(String);
+    }
+  }
+
+  take(line) {
+    if (line === "") return null;
+    let event;
+    try {
+      event = JSON.parse(line);
+    } catch (error) {
+      return String(error.message).replace(/\s+/g, " ").slice(0, 200);
+    }
+    if (text(object(event).kind) === null) return "no event with a kind";
+    const at = number(event.at_seconds);
+    if (at !== null) this.seconds = Math.max(this.seconds, at);
+    this.sort(event.kind, object(event.data), at, text(event.time));
+    return null;
+  }
+
+  sort(kind, data, at, time) {
+    const turn = "step" in data ? this.turn(data.step) : null;
+    if (turn !== null && at !== null) turn.from = Math.min(turn.from ?? at, at);
+    switch (kind) {
+      case "log":
+        this.matchId = text(data.match_id);
+        this.started = time;
+        break;
+      case "settings":
+        this.settings = text(data.toml);
+        break;
+      case "start":
+        this.start = data;
+        break;
+      case "machine":
+        this.machines.push({ kind: text(data.kind), isFallback: data.is_fallback === true, seconds: number(data.seconds) });
+        break;
+      case "board":
+        this.shapes = readShapes(data.shapes);
+        break;
+      case "parts":
+        this.parts = list(data.parts);
+        break;
+      case "study":
+        this.studies.push(data);
+        break;
+      case "ready":
+        this.ready = number(data.seconds);
+        break;
+      case "state":
+        if (turn === null) break;
+        turn.facts = list(data.facts).filter((fact) => text(fact) !== null);
+        turn.isTerminal = data.terminal === true;
+        break;
+      case "move":
+        if (turn !== null) turn.answer = answer(data, at);
+        break;
+      case "played":
+        if (turn !== null) turn.played = list(data.moves).map(String);
+        break;
+      case "error":
+      case "warning":
+        this.problems.push({ kind, at, text: text(data.text) ?? "" });
+        break;
+      case "lost_lines":
+        this.lostLines += number(data.count) ?? 0;
+        break;
+      case "end":
+        this.end = { how: text(data.how), goals: object(data.goals) };
+        break;
+      default:
+        this.others.set(kind, (this.others.get(kind) ?? 0) + 1);
+    }
+  }
+
+  /** The turn of a step, made if it is a new one; null where that is no step. */
+  turn(step) {
+    if (!Number.isInteger(step) || step < 0 || step > LARGEST_STEP) return null;
+    let turn = this.byStep.get(step);
+    if (turn === undefined) {
+      turn = { step, from: null, facts: null, isTerminal: false, answer: null, played: null };
+      this.byStep.set(step, turn);
+      this.sorted = null;
+    }
+    return turn;
+  }
+}
+
+function answer(data, at) {
+  return {
+    at,
+    move: text(data.move),
+    value: number(data.value),
+    visits: number(data.visits),
+    seconds: number(data.seconds),
+    isProven: data.proven === true,
+    isOnly: data.only === true,
+    root: rootMoves(data.root),
+  };
+}
+
+/** The first place in rising numbers that holds at least this one. */
+function lowest(numbers, least) {
+  let [from, to] = [0, numbers.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((numbers[middle] ?? 0) < least) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** How the match came out for a role: `win`, `draw`, `loss`, or null. */
+export function outcome(goals, role) {
+  const own = number(object(goals)[role]);
+  if (own === null) return null;
+  const others = Object.entries(goals).filter(([other]) => other !== role).map(([, value]) => number(value) ?? 0);
+  if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";
+  const best = Math.max(...others);
+  return own > best ? "win" : own < best ? "loss" : "draw";
+}

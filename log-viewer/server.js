@@ -1,0 +1,64 @@
+// What the player's server is asked. A match's files are followed by asking for what comes after the bytes already taken;
+// an answer ends with a whole line, so the bytes of an answer are a text of their own.
+
+const FILES = ["events", "series", "log"];
+
+/** The server answered, with a status other than 200. */
+export class Refused extends Error {
+  constructor(status) {
+    super(`the server answers with status ${status}`);
+    this.status = status;
+  }
+}
+
+async function ask(address) {
+  const answer = await fetch(address, { cache: "no-store" });
+  if (!answer.ok) throw new Refused(answer.status);
+  return answer;
+}
+
+/** A page of the list of matches. */
+export async function askMatches({ offset, limit, search }) {
+  const query = new URLSearchParams({ offset, limit, search });
+  return (await ask(`/api/matches?${query}`)).json();
+}
+
+/** Follows the files of one match. */
+export class Follower {
+  constructor(folder) {
+    this.address = `/api/matches/${encodeURIComponent(folder)}`;
+    this.taken = { events: 0, series: 0, log: 0 };
+    this.decoders = Object.fromEntries(FILES.map((file) => [file, new TextDecoder()]));
+  }
+
+  /** The summary of the match. */
+  async summary() {
+    return (await ask(this.address)).json();
+  }
+
+  /** Where a file, or the bundle of all, can be downloaded. */
+  download(file) {
+    return `${this.address}/${file}`;
+  }
+
+  /** Takes what is new in every file into a record; true if there was something. */
+  async take(record) {
+    const news = await Promise.all(FILES.map((file) => this.takeFile(file, record)));
+    return news.some((isNew) => isNew);
+  }
+
+  async takeFile(file, record) {
+    for (let isNew = false; ; isNew = true) {
+      const answer = await ask(`${this.address}/${file}?from=${this.taken[file]}`);
+      const bytes = await answer.arrayBuffer();
+      if (bytes.byteLength === 0) return isNew;
+      this.taken[file] += bytes.byteLength;
+      record.push(file, this.decoders[file].decode(bytes, { stream: true }));
+    }
+  }
+
+  /** Files of which the server holds more than whole lines. */
+  leftOver(files) {
+    return FILES.filter((file) => (files?.[file] ?? 0) > this.taken[file]);
+  }
+}

@@ -1,0 +1,146 @@
+// Opens a match that was stored: the bundle that a match's page offers for download, the object that Tiltyard keeps, or
+// files of a match's folder as they are. What it is shows in the content; names only help. Everything opens as far as it
+// goes, and what is missing or damaged becomes a remark of the record.
+
+import { list, object, text } from "./format.js";
+import { bunzip2 } from "./bunzip2.js";
+import { MatchRecord } from "./record.js";
+import { salvage } from "./salvage.js";
+
+const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
+
+/** Nothing that can be shown was found. */
+export class NotALog extends Error {}
+
+/** The record of files that somebody chose: `{ name, text }` each. Throws `NotALog`. */
+export function openFiles(files) {
+  const record = new MatchRecord();
+  let used = 0;
+  for (const { name, text: content } of files) {
+    const file = fileKind(name, content);
+    if (file !== null) {
+      record.push(file, content);
+      used += 1;
+    } else if (content.trimStart().startsWith("{") || content.trimStart().startsWith('"')) {
+      used += openText(record, content, name);
+    } else {
+      record.remarks.push(`${name}: this is no file of a match`);
+    }
+  }
+  if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
+  record.finish();
+  return record;
+}
+
+/** The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text. Throws `NotALog`. */
+export function openMessage(message) {
+  const record = new MatchRecord();
+  const used = typeof message === "string" ? openText(record, message, "the message") : openObject(record, message, "the message");
+  if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
+  record.finish();
+  return record;
+}
+
+/** Which file of a folder this is, or null. */
+function fileKind(name, content) {
+  const known = Object.keys(FILES).find((file) => name.toLowerCase().endsWith(FILES[file]));
+  if (known !== undefined) return known;
+  const first = content.slice(0, 4000).split("\n", 1)[0];
+  if (/^\{"time":.*"kind":/.test(first) || name.toLowerCase().endsWith(".jsonl")) return "events";
+  if (/^at_seconds,/.test(first) || name.toLowerCase().endsWith(".csv")) return "series";
+  if (/^\d{4}-\d\d-\d\dT[\d:.]+Z\s+[\d.]+\s+[A-Z]+ /.test(first) || name.toLowerCase().endsWith(".log")) return "log";
+  return null;
+}
+
+function openText(record, content, name) {
+  const found = salvage(content);
+  if (found.members !== null) {
+    if (found.problem !== null) record.remarks.push(`${name}: it is damaged and shown as far as it goes: ${found.problem}`);
+    return openObject(record, found.members, name);
+  }
+  // An object may come as a text within a text.
+  try {
+    const inner = JSON.parse(content);
+    if (typeof inner === "string" && inner !== content) return openText(record, inner, name);
+  } catch {
+    // What is wrong with it is said already.
+  }
+  record.remarks.push(`${name}: ${found.problem}`);
+  return 0;
+}
+
+/** Takes in an object of any of the forms; returns how many parts of it could be shown. */
+function openObject(record, candidate, name) {
+  const found = unwrapped(candidate);
+  record.matchId ??= text(found.match_id);
+  let used = 0;
+  for (const file of Object.keys(FILES)) {
+    if (text(found[file]) === null) continue;
+    record.push(file, found[file]);
+    used += 1;
+  }
+  for (const note of list(found.notes)) if (text(note) !== null) record.remarks.push(note);
+  if ("compressed_logs" in found || "statistics" in found) used += openTiltyard(record, found);
+  if (used === 0) record.remarks.push(`${name}: it holds no match that is known here`);
+  return used;
+}
+
+/** What is wrapped in `data` and the like, at most a few deep. */
+function unwrapped(candidate) {
+  let found = candidate;
+  for (let depth = 0; depth < 4; depth += 1) {
+    if (typeof found === "string") found = salvage(found).members;
+    found = object(found);
+    const isKnown = ["events", "series", "log", "statistics", "compressed_logs"].some((name) => name in found);
+    const inner = ["data", "match", "log_data"].find((name) => name in found);
+    if (isKnown || inner === undefined) return found;
+    found = found[inner];
+  }
+  return object(found);
+}
+
+function openTiltyard(record, found) {
+  let used = 0;
+  const packed = text(found.compressed_logs);
+  if (packed === null || packed === "") {
+    record.remarks.push("The log itself is not there, only its statistics: turns without positions, charts or messages.");
+  } else {
+    used += openPacked(record, packed);
+  }
+  record.takeStatistics(found.statistics);
+  return used + (list(found.statistics).length > 0 ? 1 : 0);
+}
+
+function openPacked(record, packed) {
+  let unpacked;
+  try {
+    unpacked = bunzip2(fromBase64(packed));
+  } catch (error) {
+    record.remarks.push(`The packed log cannot be read: ${error.message}`);
+    return 0;
+  }
+  const { bytes, problem } = unpacked;
+  if (problem !== null) {
+    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read: ${problem}`;
+    record.remarks.push(`The packed log ${what}`);
+  }
+  if (bytes.length === 0) return 0;
+  return openText(record, new TextDecoder().decode(bytes), "the packed log");
+}
+
+function fromBase64(packed) {
+  let raw;
+  try {
+    raw = atob(packed);
+  } catch {
+    throw new NotALog("it is not written in base64");
+  }
+  return Uint8Array.from(raw, (letter) => letter.charCodeAt(0));
+}
+
+/** Whether a message looks as if it were meant for this page; others pass by without a word. */
+export function isForUs(message) {
+  if (typeof message === "string") return /"(statistics|compressed_logs|events)"/.test(message.slice(0, 10_000_000));
+  const found = unwrapped(message);
+  return ["events", "statistics", "compressed_logs"].some((name) => name in found);
+}

@@ -1,0 +1,155 @@
+// What a turn shows beside its board: the facts that lie on no board and what became of them, the moves that were
+// considered, and the list of all turns.
+
+import { compare } from "./board.js";
+import { spoken } from "./expressions.js";
+import { count, counted, duration, goal, short } from "./format.js";
+import { element, fill } from "./page.js";
+
+const MOST_FACTS = 300;
+
+/** Facts, with what came and went since the position before marked; `before` is null for the first. */
+export function factTable(facts, before) {
+  const { stayed, came, went } = before === null ? { stayed: facts, came: [], went: [] } : compare(facts, before);
+  const rows = [
+    ...came.map((fact) => [fact, "came", "+", "new"]),
+    ...went.map((fact) => [fact, "went", "−", "gone"]),
+    ...stayed.map((fact) => [fact, "stayed", "", ""]),
+  ];
+  const shown = rows.slice(0, MOST_FACTS).map(([fact, kind, sign, says]) =>
+    element(
+      "li",
+      { class: `fact ${kind}`, "data-fact": fact },
+      element("span", { class: "sign", "aria-hidden": "true" }, sign),
+      element("code", null, fact),
+      says !== "" && element("span", { class: "unseen" }, ` (${says})`),
+    ),
+  );
+  const more = rows.length - MOST_FACTS;
+  return element(
+    "div",
+    { class: "facts" },
+    element("ul", { class: "fact-list" }, shown),
+    more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "fact")} more`),
+  );
+}
+
+/** What everyone played at a turn, role by role. */
+export function playedMoves(record, turn) {
+  const rows = record.roles.map((role, place) => [role, turn.played?.[place] ?? null]);
+  if (rows.length === 0 && turn.played !== null) turn.played.forEach((move, place) => rows.push([`role ${place + 1}`, move]));
+  const own = turn.answer?.move ?? null;
+  return element(
+    "dl",
+    { class: "played" },
+    rows.map(([role, move]) => {
+      const isOurs = role === record.role;
+      const replaced = isOurs && move !== null && own !== null && move !== own;
+      const shown = move ?? (isOurs && own !== null ? own : null);
+      return element(
+        "div",
+        { class: isOurs ? "ours" : null },
+        element("dt", null, role, isOurs && element("small", null, "us")),
+        element("dd", null, shown === null ? element("span", { class: "quiet" }, turn.isTerminal ? "the end" : "…") : spoken(shown)),
+        replaced && element("dd", { class: "replaced" }, `we answered ${spoken(own)}; it was replaced`),
+      );
+    }),
+  );
+}
+
+/** The moves at the root of a turn, most visited first, with the answer marked. */
+export function rootTable(moves, answered) {
+  const most = Math.max(1, ...moves.map((move) => move.visits));
+  const rows = moves.map((move) =>
+    element(
+      "tr",
+      { class: move.move === answered ? "answered" : null, "data-move": move.move },
+      element("td", { class: "move" }, element("span", null, spoken(move.move)), move.move === answered && element("span", { class: "tag" }, "answered")),
+      element("td", { class: "bar", title: `${count(move.visits)} visits` }, bar(move.visits / most), element("span", null, short(move.visits))),
+      element("td", { class: "figure" }, goal(move.value === null ? null : Math.round(move.value * 10) / 10)),
+    ),
+  );
+  const head = element("tr", null, ["Move", "Visits", "Value"].map((name) => element("th", { scope: "col" }, name)));
+  return element("table", { class: "root" }, element("thead", null, head), element("tbody", null, rows));
+}
+
+function bar(share) {
+  return element("span", { class: "bar-track", "aria-hidden": "true" }, element("span", { class: "bar-fill", style: `width:${(share * 100).toFixed(1)}%` }));
+}
+
+/** The list of all turns. Rows are kept, so that a live match only adds to it. */
+export class TurnList {
+  /** `choose(step)` is called when a turn is chosen. */
+  constructor(place, choose) {
+    this.rows = new Map();
+    this.chosen = null;
+    this.body = element("tbody");
+    const names = ["Turn", "Moves", "Value", "Visits", "Time"];
+    const head = element("tr", null, names.map((name) => element("th", { scope: "col" }, name)));
+    fill(place, element("table", { class: "turn-list" }, element("thead", null, head), this.body));
+    this.body.addEventListener("click", (event) => {
+      const row = event.target.closest("tr");
+      if (row !== null) choose(Number(row.dataset.step));
+    });
+  }
+
+  show(record, turn) {
+    for (const [step, { row }] of this.rows) {
+      if (record.byStep.has(step)) continue;
+      row.remove();
+      this.rows.delete(step);
+    }
+    record.turns.forEach((turn, place) => this.showTurn(record, turn, place));
+    this.setTurn(turn);
+  }
+
+  showTurn(record, turn, place) {
+    const { answer, played } = turn;
+    const cells = [
+      String(turn.step),
+      played !== null ? played.map(spoken).join(" · ") : turn.isTerminal ? "the end" : answer?.move ? spoken(answer.move) : "…",
+      goal(answer?.value == null ? null : Math.round(answer.value * 10) / 10),
+      short(answer?.visits),
+      duration(answer?.seconds),
+    ];
+    const marks = [answer?.isProven && "proven", answer?.isOnly && "only"].filter(Boolean);
+    const said = [...cells, ...marks].join("\n");
+    const known = this.rows.get(turn.step);
+    if (known?.said === said) return;
+    const row = known?.row ?? element("tr", { "data-step": turn.step });
+    fill(
+      row,
+      element("td", null, element("button", { type: "button", "aria-label": `Turn ${turn.step}` }, cells[0])),
+      element("td", { class: "moves" }, moveTexts(record, turn, cells[1]), marks.map((mark) => element("span", { class: `tag ${mark}` }, mark))),
+      cells.slice(2).map((cell) => element("td", { class: "figure" }, cell)),
+    );
+    if (known === undefined) this.body.insertBefore(row, this.body.children[place] ?? null);
+    this.rows.set(turn.step, { row, said });
+  }
+
+  /** Marks the chosen turn, and brings it into sight within the list. */
+  setTurn(turn) {
+    const row = this.rows.get(turn?.step)?.row ?? null;
+    if (row === this.chosen) return;
+    this.chosen?.removeAttribute("aria-current");
+    this.chosen = row;
+    if (row === null) return;
+    row.setAttribute("aria-current", "true");
+    const frame = this.body.closest(".scroll");
+    if (frame === null) return;
+    const [top, bottom] = [row.offsetTop - 40, row.offsetTop + row.offsetHeight];
+    if (top < frame.scrollTop) frame.scrollTop = top;
+    else if (bottom > frame.scrollTop + frame.clientHeight) frame.scrollTop = bottom - frame.clientHeight;
+  }
+}
+
+/** Moves of a turn with those faded that do nothing. */
+function moveTexts(record, turn, otherwise) {
+  if (turn.played === null) return element("span", { class: "quiet" }, otherwise);
+  return turn.played.map((move, place) => {
+    const isIdle = /^\(?\s*(noop|pass|wait)\s*\)?$/i.test(move);
+    const isOurs = record.roles[place] !== undefined && record.roles[place] === record.role;
+    const names = ["one-move", isIdle && "idle", isOurs && "ours"].filter(Boolean);
+    return element("span", { class: names.join(" "), title: record.roles[place] }, spoken(move));
+  });
+}
