@@ -153,7 +153,7 @@ fn an_unknown_key_is_named_with_what_it_could_be() {
     assert_eq!(
         file_error("[logs]\nfile = \"x\"\n"),
         "user.toml: there is no setting `logs.file`; \
-         expected in `logs` one of folder, level, match_logs"
+         expected in `logs` one of folder, level, match_logs, max_mib"
     );
     assert_eq!(
         file_error("[serach]\nthreads = 2\n"),

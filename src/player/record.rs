@@ -141,10 +141,7 @@ impl Record {
 
     /// How the moves of this position stood when one was answered.
     pub fn root_moves(&self, position: usize, moves: &[RootMove]) {
-        let moves: Vec<(&str, u64, f64)> = moves
-            .iter()
-            .map(|root| (root.name.as_str(), root.visits, root.value))
-            .collect();
+        let moves: Vec<(&str, u64, f64)> = moves.iter().map(RootMove::cells).collect();
         self.log
             .event("root", json!({ "step": position, "moves": moves }));
     }
@@ -191,6 +188,7 @@ impl Record {
         self.note(&format!(
             "step {position}: answers {answer}, value {shown_value}, visits {visits}{reason}, after {seconds:.3} s"
         ));
+        let value = value.map(|value| (value * 1000.0).round() / 1000.0);
         self.log.event(
             "move",
             json!({

@@ -135,15 +135,19 @@ pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_secon
      best_move,best_value,memory_bytes,time_select,time_send,time_grow,time_back_up,time_writer,\
      time_rollouts,time_study,time_other,root_moves\n";
 
+impl RootMove {
+    /// As logs have it: name, visits, value.
+    pub fn cells(&self) -> (&str, u64, f64) {
+        (&self.name, self.visits, rounded(self.value))
+    }
+}
+
 impl SearchSample {
     /// The sample as a line of `series.csv`, with what the log itself measures.
     /// A figure that is not known or not a number becomes an empty cell.
     pub(super) fn csv_line(&self, at_seconds: f64, memory_bytes: Option<u64>) -> String {
-        let root_moves: Vec<(&str, u64, f64)> = self
-            .root_moves
-            .iter()
-            .map(|root| (root.name.as_str(), root.visits, root.value))
-            .collect();
+        let root_moves: Vec<(&str, u64, f64)> =
+            self.root_moves.iter().map(RootMove::cells).collect();
         // Numbers and texts can always be written as JSON; a value that is not a
         // number becomes null there.
         let root_moves = serde_json::to_string(&root_moves).unwrap_or_default();
@@ -170,6 +174,11 @@ impl SearchSample {
         line.push('\n');
         line
     }
+}
+
+/// A value with as many decimals as mean anything; a log of an hour holds a hundred thousand of them.
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
 
 fn number(value: f64, decimals: usize) -> String {
