@@ -1,11 +1,13 @@
 //! The match thread: owns the machine and the search of one match, from START to its end.
 //!
 //! It takes orders between slices of thought; an order sets the interrupt flag, which ends the slice. Its advice for
-//! the position it stands on lies in a slot that the conductor reads, renewed after each slice. Machines are built on
-//! threads of their own, so that orders are taken meanwhile.
+//! the position it stands on lies in a slot that the conductor reads, renewed after each slice. Machines are built, and games
+//! studied, on threads of their own (`errands`).
 //!
 //! When game code panics, the next stage of [`Stage`] takes over: the search, the sampler, then both again on the
 //! machine of last resort. When nothing is left, there is no advice, and the conductor answers without.
+
+mod errands;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,33 +17,25 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
+use super::Factories;
 use super::engine::{Engine, ThinkerFactory};
-use super::keeping;
 use super::link::{Advice, Order, WorkerLink};
-use super::metagame::{self, Knowledge, MetagameBudget};
+use super::metagame::Knowledge;
 use super::recollection::Notebook;
 use super::record::Record;
 use super::stages::Stages;
-use super::structure::Structure;
-use super::{Budget, Factories, MachineFactory};
-use crate::analysis::board::{self, BoardPainter};
 use crate::config::MetagameSettings;
 use crate::gdl::Rules;
 use crate::machine::Machine;
-use crate::machine::random::Random;
 use crate::search::SearchConfig;
 use crate::telemetry::Archive;
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
-/// The part of the time until START is answered that may be spent on what the rules alone say.
-const STRUCTURE: f64 = 0.1;
 /// How long it pauses between slices while the game is studied.
 const BETWEEN_SLICES: Duration = Duration::from_millis(45);
 /// How often figures are noted.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-/// Looking for boards may take this long, and this many states.
-const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(150), 100);
 /// Deep recursion in reading or building is paid from this stack.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -525,66 +519,6 @@ impl Worker {
         self.assignment.record.sample(&sample, seconds);
     }
 
-    fn ask_for_main(&mut self) {
-        let factory = Arc::clone(&self.assignment.factories.main);
-        self.main = self.build(false, factory);
-    }
-
-    /// Asks for the machine of last resort when the real one is late.
-    fn ask_for_fallback_in_time(&mut self) {
-        if self.playing.is_none() && Instant::now() >= self.assignment.build_until {
-            self.ask_for_fallback();
-        }
-    }
-
-    fn ask_for_fallback(&mut self) {
-        if !matches!(self.fallback, Building::NotAsked) {
-            return;
-        }
-        self.fallback = match self.assignment.factories.fallback.clone() {
-            Some(factory) => self.build(true, factory),
-            None => Building::Failed,
-        };
-    }
-
-    /// Starts a builder thread.
-    fn build(&self, is_fallback: bool, factory: Arc<dyn MachineFactory>) -> Building {
-        let rules = Arc::clone(&self.assignment.rules);
-        let budget = Budget {
-            until: self.assignment.build_until,
-            memory: self.assignment.memory,
-            cancelled: Arc::clone(&self.cancelled),
-        };
-        let sender = self.built_sender.clone();
-        let alive = self.assignment.alive.clone();
-        let spawned = std::thread::Builder::new()
-            .name("build".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let begin = Instant::now();
-                let outcome = catch_unwind(AssertUnwindSafe(|| factory.build(&rules, &budget)))
-                    .unwrap_or_else(|panic| {
-                        Err(format!("building panicked: {}", panic_text(&*panic)))
-                    });
-                // The match may be over.
-                let _ = sender.send(News::Built(Built {
-                    is_fallback,
-                    outcome,
-                    took: begin.elapsed(),
-                }));
-                drop(alive);
-            });
-        match spawned {
-            Ok(_) => Building::UnderWay,
-            Err(error) => {
-                self.assignment
-                    .record
-                    .error(&format!("no thread to build a machine on: {error}"));
-                Building::Failed
-            }
-        }
-    }
-
     fn hear(&mut self, news: News) {
         match news {
             News::Built(built) => self.take_in(built),
@@ -610,99 +544,9 @@ impl Worker {
         }
     }
 
-    /// Looks for boards in a few random games, on a thread of its own, for those who look at the match.
-    fn find_board(&mut self, machine: &Arc<dyn Machine>) {
-        self.has_board = true;
-        let machine = Arc::clone(machine);
-        let rules = Arc::clone(&self.assignment.rules);
-        let record = self.assignment.record.clone();
-        let cancelled = Arc::clone(&self.cancelled);
-        let alive = self.assignment.alive.clone();
-        let seed = self.assignment.search.seed;
-        let spawned = std::thread::Builder::new()
-            .name("board".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let (time, limit) = LOOKING_FOR_BOARDS;
-                let begin = Instant::now();
-                let go_on = || begin.elapsed() < time && !cancelled.load(Ordering::Relaxed);
-                let layouts = catch_unwind(AssertUnwindSafe(|| {
-                    let mut random = Random::new(seed);
-                    let states = board::sample_states(&machine, &mut random, limit, go_on);
-                    BoardPainter::learn(&states, &rules).layouts()
-                }));
-                match layouts {
-                    Ok(layouts) => record.board(&layouts),
-                    Err(panic) => {
-                        record.warning(&format!("no board: {}", panic_text(&*panic)));
-                    }
-                }
-                drop((machine, record));
-                drop(alive);
-            });
-        if let Err(error) = spawned {
-            let text = format!("no thread to look for boards on: {error}");
-            self.assignment.record.warning(&text);
-        }
-    }
-
     fn is_studying(&self) -> bool {
         self.studying_until
             .is_some_and(|until| Instant::now() < until)
-    }
-
-    /// Studies the game on a thread of its own, as long as START need not be answered, where what plays can use what is learned.
-    fn study(&mut self, machine: &Arc<dyn Machine>) {
-        let now = Instant::now();
-        let settings = self.assignment.metagame.clone();
-        let left = self.assignment.ready_by.saturating_duration_since(now);
-        let until = now + left.mul_f64(settings.seconds_share);
-        let playing = self.playing.as_ref();
-        let can_learn = playing.is_some_and(|(_, engine)| engine.thinker.can_learn());
-        if !settings.learning || !can_learn || until <= now || !self.moves.is_empty() {
-            return;
-        }
-        let budget = MetagameBudget {
-            until,
-            cancelled: Arc::clone(&self.cancelled),
-        };
-        let machine = Arc::clone(machine);
-        let config = self.assignment.search.clone();
-        let rules = Arc::clone(&self.assignment.rules);
-        let memory = self.assignment.memory;
-        let notebook = self.assignment.notebook.clone();
-        let sender = self.built_sender.clone();
-        let alive = self.assignment.alive.clone();
-        let spawned = std::thread::Builder::new()
-            .name("study".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    let known = notebook.recollection();
-                    let known = known.and_then(|known| keeping::recall(&machine, &known));
-                    let structure_until = Instant::now() + left.mul_f64(STRUCTURE);
-                    let structure = Structure::of(&rules, &machine, memory, structure_until);
-                    let mut knowledge =
-                        metagame::study(&machine, known, &config, &settings, &budget);
-                    knowledge.structure = structure;
-                    for (kind, note) in keeping::notes(&machine, &knowledge) {
-                        notebook.remember(kind, note);
-                    }
-                    knowledge
-                }));
-                drop(machine);
-                let outcome = outcome.map_err(|panic| panic_text(&*panic));
-                // The match may be over.
-                let _ = sender.send(News::Studied(outcome));
-                drop(alive);
-            });
-        match spawned {
-            Ok(_) => self.studying_until = Some(until),
-            Err(error) => {
-                let text = format!("no thread to study the game on: {error}");
-                self.assignment.record.error(&text);
-            }
-        }
     }
 
     /// Searches anew with what was learned.

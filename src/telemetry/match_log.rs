@@ -103,11 +103,18 @@ impl MatchLog {
     /// Like [`create`](MatchLog::create), but when that fails the match goes on
     /// without a log, after a warning.
     pub fn create_or_disabled(root: &Path, match_id: &str) -> MatchLog {
-        MatchLog::create(root, match_id).unwrap_or_else(|error| {
-            let root = root.display();
-            tracing::warn!("no log for match {match_id:?}: a folder in {root} failed: {error}");
-            MatchLog::disabled()
-        })
+        match MatchLog::create(root, match_id) {
+            Ok(log) => {
+                health::recovered();
+                log
+            }
+            Err(error) => {
+                let root = root.display();
+                tracing::warn!("no log for match {match_id:?}: a folder in {root} failed: {error}");
+                health::lost(0, &format!("no log of a match could be begun: {error}"));
+                MatchLog::disabled()
+            }
+        }
     }
 
     /// A log that takes everything and writes nothing.

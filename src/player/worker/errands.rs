@@ -1,0 +1,174 @@
+//! What the match thread has others do: build machines, study the game, look for boards, each on a thread of its own, so that
+//! orders are taken meanwhile.
+//!
+//! Invariants: whatever happens there, panics too, comes back as news or ends in the notes; none of it outlives its budget by much.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::{Building, Built, News, STACK_BYTES, Worker, panic_text};
+use crate::analysis::board::{self, BoardPainter};
+use crate::machine::Machine;
+use crate::machine::random::Random;
+use crate::player::metagame::{self, MetagameBudget};
+use crate::player::structure::Structure;
+use crate::player::{Budget, MachineFactory, keeping};
+
+/// The part of the time until START is answered that may be spent on what the rules alone say.
+const STRUCTURE: f64 = 0.1;
+/// Looking for boards may take this long, and this many states.
+const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(150), 100);
+
+impl Worker {
+    pub(super) fn ask_for_main(&mut self) {
+        let factory = Arc::clone(&self.assignment.factories.main);
+        self.main = self.build(false, factory);
+    }
+
+    /// Asks for the machine of last resort when the real one is late.
+    pub(super) fn ask_for_fallback_in_time(&mut self) {
+        if self.playing.is_none() && Instant::now() >= self.assignment.build_until {
+            self.ask_for_fallback();
+        }
+    }
+
+    pub(super) fn ask_for_fallback(&mut self) {
+        if !matches!(self.fallback, Building::NotAsked) {
+            return;
+        }
+        self.fallback = match self.assignment.factories.fallback.clone() {
+            Some(factory) => self.build(true, factory),
+            None => Building::Failed,
+        };
+    }
+
+    /// Starts a builder thread.
+    pub(super) fn build(&self, is_fallback: bool, factory: Arc<dyn MachineFactory>) -> Building {
+        let rules = Arc::clone(&self.assignment.rules);
+        let budget = Budget {
+            until: self.assignment.build_until,
+            memory: self.assignment.memory,
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        let sender = self.built_sender.clone();
+        let alive = self.assignment.alive.clone();
+        let spawned = std::thread::Builder::new()
+            .name("build".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let begin = Instant::now();
+                let outcome = catch_unwind(AssertUnwindSafe(|| factory.build(&rules, &budget)))
+                    .unwrap_or_else(|panic| {
+                        Err(format!("building panicked: {}", panic_text(&*panic)))
+                    });
+                // The match may be over.
+                let _ = sender.send(News::Built(Built {
+                    is_fallback,
+                    outcome,
+                    took: begin.elapsed(),
+                }));
+                drop(alive);
+            });
+        match spawned {
+            Ok(_) => Building::UnderWay,
+            Err(error) => {
+                self.assignment
+                    .record
+                    .error(&format!("no thread to build a machine on: {error}"));
+                Building::Failed
+            }
+        }
+    }
+
+    /// Looks for boards in a few random games, on a thread of its own, for those who look at the match.
+    pub(super) fn find_board(&mut self, machine: &Arc<dyn Machine>) {
+        self.has_board = true;
+        let machine = Arc::clone(machine);
+        let rules = Arc::clone(&self.assignment.rules);
+        let record = self.assignment.record.clone();
+        let cancelled = Arc::clone(&self.cancelled);
+        let alive = self.assignment.alive.clone();
+        let seed = self.assignment.search.seed;
+        let spawned = std::thread::Builder::new()
+            .name("board".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let (time, limit) = LOOKING_FOR_BOARDS;
+                let begin = Instant::now();
+                let go_on = || begin.elapsed() < time && !cancelled.load(Ordering::Relaxed);
+                let layouts = catch_unwind(AssertUnwindSafe(|| {
+                    let mut random = Random::new(seed);
+                    let states = board::sample_states(&machine, &mut random, limit, go_on);
+                    BoardPainter::learn(&states, &rules).layouts()
+                }));
+                match layouts {
+                    Ok(layouts) => record.board(&layouts),
+                    Err(panic) => {
+                        record.warning(&format!("no board: {}", panic_text(&*panic)));
+                    }
+                }
+                drop((machine, record));
+                drop(alive);
+            });
+        if let Err(error) = spawned {
+            let text = format!("no thread to look for boards on: {error}");
+            self.assignment.record.warning(&text);
+        }
+    }
+
+    /// Studies the game on a thread of its own, as long as START need not be answered, where what plays can use what is learned.
+    pub(super) fn study(&mut self, machine: &Arc<dyn Machine>) {
+        let now = Instant::now();
+        let settings = self.assignment.metagame.clone();
+        let left = self.assignment.ready_by.saturating_duration_since(now);
+        let until = now + left.mul_f64(settings.seconds_share);
+        let playing = self.playing.as_ref();
+        let can_learn = playing.is_some_and(|(_, engine)| engine.thinker.can_learn());
+        if !settings.learning || !can_learn || until <= now || !self.moves.is_empty() {
+            return;
+        }
+        let budget = MetagameBudget {
+            until,
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        let machine = Arc::clone(machine);
+        let config = self.assignment.search.clone();
+        let rules = Arc::clone(&self.assignment.rules);
+        let memory = self.assignment.memory;
+        let notebook = self.assignment.notebook.clone();
+        let sender = self.built_sender.clone();
+        let alive = self.assignment.alive.clone();
+        let spawned = std::thread::Builder::new()
+            .name("study".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    let known = notebook.recollection();
+                    let known = known.and_then(|known| keeping::recall(&machine, &known));
+                    let structure_until = Instant::now() + left.mul_f64(STRUCTURE);
+                    let structure = Structure::of(&rules, &machine, memory, structure_until);
+                    let mut knowledge =
+                        metagame::study(&machine, known, &config, &settings, &budget);
+                    knowledge.structure = structure;
+                    for (kind, note) in keeping::notes(&machine, &knowledge) {
+                        notebook.remember(kind, note);
+                    }
+                    knowledge
+                }));
+                drop(machine);
+                let outcome = outcome.map_err(|panic| panic_text(&*panic));
+                // The match may be over.
+                let _ = sender.send(News::Studied(outcome));
+                drop(alive);
+            });
+        match spawned {
+            Ok(_) => self.studying_until = Some(until),
+            Err(error) => {
+                let text = format!("no thread to study the game on: {error}");
+                self.assignment.record.error(&text);
+            }
+        }
+    }
+}
