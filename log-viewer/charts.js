@@ -215,8 +215,8 @@ function layoutOf(figure, axes, palette, traces, scope) {
     font: { family: "system-ui, sans-serif", size: 12, color: palette.text },
     hovermode: "x unified",
     hoverlabel: { bgcolor: palette.hover, bordercolor: palette.marks, font: { color: palette.strong } },
-    showlegend: traces.length > 1,
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } },
+    showlegend: traces.length > 1 && !(isNarrow() && traces.length > 6),
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 }, itemwidth: 30 },
     dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
     // Zoom and hidden lines stay as long as it is the same picture.
     uirevision: `${figure.id} ${scope?.step ?? "all"}`,
@@ -231,9 +231,15 @@ function layoutOf(figure, axes, palette, traces, scope) {
   return layout;
 }
 
+function isNarrow() {
+  return window.innerWidth < 600;
+}
+
 function timeAxis() {
   return {
     type: "date",
+    tickangle: 0,
+    nticks: isNarrow() ? 4 : 8,
     hoverformat: "%-H:%M:%S",
     tickformatstops: [
       { dtickrange: [null, 1000], value: "%-M:%S.%2f" },

@@ -3,6 +3,11 @@
 
 export const NOTHING = "–";
 
+// Made once: making one of these takes longer than using it.
+const COUNTS = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const MOMENTS = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const DATES = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
 /** A finite number, or null. */
 export function number(value) {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
@@ -26,7 +31,7 @@ export function object(value) {
 /** 1234567 as 1,234,567. */
 export function count(value) {
   const known = number(value);
-  return known === null ? NOTHING : Math.round(known).toLocaleString("en");
+  return known === null ? NOTHING : COUNTS.format(known);
 }
 
 /** 1234567 as 1.23 M. */
@@ -91,7 +96,7 @@ export function clock(value) {
 export function moment(value) {
   const known = Date.parse(text(value) ?? "");
   if (Number.isNaN(known)) return NOTHING;
-  return new Date(known).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return MOMENTS.format(known);
 }
 
 /** How long ago that was, as far as it matters: a moment, minutes, hours, days, or the date. */
@@ -103,7 +108,7 @@ export function ago(value, now = Date.now()) {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
   if (seconds < 7 * 86400) return `${Math.floor(seconds / 86400)} d ago`;
-  return new Date(known).toLocaleDateString(undefined, { dateStyle: "medium" });
+  return DATES.format(known);
 }
 
 /** `requests_per_second` as "Requests per second". */

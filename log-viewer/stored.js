@@ -7,7 +7,8 @@ import { bunzip2 } from "./bunzip2.js";
 import { MatchRecord } from "./record.js";
 import { salvage } from "./salvage.js";
 
-const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
+/** The files of a match's folder, by what the server calls them. */
+export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
 
 /** Nothing that can be shown was found. */
 export class NotALog extends Error {}

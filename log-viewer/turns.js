@@ -50,7 +50,7 @@ export function playedMoves(record, turn) {
         "div",
         { class: isOurs ? "ours" : null },
         element("dt", null, role, isOurs && element("small", null, "us")),
-        element("dd", null, shown === null ? element("span", { class: "quiet" }, turn.isTerminal ? "the end" : "…") : spoken(shown)),
+        element("dd", null, shown === null ? element("span", { class: "quiet" }, "…") : spoken(shown)),
         replaced && element("dd", { class: "replaced" }, `we answered ${spoken(own)}; it was replaced`),
       );
     }),

@@ -19,6 +19,11 @@ function moment(seconds, microseconds = 0) {
   return new Date(START + seconds * 1000).toISOString().replace("Z", `${String(microseconds).padStart(3, "0")}Z`);
 }
 
+/** What a move promises: it gets better as the match goes on. */
+function worth(step, random) {
+  return Number((100 - 50 * Math.exp(-step / 40) - 12 * random()).toFixed(2));
+}
+
 /** A board of columns into which discs fall, as the player describes it. */
 export function discBoard(width, height) {
   const cells = {};
@@ -102,7 +107,8 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     for (; sampled + 1 <= until; sampled += 1) {
       const at = sampled + 1;
       iterations += 30_000 + Math.floor(random() * 4000);
-      const now = root.map(([move, visits, value], place) => [move, Math.floor(visits * random()) + place, value === null ? null : value + 3 * random()]);
+      const share = (sampled % secondsATurn) / secondsATurn;
+      const now = root.map(([move, visits, value]) => [move, Math.floor(visits * (0.1 + 0.9 * share)), value + 4 * (1 - share) * (random() - 0.5)]);
       const best = now.reduce((one, other) => (other[1] > one[1] ? other : one), ["noop", 0, 50]);
       series.push(
         [
@@ -123,7 +129,7 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     event(step === 0 ? 0.2 : from - 0.3, "state", { step, facts: facts(step), terminal: false });
     const open = heights.map((full, column) => [full, column]).filter(([full]) => full < height).map(([, column]) => column);
     if (open.length === 0) break;
-    const root = isOurs ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, Number((40 + 20 * random() + step).toFixed(2))]) : [["noop", 51_000, 50 + step / 2]];
+    const root = isOurs ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, worth(step, random)]) : [["noop", 51_000, worth(step, random)]];
     root.sort((one, other) => other[1] - one[1]);
     sample(step, from + secondsATurn - 0.35, root);
     const [move, visits, value] = root[0];
