@@ -1,6 +1,7 @@
 // Draws a match's figures with plotly.js, which the page loads beside everything else and can do without. A chart is
 // drawn when it comes into sight, and again when its record has grown, its scope or the theme has changed, or the
-// chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer.
+// chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer. All charts
+// over time show the same span: zooming one zooms them all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { element, fill } from "./page.js";
@@ -37,6 +38,8 @@ export class Charts {
     this.record = null;
     this.turn = null;
     this.scope = null;
+    /** The span of time that somebody has zoomed to, or null. */
+    this.span = null;
     this.cards = [];
     this.plotly = null;
     this.isMissing = false;
@@ -104,6 +107,7 @@ export class Charts {
   /** One turn alone, or the whole match (null). */
   setScope(turn) {
     this.scope = turn;
+    this.span = null;
     this.refresh();
   }
 
@@ -122,6 +126,7 @@ export class Charts {
     const palette = this.dark.matches ? PALETTES.dark : PALETTES.light;
     const data = traces.map((trace) => styled(trace, palette));
     const layout = layoutOf(figure, axes, palette, traces, scope);
+    if (figure.over === "time") Object.assign(layout.xaxis, this.spanOf(scope));
     layout.shapes = this.shapes(figure, palette);
     this.plotly.react(chart, data, layout, {
       responsive: true,
@@ -130,9 +135,30 @@ export class Charts {
     });
     if (!card.isDrawn) {
       chart.on("plotly_click", (event) => this.clicked(figure, event.points[0]));
+      if (figure.over === "time") chart.on("plotly_relayout", (event) => this.zoomed(event));
       card.isDrawn = true;
     }
     card.isStale = false;
+  }
+
+  /** Which span the axis of time shows. */
+  spanOf(scope) {
+    const uirevision = JSON.stringify([this.span, scope?.step ?? null]);
+    if (this.span !== null) return { range: this.span, autorange: false, uirevision };
+    const turn = scope === null ? undefined : turnTimes(this.record).find(({ step }) => step === scope.step);
+    if (turn === undefined) return { autorange: true, uirevision };
+    return { range: [onAxis(turn.from), onAxis(turn.to)], autorange: false, uirevision };
+  }
+
+  zoomed(event) {
+    if (event["xaxis.autorange"] === true) this.span = null;
+    else if (event["xaxis.range[0]"] !== undefined) this.span = [event["xaxis.range[0]"], event["xaxis.range[1]"]];
+    else return;
+    for (const other of this.cards) {
+      if (other.figure.over !== "time") continue;
+      other.isStale = true;
+      if (other.isSeen) this.draw(other);
+    }
   }
 
   mark(card) {
@@ -153,6 +179,7 @@ export class Charts {
       return shapes;
     }
     const times = turnTimes(this.record);
+    if (this.scope !== null) return [];
     const stride = Math.ceil(times.length / MOST_MARKS);
     for (let index = 1; index < times.length; index += stride) {
       const x = onAxis(times[index].from);
@@ -160,7 +187,7 @@ export class Charts {
       shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, layer: "below", line });
     }
     const chosen = times.find(({ step }) => step === this.turn?.step);
-    if (chosen !== undefined && this.scope === null) shapes.push(band(onAxis(chosen.from), onAxis(chosen.to), palette));
+    if (chosen !== undefined) shapes.push(band(onAxis(chosen.from), onAxis(chosen.to), palette));
     return shapes;
   }
 
@@ -217,6 +244,7 @@ function layoutOf(figure, axes, palette, traces, scope) {
     hoverlabel: { bgcolor: palette.hover, bordercolor: palette.marks, font: { color: palette.strong } },
     showlegend: traces.length > 1 && !(isNarrow() && traces.length > 6),
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 }, itemwidth: 30 },
+    modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: palette.marks, activecolor: palette.band },
     dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
     // Zoom and hidden lines stay as long as it is the same picture.
     uirevision: `${figure.id} ${scope?.step ?? "all"}`,

@@ -147,7 +147,7 @@ class MatchPage {
     if (said === this.shownAnalysis) return;
     this.shownAnalysis = said;
     const cards = analysisCards(this.record);
-    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "Nothing is known of the game yet.") : cards);
+    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
   }
 
   showHead() {
@@ -330,7 +330,7 @@ class MatchPage {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
     const said = [
-      answer?.value != null && `value ${goal(Math.round(answer.value * 10) / 10)}`,
+      answer?.value != null && `value ${goal(answer.value)}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
       answer?.isProven && "proven",
       answer?.isOnly && "the only move",

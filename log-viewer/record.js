@@ -96,9 +96,9 @@ export class MatchRecord {
     return [from, lowest(steps, step + 1)];
   }
 
-  /** The root moves of a turn: as answered, else as the search last saw them. */
+  /** The root moves of a turn: as they stood at the answer, else as a sample last saw them. */
   rootOf(turn) {
-    if (turn.answer !== null && turn.answer.root.length > 0) return turn.answer.root;
+    if (turn.root.length > 0) return turn.root;
     const [from, to] = this.samplesOf(turn.step);
     for (let index = to - 1; index >= from; index -= 1) {
       const moves = this.series.rootMoves(index);
@@ -170,6 +170,9 @@ export class MatchRecord {
       case "move":
         if (turn !== null) turn.answer = answer(data, at);
         break;
+      case "root":
+        if (turn !== null) turn.root = rootMoves(data.moves);
+        break;
       case "played":
         if (turn !== null) turn.played = list(data.moves).map(String);
         break;
@@ -193,7 +196,7 @@ export class MatchRecord {
     if (!Number.isInteger(step) || step < 0 || step > LARGEST_STEP) return null;
     let turn = this.byStep.get(step);
     if (turn === undefined) {
-      turn = { step, from: null, facts: null, isTerminal: false, answer: null, played: null };
+      turn = { step, from: null, facts: null, isTerminal: false, answer: null, root: [], played: null };
       this.byStep.set(step, turn);
       this.sorted = null;
     }
@@ -210,7 +213,6 @@ function answer(data, at) {
     seconds: number(data.seconds),
     isProven: data.proven === true,
     isOnly: data.only === true,
-    root: rootMoves(data.root),
   };
 }
 

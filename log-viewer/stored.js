@@ -117,12 +117,12 @@ function openPacked(record, packed) {
   try {
     unpacked = bunzip2(fromBase64(packed));
   } catch (error) {
-    record.remarks.push(`The packed log cannot be read: ${error.message}`);
+    record.remarks.push(`The packed log cannot be read, only its statistics are shown: ${error.message}`);
     return 0;
   }
   const { bytes, problem } = unpacked;
   if (problem !== null) {
-    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read: ${problem}`;
+    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read, only its statistics are shown: ${problem}`;
     record.remarks.push(`The packed log ${what}`);
   }
   if (bytes.length === 0) return 0;

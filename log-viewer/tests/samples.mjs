@@ -53,7 +53,7 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
   const events = [];
   const series = [
     "at_seconds,step,iterations,iterations_per_second,playouts,playouts_per_second,nodes,pool_used,request_rings,result_rings," +
-      "samples_per_request,best_move,best_value,memory_bytes,time_select,time_expand,time_back_up,time_playouts,time_waiting,root_moves",
+      "samples_per_request,best_move,best_value,memory_bytes,time_select,time_grow,time_back_up,time_rollouts,time_other,root_moves",
   ];
   const log = [];
   const event = (at, kind, data) => events.push(JSON.stringify({ time: moment(at), at_seconds: at, kind, data }));
@@ -94,7 +94,7 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
       { facts: "(cell * * black)", count: 48, worth: [-0.28, 0.28], spread: 0.1 },
       { facts: "(control *)", count: 2, worth: [0.04, -0.04], spread: 0.01 },
     ],
-    latches: { positive: 96, negative: 0 },
+    latches: { stay_true: 96, stay_false: 0, stay_with_another: 256 },
   });
   say(0.5, "DEBUG", "studied the game:\n    of 41233 games");
   event(secondsATurn - 0.4, "ready", { seconds: secondsATurn - 0.4 });
@@ -136,7 +136,8 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     const column = isOurs ? Number(/\d+/.exec(move)[0]) - 1 : open[Math.floor(random() * open.length)];
     const took = secondsATurn - 0.5 + 0.1 * random();
     const at = from + secondsATurn - 0.4;
-    event(at, "move", { step, move, value, visits, proven: step > turns - 3, only: !isOurs, seconds: took, root });
+    event(at, "move", { step, move, value, visits, proven: step > turns - 3, only: !isOurs, seconds: took });
+    event(at + 0.01, "root", { step, moves: root });
     say(at, "INFO", `step ${step}: answers ${move}, value ${value.toFixed(1)}, visits ${visits}, after ${took.toFixed(3)} s`);
     event(at + 0.05, "played", { step, moves: isOurs ? [`(drop ${column + 1})`, "noop"] : ["noop", `(drop ${column + 1})`] });
     heights[column] += 1;
