@@ -71,13 +71,14 @@ export class Charts {
   setUp(figures) {
     for (const card of this.cards) {
       this.sight.unobserve(card.frame);
-      if (card.isDrawn) this.plotly.purge(card.chart);
+      // A chart that is still being drawn would stumble over its end.
+      card.drawing?.then(() => this.plotly.purge(card.chart));
     }
     this.cards = figures.map((figure) => {
       const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
       const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
       const frame = element("figure", { class: "card chart-card", "aria-labelledby": `title-${figure.id}` }, title, chart);
-      return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true };
+      return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true, drawing: null };
     });
     fill(
       this.place,
@@ -128,7 +129,7 @@ export class Charts {
     const layout = layoutOf(figure, axes, palette, traces, scope);
     if (figure.over === "time") Object.assign(layout.xaxis, this.spanOf(scope));
     layout.shapes = this.shapes(figure, palette);
-    this.plotly.react(chart, data, layout, {
+    card.drawing = this.plotly.react(chart, data, layout, {
       responsive: true,
       displaylogo: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
