@@ -1,6 +1,7 @@
 // Draws a match's figures with plotly.js, which the page loads beside everything else and can do without. A chart is
 // drawn when it comes into sight, and again when its record has grown, its scope or the theme has changed, or the
-// chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer.
+// chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer. All charts
+// over time show the same span: zooming one zooms them all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { element, fill } from "./page.js";
@@ -37,6 +38,8 @@ export class Charts {
     this.record = null;
     this.turn = null;
     this.scope = null;
+    /** The span of time that somebody has zoomed to, or null. */
+    this.span = null;
     this.cards = [];
     this.plotly = null;
     this.isMissing = false;
@@ -68,13 +71,14 @@ export class Charts {
   setUp(figures) {
     for (const card of this.cards) {
       this.sight.unobserve(card.frame);
-      if (card.isDrawn) this.plotly.purge(card.chart);
+      // A chart that is still being drawn would stumble over its end.
+      card.drawing?.then(() => this.plotly.purge(card.chart));
     }
     this.cards = figures.map((figure) => {
       const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
       const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
       const frame = element("figure", { class: "card chart-card", "aria-labelledby": `title-${figure.id}` }, title, chart);
-      return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true };
+      return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true, drawing: null };
     });
     fill(
       this.place,
@@ -104,6 +108,7 @@ export class Charts {
   /** One turn alone, or the whole match (null). */
   setScope(turn) {
     this.scope = turn;
+    this.span = null;
     this.refresh();
   }
 
@@ -122,17 +127,39 @@ export class Charts {
     const palette = this.dark.matches ? PALETTES.dark : PALETTES.light;
     const data = traces.map((trace) => styled(trace, palette));
     const layout = layoutOf(figure, axes, palette, traces, scope);
+    if (figure.over === "time") Object.assign(layout.xaxis, this.spanOf(scope));
     layout.shapes = this.shapes(figure, palette);
-    this.plotly.react(chart, data, layout, {
+    card.drawing = this.plotly.react(chart, data, layout, {
       responsive: true,
       displaylogo: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     });
     if (!card.isDrawn) {
       chart.on("plotly_click", (event) => this.clicked(figure, event.points[0]));
+      if (figure.over === "time") chart.on("plotly_relayout", (event) => this.zoomed(event));
       card.isDrawn = true;
     }
     card.isStale = false;
+  }
+
+  /** Which span the axis of time shows. */
+  spanOf(scope) {
+    const uirevision = JSON.stringify([this.span, scope?.step ?? null]);
+    if (this.span !== null) return { range: this.span, autorange: false, uirevision };
+    const turn = scope === null ? undefined : turnTimes(this.record).find(({ step }) => step === scope.step);
+    if (turn === undefined) return { autorange: true, uirevision };
+    return { range: [onAxis(turn.from), onAxis(turn.to)], autorange: false, uirevision };
+  }
+
+  zoomed(event) {
+    if (event["xaxis.autorange"] === true) this.span = null;
+    else if (event["xaxis.range[0]"] !== undefined) this.span = [event["xaxis.range[0]"], event["xaxis.range[1]"]];
+    else return;
+    for (const other of this.cards) {
+      if (other.figure.over !== "time") continue;
+      other.isStale = true;
+      if (other.isSeen) this.draw(other);
+    }
   }
 
   mark(card) {
@@ -153,6 +180,7 @@ export class Charts {
       return shapes;
     }
     const times = turnTimes(this.record);
+    if (this.scope !== null) return [];
     const stride = Math.ceil(times.length / MOST_MARKS);
     for (let index = 1; index < times.length; index += stride) {
       const x = onAxis(times[index].from);
@@ -160,7 +188,7 @@ export class Charts {
       shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, layer: "below", line });
     }
     const chosen = times.find(({ step }) => step === this.turn?.step);
-    if (chosen !== undefined && this.scope === null) shapes.push(band(onAxis(chosen.from), onAxis(chosen.to), palette));
+    if (chosen !== undefined) shapes.push(band(onAxis(chosen.from), onAxis(chosen.to), palette));
     return shapes;
   }
 
@@ -215,8 +243,9 @@ function layoutOf(figure, axes, palette, traces, scope) {
     font: { family: "system-ui, sans-serif", size: 12, color: palette.text },
     hovermode: "x unified",
     hoverlabel: { bgcolor: palette.hover, bordercolor: palette.marks, font: { color: palette.strong } },
-    showlegend: traces.length > 1,
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } },
+    showlegend: traces.length > 1 && !(isNarrow() && traces.length > 6),
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 }, itemwidth: 30 },
+    modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: palette.marks, activecolor: palette.band },
     dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
     // Zoom and hidden lines stay as long as it is the same picture.
     uirevision: `${figure.id} ${scope?.step ?? "all"}`,
@@ -231,9 +260,15 @@ function layoutOf(figure, axes, palette, traces, scope) {
   return layout;
 }
 
+function isNarrow() {
+  return window.innerWidth < 600;
+}
+
 function timeAxis() {
   return {
     type: "date",
+    tickangle: 0,
+    nticks: isNarrow() ? 4 : 8,
     hoverformat: "%-H:%M:%S",
     tickformatstops: [
       { dtickrange: [null, 1000], value: "%-M:%S.%2f" },

@@ -183,7 +183,7 @@ function valueOverTime(record, scope) {
     colour: "strong",
     points: true,
   };
-  return { traces: [...traces, best, answers], axes: { left: "value", isGoal: true } };
+  return { traces: [...traces, best, answers], axes: { left: "value", isGoal: scope === null } };
 }
 
 function visitsOverTime(record, scope) {
@@ -210,7 +210,7 @@ function rootLines(record, scope, read) {
         if (move === undefined) continue;
         trace.x.push(onAxis(times[at[place]] ?? 0));
         trace.y.push(read(move));
-        trace.text.push(`${spoken(name)} ${goal(move.value)} · ${count(move.visits)}`);
+        trace.text.push(`${scope === null ? `${spoken(name)} ` : ""}${goal(move.value)} · ${count(move.visits)}`);
       }
       // A gap, so that no line runs from one turn's move to another's.
       if (scope === null && trace.x.length > 0) {

@@ -3,6 +3,11 @@
 
 export const NOTHING = "–";
 
+// Made once: making one of these takes longer than using it.
+const COUNTS = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const MOMENTS = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const DATES = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
 /** A finite number, or null. */
 export function number(value) {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
@@ -26,7 +31,7 @@ export function object(value) {
 /** 1234567 as 1,234,567. */
 export function count(value) {
   const known = number(value);
-  return known === null ? NOTHING : Math.round(known).toLocaleString("en");
+  return known === null ? NOTHING : COUNTS.format(known);
 }
 
 /** 1234567 as 1.23 M. */
@@ -45,11 +50,10 @@ function significant(value) {
   return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
-/** A goal or an estimate of one, from 0 to 100. */
+/** A goal or an estimate of one, from 0 to 100, to a tenth. */
 export function goal(value) {
   const known = number(value);
-  if (known === null) return NOTHING;
-  return Number.isInteger(known) ? String(known) : known.toFixed(1);
+  return known === null ? NOTHING : String(Math.round(known * 10) / 10);
 }
 
 /** A fraction with few digits, whatever its size. */
@@ -87,23 +91,28 @@ export function clock(value) {
   return known === null ? NOTHING : `${Number(known.toFixed(2))} s`;
 }
 
+/** An ISO 8601 text as milliseconds since 1970; NaN where it is none. */
+function milliseconds(value) {
+  return /^\d{4}-\d\d-\d\dT/.test(text(value) ?? "") ? Date.parse(value) : NaN;
+}
+
 /** The moment of an ISO 8601 text in the person's own time zone. */
 export function moment(value) {
-  const known = Date.parse(text(value) ?? "");
+  const known = milliseconds(value);
   if (Number.isNaN(known)) return NOTHING;
-  return new Date(known).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return MOMENTS.format(known);
 }
 
 /** How long ago that was, as far as it matters: a moment, minutes, hours, days, or the date. */
 export function ago(value, now = Date.now()) {
-  const known = Date.parse(text(value) ?? "");
+  const known = milliseconds(value);
   if (Number.isNaN(known)) return NOTHING;
   const seconds = (now - known) / 1000;
   if (seconds < 60) return "just now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
   if (seconds < 7 * 86400) return `${Math.floor(seconds / 86400)} d ago`;
-  return new Date(known).toLocaleDateString(undefined, { dateStyle: "medium" });
+  return DATES.format(known);
 }
 
 /** `requests_per_second` as "Requests per second". */

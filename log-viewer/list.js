@@ -149,7 +149,7 @@ function rowOf(match) {
       element("small", null, matchId),
     ),
     cell("Role", text(match.role) ?? "–", "role-cell"),
-    cell("Opponents", opponents(match), "opponents"),
+    opponentsCell(match),
     element("td", { class: "result" }, result(match), troubles(match)),
     cell("Steps", count(match.steps), "figure"),
     cell("Length", duration(match.seconds), "figure"),
@@ -164,12 +164,12 @@ function cell(name, content, kind) {
 }
 
 /** Who plays the other roles, or which roles those are. */
-function opponents(match) {
+function opponentsCell(match) {
   const roles = list(match.roles);
   const players = list(match.players);
   const others = roles.map((role, place) => [role, text(players[place])]).filter(([role]) => role !== match.role);
-  if (others.length === 0) return roles.length === 1 ? "alone" : "–";
-  return others.map(([role, player]) => player ?? role).join(", ");
+  if (others.length === 0) return cell("Opponents", roles.length === 1 ? "alone" : "–", "opponents nobody");
+  return cell("Opponents", others.map(([role, player]) => player ?? role).join(", "), "opponents");
 }
 
 function result(match) {

@@ -11,7 +11,7 @@ import { LogPanel } from "./log_panel.js";
 import { byId, drawn, element, fill, setText, wordmark } from "./page.js";
 import { MatchRecord, outcome } from "./record.js";
 import { Follower, Refused } from "./server.js";
-import { NotALog, isForUs, openFiles, openMessage } from "./stored.js";
+import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
 import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
 
 const ASK_EVERY = 1000;
@@ -147,7 +147,7 @@ class MatchPage {
     if (said === this.shownAnalysis) return;
     this.shownAnalysis = said;
     const cards = analysisCards(this.record);
-    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "Nothing is known of the game yet.") : cards);
+    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
   }
 
   showHead() {
@@ -169,14 +169,13 @@ class MatchPage {
     ].filter(([, value]) => value);
     fill(
       byId("head"),
-      element("div", { class: "title-line" }, element("h1", null, title), this.resultBadge(goals)),
+      element("div", { class: "title-line" }, element("h1", null, title), this.resultBadge(goals), this.follower !== null && this.downloads()),
       element("div", { class: "roles" }, this.roleChips(goals)),
       element(
         "dl",
         { class: "match-facts" },
         facts.map(([name, value, hint]) => element("div", { title: hint }, element("dt", null, name), element("dd", null, value))),
       ),
-      this.follower !== null && this.downloads(),
     );
   }
 
@@ -210,7 +209,7 @@ class MatchPage {
 
   downloads() {
     const sizes = object(this.summary.files);
-    const names = { bundle: "Download", events: "events.jsonl", series: "series.csv", log: "match.log" };
+    const names = { bundle: "Download all", events: "events.jsonl", series: "series.csv", log: "match.log" };
     return element(
       "p",
       { class: "downloads" },
@@ -314,19 +313,32 @@ class MatchPage {
     );
   }
 
+  /** What everyone got, where moves would stand. */
+  goalsReached() {
+    const { record } = this;
+    const goals = object(record.end?.goals ?? this.summary.goals);
+    return element(
+      "dl",
+      { class: "played" },
+      record.roles.map((role) =>
+        element("div", null, element("dt", null, role, role === record.role && element("small", null, "us")), element("dd", null, goal(goals[role]))),
+      ),
+    );
+  }
+
   showConsidered(turn) {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
     const said = [
-      answer?.value != null && `value ${goal(Math.round(answer.value * 10) / 10)}`,
+      answer?.value != null && `value ${goal(answer.value)}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
       answer?.isProven && "proven",
       answer?.isOnly && "the only move",
     ].filter(Boolean);
     fill(
       byId("considered"),
-      element("h2", null, "Moves", said.length > 0 && element("small", null, said.join(", "))),
-      playedMoves(this.record, turn),
+      element("h2", null, turn.isTerminal ? "The end" : "Moves", said.length > 0 && element("small", null, said.join(", "))),
+      turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
       moves.length > 0 && element("div", { class: "scroll-sideways" }, rootTable(moves, answer?.move ?? null)),
       moves.length === 0 && !turn.isTerminal && element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
     );
@@ -339,28 +351,27 @@ async function follow(page, folder) {
   page.follower = follower;
   let askedSummary = -Infinity;
   let failures = 0;
-  let isFirst = true;
+  let isShown = false;
   for (;;) {
-    try {
-      const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
+    const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
+    const news = await askForNews(follower, page.record, isDue);
+    if (news.problem instanceof Refused && news.problem.status === 404 && !isShown) {
+      showUnknown();
+      return;
+    }
+    if (news.problem === null) {
+      failures = 0;
+      say("");
       if (isDue) {
-        page.summary = object(await follower.summary());
+        page.summary = news.summary;
         page.isLive = page.summary.live === true;
         askedSummary = performance.now();
       }
-      const isNew = await follower.take(page.record);
-      failures = 0;
-      say("");
-      if (!page.isLive) break;
-      if (isFirst) page.open(page.record);
-      else if (isNew || isDue) page.show();
-      isFirst = false;
-    } catch (error) {
-      if (error instanceof Refused && error.status === 404 && isFirst) {
-        byId("opener").hidden = false;
-        fill(byId("opener"), element("h1", null, "There is no such match"), element("p", null, element("a", { href: "/", class: "button" }, "All matches")));
-        return;
-      }
+      if (!page.isLive && follower.leftOver(page.summary.files).every((file) => !news.grown.includes(file))) break;
+      if (!isShown) page.open(page.record);
+      else if (news.grown.length > 0 || isDue) page.show();
+      isShown = true;
+    } else {
       failures += 1;
       say("no answer from the player, trying again");
     }
@@ -368,13 +379,31 @@ async function follow(page, folder) {
     await pauseFor(Math.min(SLOWEST_RETRY, pause * 2 ** Math.min(4, failures)));
   }
   page.record.finish();
-  const left = follower.leftOver(page.summary.files);
-  for (const file of left) {
-    const over = page.summary.files[file] - follower.taken[file];
-    page.record.remarks.push(`${{ events: "events.jsonl", series: "series.csv", log: "match.log" }[file]}: its last ${counted(over, "byte")} are no whole line and are left out`);
+  for (const file of follower.leftOver(page.summary.files)) {
+    const over = counted(page.summary.files[file] - follower.taken[file], "byte");
+    page.record.remarks.push(`${FILES[file]}: its last ${over} are no whole line and are left out`);
   }
-  if (isFirst) page.open(page.record);
-  else page.show();
+  if (isShown) page.show();
+  else page.open(page.record);
+}
+
+/** What is new of a match: its summary if that is due, and which files have grown; or the problem with asking. */
+async function askForNews(follower, record, isDue) {
+  try {
+    const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record)]);
+    return { summary: object(summary), grown, problem: null };
+  } catch (problem) {
+    return { summary: {}, grown: [], problem };
+  }
+}
+
+function showUnknown() {
+  byId("opener").hidden = false;
+  fill(
+    byId("opener"),
+    element("h1", null, "There is no such match"),
+    element("p", null, element("a", { href: "/", class: "button primary" }, "All matches")),
+  );
 }
 
 /** Waits, or until the page comes into sight again. */

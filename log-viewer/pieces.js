@@ -58,7 +58,7 @@ function wordsOf(name) {
 export function look(content, name = "") {
   const words = wordsOf(content.text === "" ? name : content.text);
   const label = content.text === "" ? "" : content.label;
-  if (words.length === 1 && words[0] in OTHER_SHAPES) {
+  if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
     const form = OTHER_SHAPES[words[0]];
     return { form, label: "", ...(form === "cross" ? SIDES.blue : SIDES.red) };
   }
@@ -79,9 +79,8 @@ export function look(content, name = "") {
 }
 
 function sideOf(word) {
-  const known = OTHER_WORDS[word] ?? word;
-  if (Object.hasOwn(SIDES, known)) return known;
-  return null;
+  if (Object.hasOwn(OTHER_WORDS, word)) return OTHER_WORDS[word];
+  return Object.hasOwn(SIDES, word) ? word : null;
 }
 
 /** A piece drawn into a square of a hundred units. */

@@ -96,7 +96,7 @@ export class MatchRecord {
     return [from, lowest(steps, step + 1)];
   }
 
-  /** The root moves of a turn: as answered, else as the search last saw them. */
+  /** The root moves of a turn: as they stood at the answer, else as a sample last saw them. */
   rootOf(turn) {
     if (turn.root.length > 0) return turn.root;
     const [from, to] = this.samplesOf(turn.step);

@@ -41,19 +41,29 @@ export class Follower {
     return `${this.address}/${file}`;
   }
 
-  /** Takes what is new in every file into a record; true if there was something. */
+  /** Takes what is new in every file into a record, and returns which files have grown. */
   async take(record) {
     const news = await Promise.all(FILES.map((file) => this.takeFile(file, record)));
-    return news.some((isNew) => isNew);
+    return FILES.filter((_, index) => news[index]);
   }
 
   async takeFile(file, record) {
     for (let isNew = false; ; isNew = true) {
-      const answer = await ask(`${this.address}/${file}?from=${this.taken[file]}`);
-      const bytes = await answer.arrayBuffer();
+      const bytes = await this.more(file);
       if (bytes.byteLength === 0) return isNew;
       this.taken[file] += bytes.byteLength;
       record.push(file, this.decoders[file].decode(bytes, { stream: true }));
+    }
+  }
+
+  /** What follows the bytes already taken; nothing, too, of a file that is not there. */
+  async more(file) {
+    try {
+      const answer = await ask(`${this.address}/${file}?from=${this.taken[file]}`);
+      return await answer.arrayBuffer();
+    } catch (problem) {
+      if (problem instanceof Refused && problem.status === 404) return new ArrayBuffer(0);
+      throw problem;
     }
   }
 

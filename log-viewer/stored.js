@@ -7,7 +7,8 @@ import { bunzip2 } from "./bunzip2.js";
 import { MatchRecord } from "./record.js";
 import { salvage } from "./salvage.js";
 
-const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
+/** The files of a match's folder, by what the server calls them. */
+export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
 
 /** Nothing that can be shown was found. */
 export class NotALog extends Error {}
@@ -116,12 +117,12 @@ function openPacked(record, packed) {
   try {
     unpacked = bunzip2(fromBase64(packed));
   } catch (error) {
-    record.remarks.push(`The packed log cannot be read: ${error.message}`);
+    record.remarks.push(`The packed log cannot be read, only its statistics are shown: ${error.message}`);
     return 0;
   }
   const { bytes, problem } = unpacked;
   if (problem !== null) {
-    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read: ${problem}`;
+    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read, only its statistics are shown: ${problem}`;
     record.remarks.push(`The packed log ${what}`);
   }
   if (bytes.length === 0) return 0;

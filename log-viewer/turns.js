@@ -39,6 +39,7 @@ export function playedMoves(record, turn) {
   const rows = record.roles.map((role, place) => [role, turn.played?.[place] ?? null]);
   if (rows.length === 0 && turn.played !== null) turn.played.forEach((move, place) => rows.push([`role ${place + 1}`, move]));
   const own = turn.answer?.move ?? null;
+  if (rows.length === 0 && own !== null) rows.push([record.role, own]);
   return element(
     "dl",
     { class: "played" },
@@ -49,8 +50,8 @@ export function playedMoves(record, turn) {
       return element(
         "div",
         { class: isOurs ? "ours" : null },
-        element("dt", null, role, isOurs && element("small", null, "us")),
-        element("dd", null, shown === null ? element("span", { class: "quiet" }, turn.isTerminal ? "the end" : "…") : spoken(shown)),
+        element("dt", null, role ?? "", isOurs && element("small", null, "us")),
+        element("dd", null, shown === null ? element("span", { class: "quiet" }, "…") : spoken(shown)),
         replaced && element("dd", { class: "replaced" }, `we answered ${spoken(own)}; it was replaced`),
       );
     }),
@@ -66,7 +67,7 @@ export function rootTable(moves, answered) {
       { class: move.move === answered ? "answered" : null, "data-move": move.move },
       element("td", { class: "move" }, element("span", null, spoken(move.move)), move.move === answered && element("span", { class: "tag" }, "answered")),
       element("td", { class: "bar", title: `${count(move.visits)} visits` }, bar(move.visits / most), element("span", null, short(move.visits))),
-      element("td", { class: "figure" }, goal(move.value === null ? null : Math.round(move.value * 10) / 10)),
+      element("td", { class: "figure" }, goal(move.value)),
     ),
   );
   const head = element("tr", null, ["Move", "Visits", "Value"].map((name) => element("th", { scope: "col" }, name)));
@@ -108,7 +109,7 @@ export class TurnList {
     const cells = [
       String(turn.step),
       played !== null ? played.map(spoken).join(" · ") : turn.isTerminal ? "the end" : answer?.move ? spoken(answer.move) : "…",
-      goal(answer?.value == null ? null : Math.round(answer.value * 10) / 10),
+      goal(answer?.value),
       short(answer?.visits),
       duration(answer?.seconds),
     ];

@@ -19,6 +19,11 @@ function moment(seconds, microseconds = 0) {
   return new Date(START + seconds * 1000).toISOString().replace("Z", `${String(microseconds).padStart(3, "0")}Z`);
 }
 
+/** What a move promises: it gets better as the match goes on. */
+function worth(step, random) {
+  return Number((100 - 50 * Math.exp(-step / 40) - 12 * random()).toFixed(2));
+}
+
 /** A board of columns into which discs fall, as the player describes it. */
 export function discBoard(width, height) {
   const cells = {};
@@ -48,7 +53,7 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
   const events = [];
   const series = [
     "at_seconds,step,iterations,iterations_per_second,playouts,playouts_per_second,nodes,pool_used,request_rings,result_rings," +
-      "samples_per_request,best_move,best_value,memory_bytes,time_select,time_expand,time_back_up,time_playouts,time_waiting,root_moves",
+      "samples_per_request,best_move,best_value,memory_bytes,time_select,time_grow,time_back_up,time_rollouts,time_other,root_moves",
   ];
   const log = [];
   const event = (at, kind, data) => events.push(JSON.stringify({ time: moment(at), at_seconds: at, kind, data }));
@@ -89,7 +94,7 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
       { facts: "(cell * * black)", count: 48, worth: [-0.28, 0.28], spread: 0.1 },
       { facts: "(control *)", count: 2, worth: [0.04, -0.04], spread: 0.01 },
     ],
-    latches: { positive: 96, negative: 0 },
+    latches: { stay_true: 96, stay_false: 0, stay_with_another: 256 },
   });
   say(0.5, "DEBUG", "studied the game:\n    of 41233 games");
   event(secondsATurn - 0.4, "ready", { seconds: secondsATurn - 0.4 });
@@ -102,7 +107,8 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     for (; sampled + 1 <= until; sampled += 1) {
       const at = sampled + 1;
       iterations += 30_000 + Math.floor(random() * 4000);
-      const now = root.map(([move, visits, value], place) => [move, Math.floor(visits * random()) + place, value === null ? null : value + 3 * random()]);
+      const share = (sampled % secondsATurn) / secondsATurn;
+      const now = root.map(([move, visits, value]) => [move, Math.floor(visits * (0.1 + 0.9 * share)), value + 4 * (1 - share) * (random() - 0.5)]);
       const best = now.reduce((one, other) => (other[1] > one[1] ? other : one), ["noop", 0, 50]);
       series.push(
         [
@@ -123,14 +129,15 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     event(step === 0 ? 0.2 : from - 0.3, "state", { step, facts: facts(step), terminal: false });
     const open = heights.map((full, column) => [full, column]).filter(([full]) => full < height).map(([, column]) => column);
     if (open.length === 0) break;
-    const root = isOurs ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, Number((40 + 20 * random() + step).toFixed(2))]) : [["noop", 51_000, 50 + step / 2]];
+    const root = isOurs ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, worth(step, random)]) : [["noop", 51_000, worth(step, random)]];
     root.sort((one, other) => other[1] - one[1]);
     sample(step, from + secondsATurn - 0.35, root);
     const [move, visits, value] = root[0];
     const column = isOurs ? Number(/\d+/.exec(move)[0]) - 1 : open[Math.floor(random() * open.length)];
     const took = secondsATurn - 0.5 + 0.1 * random();
     const at = from + secondsATurn - 0.4;
-    event(at, "move", { step, move, value, visits, proven: step > turns - 3, only: !isOurs, seconds: took, root });
+    event(at, "move", { step, move, value, visits, proven: step > turns - 3, only: !isOurs, seconds: took });
+    event(at + 0.01, "root", { step, moves: root });
     say(at, "INFO", `step ${step}: answers ${move}, value ${value.toFixed(1)}, visits ${visits}, after ${took.toFixed(3)} s`);
     event(at + 0.05, "played", { step, moves: isOurs ? [`(drop ${column + 1})`, "noop"] : ["noop", `(drop ${column + 1})`] });
     heights[column] += 1;

@@ -1,0 +1,492 @@
+// The pages in a real browser, served by the player itself: the list, a live match, stored ones, logs opened by
+// themselves, damage, strangers' words, narrow and dark screens. Screenshots are left behind for people to look at, in
+// `$SCREENSHOTS` or the target folder. No page may write an error to the console.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { makeMatch, writeMatch } from "./samples.mjs";
+import { play, serve } from "./server.mjs";
+
+const SCREENSHOTS = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../target/screenshots", import.meta.url));
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const HOSTILE = "<img src=x onerror=alert(1)>";
+
+/** An hour of samples, each with dozens of root moves. */
+const HOUR = makeMatch({ matchId: "sample.connectFour.3600", turns: 120, secondsATurn: 30, moves: 32, height: 8 });
+
+let folder;
+let server;
+let browser;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "panza-viewer-"));
+  await mkdir(SCREENSHOTS, { recursive: true });
+  const logs = join(folder, "logs");
+  await writeMatch(join(logs, "hour"), HOUR);
+  await writeMatch(join(logs, "hostile"), makeMatch({ matchId: HOSTILE, players: ["<b>Panza</b>", "<script>alert(1)</script>"], turns: 9 }));
+  const cut = makeMatch({ matchId: "sample.connectFour.2", turns: 12 });
+  await writeMatch(join(logs, "cut"), { ...cut, events: cut.events.slice(0, cut.events.length * 0.8) });
+  server = await serve(logs);
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** Opens a page, does something with it, and sees that no error was written to its console. */
+async function withPage(options, act) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error.stack)));
+  page.on("dialog", (dialog) => errors.push(`a dialog says ${dialog.message()}`));
+  page.on("console", (message) => {
+    // The browser itself writes down every answer of status 404, which is what was asked for.
+    const isExpected = message.text().includes("status of 404") && options.expects404;
+    if (["error", "warning"].includes(message.type()) && !isExpected) errors.push(message.text());
+  });
+  try {
+    await act(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(errors, []);
+}
+
+function screenshot(page, name, fullPage = false) {
+  return page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
+}
+
+/** Scrolls through the page, so that everything on it is drawn. */
+async function scrollThrough(page) {
+  const height = await page.evaluate(() => document.body.scrollHeight);
+  for (let y = 0; y < height; y += 600) {
+    await page.evaluate((to) => window.scrollTo(0, to), y);
+    await page.waitForTimeout(120);
+  }
+  await page.evaluate(() => window.scrollTo(0, 0));
+}
+
+/** How many points each line of a chart has, by the line's name. */
+async function points(page, chart) {
+  await page.locator(`#chart-${chart}`).scrollIntoViewIfNeeded();
+  await page.waitForSelector(`#chart-${chart} .main-svg`);
+  return page.evaluate((id) => Object.fromEntries(document.getElementById(id).data.map((line) => [line.name, line.x.length])), `chart-${chart}`);
+}
+
+/** What lies on the board, by cell, empty cells left out. */
+function board(page) {
+  return page.evaluate(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll("#position [data-cell]")]
+        .filter((cell) => cell.dataset.content !== "")
+        .map((cell) => [cell.dataset.cell, cell.dataset.content]),
+    ),
+  );
+}
+
+/** The same from the facts of a position of connectFour. */
+function discs(facts) {
+  const found = facts.map((fact) => /^\(cell (\d+ \d+) (\w+)\)$/.exec(fact)).filter((match) => match !== null);
+  return Object.fromEntries(found.map(([, cell, content]) => [cell, content]));
+}
+
+async function events(name) {
+  const text = await (await fetch(`${server.address}/api/matches/${name}/events?from=0`)).text();
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+async function matches(search = "") {
+  return (await (await fetch(`${server.address}/api/matches?offset=0&limit=100&search=${encodeURIComponent(search)}`)).json()).matches;
+}
+
+describe("a match that is played", () => {
+  let played;
+
+  before(async () => {
+    await play(server.address, { startClock: 2, playClock: 1, seed: 1 });
+    played = (await matches("connectFour")).find((match) => !match.live && match.host !== null && match.folder.startsWith("panza"));
+    assert.ok(played, "the match that was played is listed");
+  });
+
+  test("is in the list with its result", () =>
+    withPage({}, async (page) => {
+      await page.goto(server.address);
+      const row = page.locator("tr", { has: page.locator(`a[href="/matches/${played.folder}"]`) });
+      await row.waitFor();
+      const text = await row.innerText();
+      assert.match(text, /connectFour/);
+      assert.match(text, /red/);
+      assert.match(text, /random/);
+      assert.match(text, /100 win|0 loss|50 draw/);
+      await page.waitForSelector(".player.available");
+      await screenshot(page, "list");
+      await page.fill("#search", "no such words");
+      await page.waitForSelector(".empty");
+      await page.fill("#search", "connectfour");
+      await row.waitFor();
+      await row.locator("a").click();
+      await page.waitForSelector("#position .board");
+    }));
+
+  test("has charts with their points", () =>
+    withPage({}, async (page) => {
+      await page.goto(`${server.address}/matches/${played.folder}`);
+      const log = await (await fetch(`${server.address}/api/matches/${played.folder}/series?from=0`)).text();
+      const samples = log.trim().split("\n").length - 1;
+      const answers = (await events(played.folder)).filter(({ kind }) => kind === "move").length;
+      assert.ok(samples > 0 && answers > 6, `${samples} samples, ${answers} answers`);
+      const value = await points(page, "value");
+      assert.equal(value.Best, samples);
+      assert.equal(value.Answered, answers);
+      assert.ok(value["Most visited"] >= samples);
+      assert.equal((await points(page, "answers")).Answer, answers);
+      for (const chart of ["speed", "graph", "rings", "memory", "stages"]) {
+        for (const [name, length] of Object.entries(await points(page, chart))) assert.equal(length, samples, `${chart} ${name}`);
+      }
+      await page.waitForTimeout(300);
+      await scrollThrough(page);
+      await screenshot(page, "match", true);
+    }));
+
+  test("shows at turn 7 the pieces of that position, and no others", () =>
+    withPage({}, async (page) => {
+      const state = (await events(played.folder)).find(({ kind, data }) => kind === "state" && data.step === 7);
+      await page.goto(`${server.address}/matches/${played.folder}#turn=7`);
+      await page.waitForSelector("#position .board");
+      const expected = discs(state.data.facts);
+      assert.equal(Object.keys(expected).length, 7);
+      assert.deepEqual(await board(page), expected);
+      assert.equal(await page.locator("#position [data-cell]").count(), 48);
+      await screenshot(page, "turn-7");
+    }));
+
+  test("is stepped through by keys, buttons, the slider and the list of turns", () =>
+    withPage({}, async (page) => {
+      const all = await events(played.folder);
+      const states = new Map(all.filter(({ kind }) => kind === "state").map(({ data }) => [data.step, discs(data.facts)]));
+      const last = Math.max(...states.keys());
+      await page.goto(`${server.address}/matches/${played.folder}`);
+      await page.waitForSelector("#position .board");
+      const expect = async (step) => {
+        assert.equal(await page.locator("#turn-name").innerText(), `Turn ${step} of ${last}`);
+        assert.deepEqual(await board(page), states.get(step));
+      };
+      await expect(last);
+      for (const [key, step] of [["Home", 0], ["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1], ["End", last], ["ArrowRight", last], ["ArrowLeft", last - 1]]) {
+        await page.keyboard.press(key);
+        await expect(step);
+      }
+      for (const [button, step] of [["#first", 0], ["#next", 1], ["#next", 2], ["#previous", 1], ["#last", last]]) {
+        await page.click(button);
+        await expect(step);
+      }
+      await page.locator("#slider").fill("3");
+      await expect(3);
+      await page.click('#turns tr[data-step="5"] td.moves');
+      await expect(5);
+      assert.equal(new URL(page.url()).hash, "#turn=5");
+      const move = all.find(({ kind, data }) => kind === "move" && data.step === 4).data.move;
+      await page.keyboard.press("ArrowLeft");
+      assert.equal(await page.locator("#considered tr.answered").getAttribute("data-move"), move);
+    }));
+
+  test("opens from its bundle as it does from the player", () =>
+    withPage({}, async (page) => {
+      await page.goto(`${server.address}/matches/${played.folder}`);
+      const waiting = page.waitForEvent("download");
+      await page.click(".downloads a.button");
+      const file = join(folder, "bundle.json");
+      await (await waiting).saveAs(file);
+      await page.goto(`${server.address}/viewer`);
+      await page.setInputFiles("#files", file);
+      await page.waitForSelector("#position .board");
+      await page.keyboard.press("Home");
+      for (let step = 0; step < 7; step += 1) await page.keyboard.press("ArrowRight");
+      const state = (await events(played.folder)).find(({ kind, data }) => kind === "state" && data.step === 7);
+      assert.deepEqual(await board(page), discs(state.data.facts));
+      assert.equal(await page.locator(".banner.note").count(), 0);
+      assert.ok((await points(page, "value")).Best > 0);
+    }));
+
+  test("opens from what the log service gives, handed over by a page around", () =>
+    withPage({}, async (page) => {
+      const answer = await fetch(`${server.logs}/${encodeURIComponent(played.match_id)}`);
+      assert.equal(answer.status, 200);
+      const object = await answer.json();
+      const outer = join(folder, "outer.html");
+      await writeFile(outer, `<!doctype html><iframe id="inner" width="1300" height="850" src="${server.logs}/viewer"></iframe>`);
+      await page.goto(`file://${outer}`);
+      await page.waitForLoadState("load");
+      await page.evaluate((data) => document.getElementById("inner").contentWindow.postMessage(data, "*"), object);
+      const inner = page.frameLocator("#inner");
+      await inner.locator("#position .board").first().waitFor();
+      assert.equal(await inner.locator(".banner.note").count(), 0);
+      await screenshot(page, "tiltyard");
+    }));
+});
+
+test("a live match is followed as it goes on", () =>
+  withPage({}, async (page) => {
+    const over = play(server.address, { startClock: 5, playClock: 3, seed: 2 });
+    await page.goto(server.address);
+    const row = page.locator("tr.live");
+    await row.waitFor({ timeout: 20_000 });
+    assert.equal(await page.locator(".match-list tbody tr").first().getAttribute("class"), "live");
+    await screenshot(page, "list-live");
+    await row.locator("a").click();
+    await page.waitForSelector(".badge.live");
+    await page.waitForSelector("#chart-value .main-svg", { timeout: 20_000 });
+    const before = await page.evaluate(() => document.getElementById("chart-value").data.find(({ name }) => name === "Best").x.length);
+    await page.waitForFunction(() => Number(document.getElementById("slider").max) >= 2, null, { timeout: 30_000 });
+    // On the newest turn one stays on the newest.
+    assert.equal(await page.inputValue("#slider"), await page.getAttribute("#slider", "max"));
+    await screenshot(page, "live");
+    // On another one stays there.
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => Number(document.getElementById("slider").max) >= 4, null, { timeout: 30_000 });
+    assert.equal(await page.inputValue("#slider"), "0");
+    await page.keyboard.press("End");
+    await over;
+    await page.waitForSelector(".badge.win, .badge.loss, .badge.draw", { timeout: 20_000 });
+    assert.equal(await page.inputValue("#slider"), await page.getAttribute("#slider", "max"));
+    assert.match(await page.locator("#position h2").innerText(), /Final position/);
+    const after = await page.evaluate(() => document.getElementById("chart-value").data.find(({ name }) => name === "Best").x.length);
+    assert.ok(after > before, `${before} points, then ${after}`);
+  }));
+
+test("a server that ends is told of, and asked again", () =>
+  withPage({}, async (page) => {
+    await page.route("**/api/matches?**", (route) => route.fulfill({ status: 503, body: "" }));
+    page.removeAllListeners("console");
+    await page.goto(server.address);
+    await page.waitForSelector(".player.silent");
+    await page.unroute("**/api/matches?**");
+    await page.waitForSelector(".match-list", { timeout: 10_000 });
+    await page.waitForSelector(".player.available");
+  }));
+
+test("an unknown match is a page that says so, with status 404", () =>
+  withPage({ expects404: true }, async (page) => {
+    for (const path of ["/matches/never-played", "/matches/..%2f..%2fetc", "/matches/%00", "/no/such/page"]) {
+      const answer = await page.goto(server.address + path);
+      assert.equal(answer.status(), 404, path);
+      assert.match(await page.locator("h1").innerText(), /no such match/i);
+    }
+    await screenshot(page, "unknown");
+  }));
+
+test("strangers' words are shown as text", () =>
+  withPage({}, async (page) => {
+    await page.goto(server.address);
+    const row = page.locator("tr", { has: page.locator('a[href="/matches/hostile"]') });
+    await row.waitFor();
+    assert.match(await row.innerText(), /<img src=x onerror=alert\(1\)>/);
+    assert.match(await row.innerText(), /<script>alert\(1\)<\/script>/);
+    await page.goto(`${server.address}/matches/hostile`);
+    await page.waitForSelector("#position .board");
+    const head = await page.locator("#head").innerText();
+    assert.ok(head.includes(HOSTILE) && head.includes("<b>Panza</b>") && head.includes("<script>alert(1)</script>"), head);
+    assert.equal(await page.locator("#match img, #match script, #match b b").count(), 0);
+    await page.fill("#log input[type=search]", "<img");
+    assert.equal(await page.locator(".log-line").count(), 1);
+    await screenshot(page, "hostile");
+  }));
+
+test("a log that is cut off opens as far as it goes, and says where it stops", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/cut`);
+    await page.waitForSelector("#position .board");
+    assert.match(await page.locator("#banners").innerText(), /events\.jsonl/);
+    const text = makeMatch({ turns: 12 }).events;
+    await page.goto(`${server.address}/viewer`);
+    await page.setInputFiles("#files", { name: "events.jsonl", mimeType: "text/plain", buffer: Buffer.from(text.slice(0, text.length * 0.8)) });
+    await page.waitForSelector("#position .board");
+    assert.match(await page.locator("#banners").innerText(), /events\.jsonl: it stops in line \d+, which is not whole/);
+    assert.ok((await page.locator("#turns tbody tr").count()) > 5);
+    await screenshot(page, "cut-off");
+  }));
+
+test("a stored log opens by itself, from files or from a bundle, damaged or not", () =>
+  withPage({}, async (page) => {
+    const files = makeMatch({ turns: 12 });
+    await page.goto(`${server.address}/viewer`);
+    await screenshot(page, "viewer");
+    await page.setInputFiles("#files", [
+      { name: "events.jsonl", mimeType: "text/plain", buffer: Buffer.from(files.events) },
+      { name: "series.csv", mimeType: "text/csv", buffer: Buffer.from(files.series) },
+      { name: "match.log", mimeType: "text/plain", buffer: Buffer.from(files.log) },
+    ]);
+    await page.waitForSelector("#position .board");
+    assert.equal((await points(page, "speed"))["Iterations/s"], files.series.trim().split("\n").length - 1);
+    assert.equal(await page.locator(".banner.note").count(), 0);
+
+    const bundle = JSON.stringify({ version: 1, match_id: "sample", folder: "sample", ...files, notes: ["something was left out"] });
+    await page.setInputFiles("#files", { name: "damaged.json", mimeType: "application/json", buffer: Buffer.from(bundle.slice(0, bundle.length * 0.4)) });
+    await page.waitForSelector(".banner.note");
+    assert.match(await page.locator("#banners").innerText(), /damaged\.json: it is damaged and shown as far as it goes/);
+    assert.ok((await page.locator("#turns tbody tr").count()) > 3);
+    await screenshot(page, "damaged");
+
+    await page.setInputFiles("#files", { name: "hello.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
+    await page.waitForFunction(() => document.getElementById("opener-problem").textContent.includes("hello.txt"));
+  }));
+
+test("Tiltyard's object is taken by message; without its log the statistics are shown", () =>
+  withPage({}, async (page) => {
+    const files = makeMatch({ turns: 12 });
+    const bundle = JSON.stringify({ version: 1, match_id: "sample", folder: "sample", ...files, notes: [] });
+    const packed = execFileSync("bzip2", ["-c"], { input: bundle });
+    const statistics = Array.from({ length: 12 }, (_, step) => ({ step, move: `(drop ${step})`, value: 40 + step, visits: 100, seconds: 1 }));
+    const object = { version: 1, match_id: "sample", statistics, compressed_logs: packed.toString("base64") };
+    await page.goto(`${server.address}/viewer`);
+    await page.evaluate((data) => window.postMessage(data, "*"), JSON.stringify(object));
+    await page.waitForSelector("#position .board");
+    assert.equal(await page.locator(".banner.note").count(), 0);
+    await page.evaluate((data) => window.postMessage({ data }, "*"), { ...object, compressed_logs: packed.subarray(0, 300).toString("base64") });
+    await page.waitForSelector(".banner.note");
+    assert.match(await page.locator("#banners").innerText(), /only its statistics are shown/);
+    assert.equal(await page.locator("#turns tbody tr").count(), 12);
+    assert.equal((await points(page, "turn-values")).Value, 12);
+    await screenshot(page, "statistics");
+  }));
+
+test("the log is filtered by level and searched", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/hour`);
+    await page.waitForSelector(".log-line");
+    const all = await page.locator(".log-line").count();
+    await page.uncheck(".level.info input");
+    const rest = await page.locator(".log-line").count();
+    assert.ok(rest > 0 && rest < all, `${rest} of ${all}`);
+    assert.equal(await page.locator(".log-line.info").count(), 0);
+    await page.check(".level.info input");
+    await page.fill("#log input[type=search]", "step 7:");
+    assert.equal(await page.locator(".log-line").count(), 1);
+  }));
+
+test("charts show one turn alone, and zoom together", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/hour#turn=8`);
+    const whole = await points(page, "visits");
+    await page.click("#alone");
+    await page.waitForFunction(() => document.getElementById("chart-visits").data.some(({ name }) => name.startsWith("drop")));
+    const alone = await points(page, "visits");
+    assert.ok(Object.keys(alone).length > Object.keys(whole).length);
+    await page.click("#whole");
+    await points(page, "value");
+    const drag = page.locator("#chart-value .nsewdrag").first();
+    const box = await drag.boundingBox();
+    await page.mouse.move(box.x + 100, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 250, box.y + 55, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction(() => {
+      const range = (id) => String(document.getElementById(id).layout.xaxis.range.map((at) => String(at).slice(0, 19)));
+      return range("chart-value") === range("chart-visits") && document.getElementById("chart-value").layout.xaxis.autorange !== true;
+    });
+  }));
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`on a phone nothing is wider than the screen, ${colorScheme}`, () =>
+    withPage({ viewport: { width: 360, height: 740 }, colorScheme, isMobile: true, hasTouch: true }, async (page) => {
+      for (const [name, path] of [["list", "/"], ["match", "/matches/hour#turn=7"], ["hostile", "/matches/hostile"], ["viewer", "/viewer"]]) {
+        await page.goto(server.address + path);
+        await page.waitForSelector(name === "list" ? ".match-list" : name === "viewer" ? "#opener:not([hidden])" : "#position .board");
+        await scrollThrough(page);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, name);
+        await screenshot(page, `phone-${colorScheme}-${name}`);
+      }
+    }));
+}
+
+test("pages follow the person's colours", () =>
+  withPage({ colorScheme: "dark" }, async (page) => {
+    await page.goto(`${server.address}/matches/hour#turn=40`);
+    await points(page, "value");
+    const lightness = () =>
+      page.evaluate(() => {
+        const rgb = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+        return [rgb[0], document.getElementById("chart-value").layout.font.color];
+      });
+    const [dark, darkText] = await lightness();
+    await scrollThrough(page);
+    await screenshot(page, "dark", true);
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.locator("#chart-value").scrollIntoViewIfNeeded();
+    await page.waitForFunction((text) => document.getElementById("chart-value").layout.font.color !== text, darkText);
+    const [light] = await lightness();
+    assert.ok(dark < 60 && light > 200, `${dark}, ${light}`);
+  }));
+
+test("without plotly.js the rest of the page works", () =>
+  withPage({}, async (page) => {
+    page.removeAllListeners("console");
+    await page.route("**/plotly.min.js", (route) => route.abort());
+    await page.goto(`${server.address}/matches/hour`);
+    await page.waitForSelector("#position .board");
+    assert.match(await page.locator("#charts").innerText(), /charts are not here/);
+  }));
+
+test("a match of an hour opens fast", (context) =>
+  withPage({}, async (page) => {
+    const times = [];
+    for (let round = 0; round < 3; round += 1) {
+      await page.goto("about:blank");
+      const start = performance.now();
+      await page.goto(`${server.address}/matches/hour`, { waitUntil: "commit" });
+      await page.waitForSelector("#position .board");
+      await page.waitForSelector("#chart-value .main-svg .scatterlayer .trace");
+      times.push(Math.round(performance.now() - start));
+    }
+    const samples = HOUR.series.trim().split("\n").length - 1;
+    assert.ok(samples >= 3600);
+    assert.equal((await points(page, "speed"))["Iterations/s"], samples);
+    context.diagnostic(`board and first chart of ${samples} samples after ${times.join(", ")} ms`);
+    // The aim is 2 s; a machine that does other things too gets more.
+    assert.ok(Math.min(...times) < 6000, times.join());
+  }));
+
+test("ten thousand stored matches are listed", async (context) => {
+  const logs = join(folder, "many");
+  const files = makeMatch({ turns: 4 });
+  for (let from = 0; from < 10_000; from += 200) {
+    const some = Array.from({ length: 200 }, (_, index) => from + index);
+    await Promise.all(some.map((number) => writeMatch(join(logs, `sample.connectFour.${number}`), files)));
+  }
+  const many = await serve(logs);
+  try {
+    const ask = async () => {
+      const start = performance.now();
+      const answer = await (await fetch(`${many.address}/api/matches?offset=0&limit=100&search=`)).json();
+      assert.equal(answer.total, 10_000);
+      return Math.round(performance.now() - start);
+    };
+    const times = [await ask(), await ask(), await ask()];
+    await withPage({}, async (page) => {
+      const start = performance.now();
+      await page.goto(many.address);
+      await page.waitForSelector(".match-list tbody tr:nth-child(100)");
+      times.push(Math.round(performance.now() - start));
+      await page.click("#more");
+      await page.waitForSelector(".match-list tbody tr:nth-child(200)");
+    });
+    const page = times.pop();
+    context.diagnostic(`10,000 matches: answers after ${times.join(", ")} ms, the page after ${page} ms`);
+    assert.ok(Math.min(...times) < 3000, times.join());
+  } finally {
+    await many.stop();
+  }
+});

@@ -1,0 +1,61 @@
+// What holds of the pages as they are written: they consist of files of their own, run no scripts from within the page
+// and put nothing from outside in as markup.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const folder = new URL("..", import.meta.url);
+const names = readdirSync(folder);
+const read = (name) => readFileSync(new URL(name, folder), "utf8");
+const pages = names.filter((name) => name.endsWith(".html"));
+const scripts = names.filter((name) => name.endsWith(".js"));
+
+/** The modules that one imports, and those that they import. */
+function imports(name, found = new Set()) {
+  for (const [, other] of read(name).matchAll(/from "\.\/(\w+\.js)"/g)) {
+    if (!found.has(other)) imports(other, found.add(other));
+  }
+  return found;
+}
+
+test("everything that a page asks for is there", () => {
+  for (const page of pages) {
+    for (const [, address] of read(page).matchAll(/(?:src|href)="([^"]+)"/g)) {
+      if (address.startsWith("data:") || ["/", "/viewer"].includes(address) || address.startsWith("#")) continue;
+      const name = /^\/assets\/([\w.]+)$/.exec(address)?.[1];
+      assert.ok(name === "plotly.min.js" || names.includes(name), `${page}: ${address}`);
+    }
+  }
+});
+
+test("a page names all modules beforehand, so that none is waited for twice", () => {
+  for (const page of pages) {
+    const text = read(page);
+    const named = [...text.matchAll(/rel="modulepreload" href="\/assets\/([\w.]+)"/g)].map(([, name]) => name);
+    const entry = /type="module" src="\/assets\/([\w.]+)"/.exec(text)?.[1];
+    assert.deepEqual(named.sort(), entry === undefined ? [] : [...imports(entry)].sort(), page);
+  }
+});
+
+test("no page runs a script from within", () => {
+  for (const page of pages) {
+    assert.doesNotMatch(read(page), /<script(?![^>]*\bsrc=)/, page);
+    assert.doesNotMatch(read(page), /\son\w+=/, page);
+  }
+});
+
+test("nothing is put in as markup, or run from a text", () => {
+  for (const script of scripts) {
+    assert.doesNotMatch(read(script), /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, script);
+  }
+});
+
+test("every module begins by saying what it holds", () => {
+  for (const script of scripts) assert.match(read(script), /^\/\/ [A-Z]/, script);
+});
+
+test("every module is of use to a page", () => {
+  const used = new Set(["match.js", "list.js", ...imports("match.js"), ...imports("list.js")]);
+  assert.deepEqual(scripts.filter((name) => !used.has(name)), []);
+});

@@ -1,0 +1,243 @@
+// A match put together from its files: whole, cut off, damaged, and opened from what was stored.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { bunzip2 } from "../bunzip2.js";
+import { FIGURES, turnTimes } from "../figures.js";
+import { MatchRecord, outcome } from "../record.js";
+import { salvage } from "../salvage.js";
+import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
+import { makeMatch, numbers } from "./samples.mjs";
+
+const sample = makeMatch();
+
+function recordOf(files) {
+  const record = new MatchRecord();
+  for (const [file, text] of Object.entries(files)) record.push(file, text);
+  record.finish();
+  return record;
+}
+
+function bundleOf(files) {
+  return { version: 1, match_id: "sample", folder: "sample", ...files, notes: [] };
+}
+
+function packed(text) {
+  return execFileSync("bzip2", ["-c"], { input: text, maxBuffer: 1e9 });
+}
+
+function tiltyard(text) {
+  const statistics = [0, 1, 2].map((step) => ({ step, move: `(drop ${step})`, value: 50, visits: 10, seconds: 0.5 }));
+  return { version: 1, match_id: "sample", statistics, compressed_logs: packed(text).toString("base64") };
+}
+
+test("a record has turns with positions, answers and moves", () => {
+  const record = recordOf(sample);
+  assert.deepEqual(record.notes(), []);
+  assert.equal(record.turns.length, 25);
+  assert.equal(record.role, "red");
+  assert.deepEqual(record.players, ["Panza", "random"]);
+  const turn = record.byStep.get(7);
+  assert.equal(turn.facts.filter((fact) => fact.startsWith("(cell")).length, 7);
+  assert.equal(record.before(turn).step, 6);
+  assert.equal(turn.played.length, 2);
+  assert.equal(record.rootOf(record.byStep.get(8)).length, 8);
+  assert.equal(record.turns.at(-1).isTerminal, true);
+  assert.equal(outcome(record.end.goals, record.role), "win");
+});
+
+test("files may come in any pieces", () => {
+  const whole = recordOf(sample);
+  const record = new MatchRecord();
+  for (const [file, text] of Object.entries(sample)) {
+    for (let from = 0; from < text.length; from += 997) record.push(file, text.slice(from, from + 997));
+  }
+  record.finish();
+  assert.deepEqual(record.turns, whole.turns);
+  assert.equal(record.series.length, whole.series.length);
+});
+
+test("an events file that is cut off says where it stops", () => {
+  const lines = sample.events.split("\n");
+  const cut = `${lines.slice(0, 20).join("\n")}\n${lines[20].slice(0, 40)}`;
+  const record = recordOf({ ...sample, events: cut });
+  assert.match(record.notes()[0], /^events\.jsonl: it stops in line 21, which is not whole: /);
+  assert.ok(record.turns.length > 1);
+});
+
+test("bad lines in the middle are left out and counted", () => {
+  const lines = sample.events.split("\n");
+  lines.splice(10, 0, "\0\0\0\0", "{}", "null", '{"kind":"state","data":{"step":-1}}', '{"kind":"unheard","data":7}');
+  const record = recordOf({ ...sample, events: lines.join("\n") });
+  assert.match(record.notes()[0], /^events\.jsonl: line 11 and 2 more are left out: /);
+  assert.equal(record.turns.length, 25);
+  assert.equal(record.others.get("unheard"), 1);
+});
+
+test("events of other types than expected hurt nobody", () => {
+  const data = [
+    ["state", { step: 0, facts: "none" }],
+    ["state", { step: "one", facts: [1, null, "(a)"] }],
+    ["state", { step: 1e12, facts: [] }],
+    ["move", { step: 0, move: 7, value: "high", root: {} }],
+    ["root", { step: 0, moves: [["(a)", "many", null], 7] }],
+    ["played", { step: 1, moves: [null, 3] }],
+    ["start", { role: 3, roles: "red", players: {}, rules: [] }],
+    ["board", { shapes: { a: 1 } }],
+    ["end", { how: 1, goals: [] }],
+    ["study", []],
+    ["parts", null],
+  ];
+  const record = recordOf({ events: data.map(([kind, data]) => JSON.stringify({ kind, data })).join("\n"), series: "", log: "" });
+  assert.deepEqual(record.notes(), []);
+  assert.equal(record.turns.length, 2);
+  for (const figure of FIGURES) if (figure.exists(record)) figure.build(record, null);
+});
+
+test("charts have a point for each sample", () => {
+  const record = recordOf(sample);
+  const ids = FIGURES.filter((figure) => figure.exists(record)).map(({ id }) => id);
+  assert.deepEqual(ids, ["value", "visits", "answers", "speed", "graph", "rings", "stages", "memory"]);
+  const figure = (id) => FIGURES.find((figure) => figure.id === id).build(record, null).traces;
+  assert.equal(figure("speed")[0].x.length, record.series.length);
+  assert.deepEqual(figure("stages").map(({ name }) => name), ["Select", "Grow", "Back up", "Rollouts", "Other"]);
+  assert.equal(figure("value").at(-1).x.length, 24);
+  assert.equal(figure("answers")[0].x.length, 24);
+});
+
+test("one turn alone has a line for each of its moves", () => {
+  const record = recordOf(sample);
+  const { traces } = FIGURES.find(({ id }) => id === "visits").build(record, record.byStep.get(8));
+  assert.equal(traces.length, 8);
+  const [from, to] = record.samplesOf(8);
+  assert.ok(traces.every((trace) => trace.x.length === to - from));
+});
+
+test("long matches are thinned, and keep their last point", () => {
+  const record = recordOf(makeMatch({ turns: 40, secondsATurn: 300, moves: 3, height: 20 }));
+  assert.ok(record.series.length > 8000);
+  const [trace] = FIGURES.find(({ id }) => id === "memory").build(record, null).traces;
+  assert.ok(trace.x.length <= 4001, `${trace.x.length}`);
+  assert.equal(trace.y.at(-1), record.series.column("memory_bytes").at(-1));
+});
+
+test("turns are known by when they began", () => {
+  const times = turnTimes(recordOf(sample));
+  assert.equal(times[0].from, 0);
+  assert.ok(times.every(({ from, to }) => to >= from));
+});
+
+test("results are told apart", () => {
+  assert.equal(outcome({ red: 100, black: 0 }, "red"), "win");
+  assert.equal(outcome({ red: 0, black: 100 }, "red"), "loss");
+  assert.equal(outcome({ red: 50, black: 50 }, "red"), "draw");
+  assert.equal(outcome({ alone: 100 }, "alone"), "win");
+  assert.equal(outcome({ alone: 40 }, "alone"), "draw");
+  assert.equal(outcome({ red: null, black: 0 }, "red"), null);
+  assert.equal(outcome(null, "red"), null);
+});
+
+test("bzip2 is unpacked", () => {
+  const random = numbers(7);
+  const noise = Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(random() * 256)));
+  const texts = ["", "a", "aaaa", "hello ".repeat(50_000), "x".repeat(1_200_000), sample.events, noise];
+  for (const text of texts) {
+    const { bytes, problem } = bunzip2(packed(text));
+    assert.equal(problem, null);
+    assert.equal(Buffer.compare(Buffer.from(bytes), Buffer.from(text)), 0);
+  }
+  const two = Buffer.concat([packed("one "), packed("two")]);
+  assert.equal(Buffer.from(bunzip2(two).bytes).toString(), "one two");
+});
+
+test("what is not bzip2, damaged or too long is told", () => {
+  assert.match(bunzip2(Buffer.from("hello, world")).problem, /not packed with bzip2/);
+  const whole = packed(Array.from({ length: 400_000 }, (_, index) => `${index * 7919} `).join(""));
+  assert.equal(bunzip2(whole, 1000).problem === null, false);
+  const cut = bunzip2(whole.subarray(0, whole.length - 2000));
+  assert.match(cut.problem, /ends in the middle|no sense|wrong/);
+  assert.ok(cut.bytes.length >= 800_000, "whole blocks before the damage are kept");
+  const random = numbers(3);
+  for (let round = 0; round < 60; round += 1) {
+    const damaged = packed(sample.log);
+    damaged[4 + Math.floor(random() * (damaged.length - 4))] ^= 1 << Math.floor(random() * 8);
+    assert.notEqual(bunzip2(damaged, 1 << 20).problem, null);
+  }
+});
+
+test("an object that is cut off is read as far as it goes", () => {
+  const text = JSON.stringify({ version: 1, events: "a\nb\u00e4\"c", list: [1, { a: "}" }], series: "x,y\n1,2" });
+  assert.equal(salvage(text).problem, null);
+  for (let length = 1; length < text.length; length += 1) {
+    const { members, problem } = salvage(text.slice(0, length));
+    assert.notEqual(problem, null);
+    if (length > 40) assert.ok(members.events.length > 0);
+  }
+  const cut = salvage(text.slice(0, -8)).members;
+  assert.equal(cut.events, 'a\nbä"c');
+  assert.ok("x,y\n1,2".startsWith(cut.series));
+  assert.deepEqual(salvage("[1]").members, null);
+});
+
+test("a bundle opens, whole or not", () => {
+  const text = JSON.stringify(bundleOf(sample));
+  assert.deepEqual(openFiles([{ name: "sample.json", text }]).notes(), []);
+  const cut = openFiles([{ name: "sample.json", text: text.slice(0, sample.events.length / 2) }]);
+  assert.match(cut.notes()[0], /sample\.json: it is damaged and shown as far as it goes/);
+  assert.match(cut.notes()[1], /events\.jsonl: it stops in line \d+/);
+  assert.ok(cut.turns.length > 5);
+});
+
+test("files of a folder open alone or together, by name or by what they hold", () => {
+  const together = openFiles([
+    { name: "events.jsonl", text: sample.events },
+    { name: "series.csv", text: sample.series },
+    { name: "match.log", text: sample.log },
+  ]);
+  assert.equal(together.turns.length, 25);
+  assert.equal(openFiles([{ name: "a", text: sample.events }]).turns.length, 25);
+  assert.ok(openFiles([{ name: "b", text: sample.series }]).series.length > 60);
+  assert.ok(openFiles([{ name: "c", text: sample.log }]).messages.entries.length > 20);
+  const beside = openFiles([{ name: "events.jsonl", text: sample.events }, { name: "photo.png", text: "\u0089PNG" }]);
+  assert.deepEqual(beside.notes(), ["photo.png: this is no file of a match"]);
+});
+
+test("what is no log is refused with a reason", () => {
+  for (const text of ["", "hello", "[]", "{}", '{"version":1}', "{", '"text"']) {
+    assert.throws(() => openFiles([{ name: "x", text }]), NotALog, text);
+  }
+  for (const message of [null, 7, {}, [], "{}", { data: { data: {} } }]) assert.throws(() => openMessage(message), NotALog);
+});
+
+test("Tiltyard's object opens, as an object or a text, wrapped or not", () => {
+  const object = tiltyard(JSON.stringify(bundleOf(sample)));
+  for (const message of [object, JSON.stringify(object), { data: object }, JSON.stringify({ data: object }), { data: JSON.stringify(object) }]) {
+    assert.equal(isForUs(message), true);
+    const record = openMessage(message);
+    assert.deepEqual(record.notes(), []);
+    assert.equal(record.turns.length, 25);
+    // The log knows better than the statistics.
+    assert.notEqual(record.byStep.get(0).answer.value, 50);
+  }
+  for (const message of [null, 7, "hello", {}, { type: "resize" }]) assert.equal(isForUs(message), false);
+});
+
+test("without its log Tiltyard's object shows statistics, and says so", () => {
+  const object = tiltyard(JSON.stringify(bundleOf(sample)));
+  for (const compressed_logs of [undefined, "", "%%%", "aGVsbG8=", object.compressed_logs.slice(0, 400)]) {
+    const record = openMessage({ ...object, compressed_logs });
+    assert.equal(record.turns.length, 3);
+    assert.match(record.notes().join(), /statistics/);
+    const ids = FIGURES.filter((figure) => figure.exists(record)).map(({ id }) => id);
+    assert.deepEqual(ids, ["turn-values", "answers"]);
+  }
+});
+
+test("a packed log that is damaged late is shown up to there", () => {
+  const long = makeMatch({ turns: 100, secondsATurn: 30, moves: 20 });
+  const whole = packed(JSON.stringify(bundleOf(long)));
+  const record = openMessage({ statistics: [], compressed_logs: whole.subarray(0, whole.length - 1000).toString("base64") });
+  assert.match(record.notes()[0], /The packed log is shown up to where it is damaged/);
+  assert.ok(record.turns.length > 90);
+});

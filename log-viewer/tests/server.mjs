@@ -1,0 +1,46 @@
+// Starts the player's server and plays matches on it, for the tests that need a real one.
+
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const BUILDS = ["release", "debug"].map((kind) => fileURLToPath(new URL(`../../target/${kind}/panza`, import.meta.url)));
+
+/** The program under test: `$PANZA`, or what was built last in this checkout. */
+export function program() {
+  const found = process.env.PANZA ?? BUILDS.find((path) => existsSync(path));
+  if (found === undefined) throw new Error("there is no panza to test: build it, or name one in PANZA");
+  return found;
+}
+
+/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. */
+export async function serve(folder, ...settings) {
+  const arguments_ = ["serve", "--listen", "127.0.0.1:0", "--json"];
+  const all = [`logs.folder=${folder}`, "server.log_listen=127.0.0.1:0", "memory.enabled=false", "logs.level=warn", "search.threads=1", ...settings];
+  for (const setting of all) arguments_.push("--set", setting);
+  const child = spawn(program(), arguments_, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((done) => child.once("exit", done));
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { listening, logs } = JSON.parse(line);
+    const stop = async () => {
+      child.kill("SIGTERM");
+      await ended;
+    };
+    return { address: `http://${listening}`, logs: `http://${logs}`, stop };
+  }
+  throw new Error("the server ended before it listened");
+}
+
+/** Plays a match of connectFour on a server against a random player; resolves when it is over. */
+export function play(address, { startClock, playClock, seed }) {
+  const child = spawn(
+    program(),
+    ["match", "connectFour", "--player", address, "--player", "random", "--start-clock", String(startClock), "--play-clock", String(playClock), "--seed", String(seed)],
+    { stdio: ["ignore", "ignore", "inherit"] },
+  );
+  return new Promise((done, fail) => {
+    child.once("exit", (code) => (code === 0 ? done() : fail(new Error(`the match ended with status ${code}`))));
+    child.once("error", fail);
+  });
+}
