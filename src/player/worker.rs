@@ -111,7 +111,6 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
         last_sample: (Instant::now(), 0, 0),
         stages: Stages::default(),
         noted_positions: 0,
-        has_board: false,
     };
     std::thread::Builder::new()
         .name("match".into())
@@ -183,8 +182,6 @@ struct Worker {
     stages: Stages,
     /// How many positions of the match are noted.
     noted_positions: usize,
-    /// Whether boards were looked for.
-    has_board: bool,
 }
 
 impl Worker {
@@ -594,9 +591,7 @@ impl Worker {
                 if !built.is_fallback {
                     self.note_parts(&machine);
                 }
-                if !self.has_board {
-                    self.find_board(&machine);
-                }
+                self.find_board(&machine);
                 if is_better {
                     self.discard();
                     self.install_first(built.is_fallback);

@@ -1,7 +1,7 @@
 //! A shape spelled out: for every argument that says where, the line and the column; for every content, its label. Whoever draws it
 //! needs to know nothing of axes and compasses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ pub struct Content {
 
 /// Spells a shape out.
 pub(super) fn layout(shape: &Shape) -> Layout {
-    let boards = keys(&shape.selector)
+    let mut boards: Vec<Board> = keys(&shape.selector)
         .into_iter()
         .filter_map(|arguments| {
             let (line, column) = shape.selector.locate(&arguments, shape.rows_first)?;
@@ -71,6 +71,13 @@ pub(super) fn layout(shape: &Shape) -> Layout {
             })
         })
         .collect();
+    // Of the compass's places, four may be boards: they lie side by side.
+    let lines: BTreeSet<usize> = boards.iter().map(|board| board.line).collect();
+    let columns: BTreeSet<usize> = boards.iter().map(|board| board.column).collect();
+    for board in &mut boards {
+        board.line = lines.range(..board.line).count();
+        board.column = columns.range(..board.column).count();
+    }
     let cells = keys(&shape.cell)
         .into_iter()
         .filter_map(|arguments| {

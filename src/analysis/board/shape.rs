@@ -11,8 +11,11 @@ const MAX_AXIS: usize = 30;
 /// More boards of one function than this are not drawn.
 const MAX_SELECTORS: usize = 16;
 
-/// The least share of a grid's cells that must have been seen.
+/// The least share of a grid's cells that must have been seen, and of one that is full in both directions: of which each line and
+/// each column was seen, as many as that at least.
 const MIN_COVERAGE: f64 = 0.3;
+const MIN_COVERAGE_OF_FULL: f64 = 0.12;
+const FULL: usize = 5;
 
 /// The label of a blank.
 const BLANK: &str = ".";
@@ -27,13 +30,21 @@ const MAYBE_BLANK_WORDS: [&str; 2] = ["b", "e"];
 
 /// The compass as a grid, north on top, each place with its usual names.
 const COMPASS: [[&[&str]; 3]; 3] = [
-    [&["northwest", "nw"], &["north", "n"], &["northeast", "ne"]],
+    [
+        &["northwest", "nw", "upperleft", "topleft"],
+        &["north", "n"],
+        &["northeast", "ne", "upperright", "topright"],
+    ],
     [
         &["west", "w"],
         &["centre", "center", "c", "middle"],
         &["east", "e"],
     ],
-    [&["southwest", "sw"], &["south", "s"], &["southeast", "se"]],
+    [
+        &["southwest", "sw", "lowerleft", "bottomleft"],
+        &["south", "s"],
+        &["southeast", "se", "lowerright", "bottomright"],
+    ],
 ];
 
 /// One or two arguments that say where.
@@ -113,14 +124,20 @@ impl Shape {
         states: &[&[Arguments]],
         rules: &Rules,
     ) -> Option<Self> {
-        if !(3..=5).contains(&arity) {
+        if !(2..=5).contains(&arity) {
             return None;
         }
         let facts: Vec<&Arguments> = states.iter().copied().flatten().collect();
         // The shortest prefix of the arguments that says where comes first.
-        for n_contents in [2, 1] {
-            let n_where = arity - n_contents;
-            if n_where < 2 || !is_function_of_prefix(states, n_where) {
+        for n_contents in [2, 1, 0] {
+            let Some(n_where) = arity.checked_sub(n_contents) else {
+                continue;
+            };
+            // Facts that only say where are marks on a single board.
+            if n_where < 2
+                || (n_contents == 0 && arity > 2)
+                || !is_function_of_prefix(states, n_where)
+            {
                 continue;
             }
             let values: Vec<Vec<String>> = (0..n_where)
@@ -138,10 +155,21 @@ impl Shape {
             };
             let seen: HashSet<&[String]> = facts.iter().map(|fact| &fact[..n_where]).collect();
             let n_cells = selector.n_places() * cell.n_places();
-            if (seen.len() as f64) < MIN_COVERAGE * n_cells as f64 || seen.len() < 4 {
+            let is_full = values[n_where - 2..n_where].iter().all(|values| {
+                values.len() >= FULL && ordered(values).is_some_and(|all| all.len() == values.len())
+            });
+            let least = if is_full {
+                MIN_COVERAGE_OF_FULL
+            } else {
+                MIN_COVERAGE
+            };
+            if (seen.len() as f64) < least * n_cells as f64 || seen.len() < 4 {
                 continue;
             }
-            let (labels, has_blanks) = label_contents(states, n_where);
+            let (mut labels, has_blanks) = label_contents(states, n_where);
+            if n_contents == 0 {
+                labels.insert(Vec::new(), shortened(&[function.to_string()], 1));
+            }
             let rows_first = names_rows_first(rules, function, arity, n_where);
             return Some(Self {
                 function: function.to_string(),

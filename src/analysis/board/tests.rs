@@ -161,3 +161,60 @@ fn boards_of_our_own_games_are_found_in_random_playouts() {
         assert_eq!(columns, width, "{name}\n{shown}");
     }
 }
+
+#[test]
+fn facts_that_only_say_where_are_marks() {
+    let seen = "(visited 1 1)(at 1 1)|(visited 1 1)(visited 2 3)(at 2 3)|(visited 1 1)(visited 2 3)(visited 3 2)\
+        (visited 1 3)(visited 2 1)(visited 3 3)(at 3 3)|(at 3 2)(at 2 1)";
+    let shown = "(visited 1 1)(visited 2 3)(at 2 3)(step 4)";
+    let visited = "3 . v .\n2 . . .\n1 v . .\n  1 2 3\n";
+    let drawn = drawn("", seen, shown).unwrap();
+    assert!(drawn.contains(visited), "{drawn}");
+    assert!(drawn.contains("3 . a ."), "{drawn}");
+}
+
+#[test]
+fn few_men_on_a_large_board_show_it_once_every_line_and_column_was_seen() {
+    let diagonal: String = (1..=8).map(|at| format!("(man {at} {at} red)")).collect();
+    assert!(drawn("", &diagonal, "(man 1 1 red)").is_some());
+    let short: String = (1..=8)
+        .filter(|at| *at != 4)
+        .map(|at| format!("(man {at} {at} red)"))
+        .collect();
+    assert!(drawn("", &short, "(man 1 1 red)").is_none());
+}
+
+#[test]
+fn a_layout_says_where_everything_stands() {
+    let seen = format!("{}|(cell 1 1 x)(cell 2 1 o)", grid(3, 3, "b"));
+    let samples: Vec<Vec<String>> = seen.split('|').map(facts).collect();
+    let layouts = BoardPainter::learn(&samples, &gdl::load("").0).layouts();
+    let [layout] = layouts.as_slice() else {
+        panic!("{layouts:?}")
+    };
+    assert_eq!((layout.function.as_str(), layout.arity), ("cell", 3));
+    assert_eq!((layout.n_board_arguments, layout.n_cell_arguments), (0, 2));
+    assert_eq!(
+        (layout.boards.len(), layout.boards[0].key.as_str()),
+        (1, "")
+    );
+    assert_eq!(layout.cells["1 1"], (2, 0));
+    assert_eq!(layout.cells["3 3"], (0, 2));
+    assert_eq!(layout.lines, ["3", "2", "1"]);
+    assert_eq!(layout.columns, ["1", "2", "3"]);
+    assert!(layout.contents["b"].is_blank && layout.has_blanks);
+    assert_eq!(layout.contents["x"].label, "x");
+}
+
+#[test]
+fn four_boards_in_the_corners_lie_side_by_side() {
+    let (game, machine) = machine("pentago");
+    let samples = sample_states(&machine, &mut Random::new(1), 60, || true);
+    let layouts = BoardPainter::learn(&samples, &game.rules).layouts();
+    let place = |key: &str| {
+        let board = layouts[0].boards.iter().find(|board| board.key == key);
+        board.map(|board| (board.line, board.column))
+    };
+    assert_eq!(place("upperLeft"), Some((0, 0)), "{:?}", layouts[0].boards);
+    assert_eq!(place("lowerRight"), Some((1, 1)));
+}

@@ -83,8 +83,7 @@ impl Worker {
     }
 
     /// Looks for boards in a few random games, on a thread of its own, for those who look at the match.
-    pub(super) fn find_board(&mut self, machine: &Arc<dyn Machine>) {
-        self.has_board = true;
+    pub(super) fn find_board(&self, machine: &Arc<dyn Machine>) {
         let machine = Arc::clone(machine);
         let rules = Arc::clone(&self.assignment.rules);
         let record = self.assignment.record.clone();
