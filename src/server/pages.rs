@@ -180,7 +180,7 @@ impl Pages {
             ),
             ["healthz"] => {
                 let text = match health().problem {
-                    Some(problem) => format!("ok, but {problem}\n"),
+                    Some(problem) => format!("ok, but logs cannot be written: {problem}\n"),
                     None => "ok\n".to_string(),
                 };
                 Page::text(StatusCode::OK, text)

@@ -111,7 +111,7 @@ impl MatchLog {
             Err(error) => {
                 let root = root.display();
                 tracing::warn!("no log for match {match_id:?}: a folder in {root} failed: {error}");
-                health::lost(0, &format!("no log of a match could be begun: {error}"));
+                health::lost(0, &error.to_string());
                 MatchLog::disabled()
             }
         }

@@ -109,10 +109,7 @@ impl<W: Write> Sink<W> {
             Err((lines, error)) => {
                 self.lost.fetch_add(lines, Ordering::Relaxed);
                 self.is_failing = true;
-                health::lost(
-                    lines,
-                    &format!("logs cannot be written, matches go on without: {error}"),
-                );
+                health::lost(lines, &error.to_string());
                 if !self.warned {
                     self.warned = true;
                     tracing::warn!(
