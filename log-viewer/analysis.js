@@ -114,7 +114,7 @@ function heuristicsCard(record, study) {
 
 function worthBar(worth, most) {
   if (worth === null) return "–";
-  const side = worth < 0 ? "less" : "more";
+  const side = worth < 0 ? "minus" : "plus";
   const style = `width:${((Math.abs(worth) / most) * 50).toFixed(1)}%`;
   const track = element("span", { class: "worth-track", "aria-hidden": "true" }, element("span", { class: `worth-bar ${side}`, style }));
   return element("span", { class: "worth" }, track, fraction(worth));

@@ -2,7 +2,7 @@
 // further ones are added when somebody wants them. Rows are kept and only changed where something has changed.
 
 import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
-import { byId, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, element, fill, setText, wordmark } from "./page.js";
 import { outcome } from "./record.js";
 import { askMatches } from "./server.js";
 
@@ -26,6 +26,7 @@ async function ask() {
   }
   // Somebody has typed on in the meantime.
   if (turn !== state.asked || search !== state.search) return;
+  beat();
   const first = summaries(answer);
   const fresh = new Set(first.map((match) => match.folder));
   const further = state.matches.slice(PAGE).filter((match) => !fresh.has(match.folder));

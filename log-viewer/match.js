@@ -8,7 +8,7 @@ import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
-import { byId, drawn, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, drawn, element, fill, setText, wordmark } from "./page.js";
 import { MatchRecord, outcome } from "./record.js";
 import { Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
@@ -18,6 +18,8 @@ const ASK_EVERY = 1000;
 const ASK_WHEN_HIDDEN = 5000;
 const SUMMARY_EVERY = 5000;
 const DRAW_EVERY = 3000;
+/** Drawing charts of a live match takes no more than this part of the time: the processor is the player's. */
+const DRAWING_SHARE = 0.01;
 const SLOWEST_RETRY = 10_000;
 const LARGEST_FILE = 400 * 1024 * 1024;
 
@@ -30,9 +32,10 @@ class MatchPage {
     this.step = null;
     /** Whether the newest turn is shown, whichever it is. */
     this.isNewest = true;
-    this.chartsDrawn = -Infinity;
-    this.shownAnalysis = "";
-    this.shownBanners = "";
+    /** When the charts of a live match are drawn again. */
+    this.chartsDue = -Infinity;
+    /** What each part of the page was made of, so that it is only made again from something else. */
+    this.made = new Map();
     this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
     this.charts = new Charts(byId("charts"), (step) => this.choose(step));
     this.logPanel = new LogPanel(byId("log"));
@@ -116,8 +119,8 @@ class MatchPage {
   open(record) {
     this.record = record;
     this.isNewest = true;
-    this.shownAnalysis = "";
-    this.shownBanners = "";
+    this.made.clear();
+    this.chartsDue = -Infinity;
     byId("match").hidden = false;
     this.readAddress();
     this.show();
@@ -133,25 +136,33 @@ class MatchPage {
     this.logPanel.show(this.record.messages);
   }
 
+  /** Whether a part of the page is to be made of something else than before. */
+  isNew(part, ...from) {
+    const said = JSON.stringify(from);
+    if (this.made.get(part) === said) return false;
+    this.made.set(part, said);
+    return true;
+  }
+
   showCharts() {
-    const now = performance.now();
-    const isOver = !this.isLive;
-    if (!isOver && now - this.chartsDrawn < DRAW_EVERY) return;
-    this.chartsDrawn = now;
+    const start = performance.now();
+    if (this.isLive && start < this.chartsDue) return;
     this.charts.show(this.record, this.turn);
+    const end = performance.now();
+    this.chartsDue = end + Math.max(DRAW_EVERY, (end - start) / DRAWING_SHARE);
   }
 
   showAnalysis() {
     const { machines, parts, studies, ready, settings, start, others } = this.record;
-    const said = JSON.stringify([machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others]]);
-    if (said === this.shownAnalysis) return;
-    this.shownAnalysis = said;
+    if (!this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others])) return;
     const cards = analysisCards(this.record);
     fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
   }
 
   showHead() {
     const { record, summary } = this;
+    const began = ago(record.started ?? summary.started);
+    if (!this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)) return;
     const game = text(record.start.game) ?? text(summary.game);
     const matchId = record.matchId ?? text(summary.match_id) ?? "";
     const goals = record.end?.goals ?? summary.goals ?? null;
@@ -160,7 +171,7 @@ class MatchPage {
     const seconds = number(summary.seconds) ?? (record.seconds > 0 ? record.seconds : null);
     const facts = [
       ["Match", matchId],
-      ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), ago(record.started ?? summary.started)],
+      ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), began],
       ["Lasted", this.isLive ? null : seconds === null ? null : duration(seconds)],
       ["Clocks", record.start.start_clock === undefined ? null : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`],
       ["Machine", record.machines.findLast(({ isFallback }) => !isFallback)?.kind ?? record.machines.at(-1)?.kind],
@@ -234,9 +245,7 @@ class MatchPage {
     const damaged = text(this.summary.damaged);
     if (damaged !== null && notes.length === 0) notes.push(damaged);
     if (record.lostLines > 0) notes.push(`${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`);
-    const said = JSON.stringify([notes, record.problems.length]);
-    if (said === this.shownBanners) return;
-    this.shownBanners = said;
+    if (!this.isNew("banners", notes, record.problems.length)) return;
     const problems = record.problems.slice(0, 200);
     const errors = record.problems.filter(({ kind }) => kind === "error").length;
     const warnings = record.problems.length - errors;
@@ -277,9 +286,7 @@ class MatchPage {
   showStrip() {
     const points = this.turns.map((turn, place) => [place, turn.answer?.value]).filter(([, value]) => value != null);
     const strip = byId("strip");
-    const said = JSON.stringify([this.turns.length, points]);
-    if (strip.dataset.said === said) return;
-    strip.dataset.said = said;
+    if (!this.isNew("strip", this.turns.length, points)) return;
     strip.setAttribute("viewBox", `0 0 ${Math.max(1, this.turns.length - 1)} 100`);
     const line = points.map(([place, value]) => `${place},${100 - value}`).join(" ");
     fill(
@@ -291,13 +298,13 @@ class MatchPage {
 
   showPosition(turn) {
     const { record } = this;
-    const says = element("p", { class: "quiet" });
+    const earlier = record.before(turn);
+    if (!this.isNew("position", turn.step, turn.facts, turn.isTerminal, earlier?.step, record.shapes.length)) return;
     if (turn.facts === null) {
-      setText(says, "The log does not say what the position was at this turn.");
+      const says = element("p", { class: "quiet" }, "The log does not say what the position was at this turn.");
       fill(byId("position"), element("h2", null, "Position"), says);
       return;
     }
-    const earlier = record.before(turn);
     const laid = layOut(turn.facts, record.shapes);
     const before = earlier === null ? null : layOut(earlier.facts, record.shapes);
     const boards = drawBoards(laid, before);
@@ -329,6 +336,7 @@ class MatchPage {
   showConsidered(turn) {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
+    if (!this.isNew("considered", turn.step, turn.isTerminal, answer, turn.played, moves, this.record.end, this.summary.goals)) return;
     const said = [
       answer?.value != null && `value ${goal(answer.value)}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
@@ -339,7 +347,7 @@ class MatchPage {
       byId("considered"),
       element("h2", null, turn.isTerminal ? "The end" : "Moves", said.length > 0 && element("small", null, said.join(", "))),
       turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
-      moves.length > 0 && element("div", { class: "scroll-sideways" }, rootTable(moves, answer?.move ?? null)),
+      moves.length > 0 && element("div", { class: "root-frame" }, rootTable(moves, answer?.move ?? null)),
       moves.length === 0 && !turn.isTerminal && element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
     );
   }
@@ -354,7 +362,7 @@ async function follow(page, folder) {
   let isShown = false;
   for (;;) {
     const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
-    const news = await askForNews(follower, page.record, isDue);
+    const news = await askForNews(follower, page.record, { isDue, isLast: isDue || !page.isLive });
     if (news.problem instanceof Refused && news.problem.status === 404 && !isShown) {
       showUnknown();
       return;
@@ -362,6 +370,7 @@ async function follow(page, folder) {
     if (news.problem === null) {
       failures = 0;
       say("");
+      beat();
       if (isDue) {
         page.summary = news.summary;
         page.isLive = page.summary.live === true;
@@ -388,9 +397,9 @@ async function follow(page, folder) {
 }
 
 /** What is new of a match: its summary if that is due, and which files have grown; or the problem with asking. */
-async function askForNews(follower, record, isDue) {
+async function askForNews(follower, record, { isDue, isLast }) {
   try {
-    const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record)]);
+    const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);
     return { summary: object(summary), grown, problem: null };
   } catch (problem) {
     return { summary: {}, grown: [], problem };

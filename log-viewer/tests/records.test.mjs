@@ -10,7 +10,7 @@ import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
 import { makeMatch, numbers } from "./samples.mjs";
 
-const sample = makeMatch();
+const { summary: _, ...sample } = makeMatch();
 
 function recordOf(files) {
   const record = new MatchRecord();
@@ -115,7 +115,8 @@ test("one turn alone has a line for each of its moves", () => {
 });
 
 test("long matches are thinned, and keep their last point", () => {
-  const record = recordOf(makeMatch({ turns: 40, secondsATurn: 300, moves: 3, height: 20 }));
+  const { events, series, log } = makeMatch({ turns: 40, secondsATurn: 300, moves: 3, height: 20 });
+  const record = recordOf({ events, series, log });
   assert.ok(record.series.length > 8000);
   const [trace] = FIGURES.find(({ id }) => id === "memory").build(record, null).traces;
   assert.ok(trace.x.length <= 4001, `${trace.x.length}`);
@@ -235,7 +236,7 @@ test("without its log Tiltyard's object shows statistics, and says so", () => {
 });
 
 test("a packed log that is damaged late is shown up to there", () => {
-  const long = makeMatch({ turns: 100, secondsATurn: 30, moves: 20 });
+  const { summary: _, ...long } = makeMatch({ turns: 100, secondsATurn: 30, moves: 20 });
   const whole = packed(JSON.stringify(bundleOf(long)));
   const record = openMessage({ statistics: [], compressed_logs: whole.subarray(0, whole.length - 1000).toString("base64") });
   assert.match(record.notes()[0], /The packed log is shown up to where it is damaged/);

@@ -45,7 +45,7 @@ export function discBoard(width, height) {
 }
 
 /**
- * The files of a match, as texts: `{ events, series, log }`. `turns` and `secondsATurn` say how long it is, `moves` how
+ * The files of a match, as texts: `{ events, series, log, summary }`. `turns` and `secondsATurn` say how long it is, `moves` how
  * many moves there are at the root.
  */
 export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, moves = 8, height = 6, players = ["Panza", "random"], seed = 1, ends = true } = {}) {
@@ -153,8 +153,26 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     event(at + 0.1, "end", { how: "stopped", goals: { red: 100, black: 0 } });
     say(at + 0.1, "INFO", "stopped, red 100, black 0");
   }
+  const summary = {
+    match_id: matchId,
+    game: "connectFour",
+    role: "red",
+    roles: ["red", "black"],
+    players,
+    host: "127.0.0.1",
+    started: moment(0),
+    seconds: (turns + 1) * secondsATurn,
+    steps: turns,
+    how: ends ? "stopped" : null,
+    goals: ends ? { red: 100, black: 0 } : null,
+    value: 90,
+    start_clock: secondsATurn,
+    play_clock: secondsATurn,
+    errors: 1,
+    lost_lines: 0,
+  };
   const whole = (lines) => `${lines.join("\n")}\n`;
-  return { events: whole(events), series: whole(series), log: whole(log) };
+  return { events: whole(events), series: whole(series), log: whole(log), summary: JSON.stringify(summary) };
 }
 
 /** Writes the files of a match into a folder of its own. */
@@ -163,4 +181,5 @@ export async function writeMatch(folder, files) {
   await writeFile(join(folder, "events.jsonl"), files.events);
   await writeFile(join(folder, "series.csv"), files.series);
   await writeFile(join(folder, "match.log"), files.log);
+  await writeFile(join(folder, "summary.json"), files.summary);
 }
