@@ -27,8 +27,8 @@ const PALETTES = {
   },
 };
 
-/** More marks than this are no help to anyone. */
-const MOST_MARKS = 150;
+/** More marks than this are no help to anyone: then every second turn has one, or every third. */
+const MOST_MARKS = 60;
 
 export class Charts {
   /** `choose(step)` is called when somebody clicks on a turn. */
@@ -218,7 +218,7 @@ function styled(trace, palette) {
     yaxis: trace.right ? "y2" : "y",
   };
   if (trace.bars) return { ...style, type: "bar", textposition: "none", marker: { color: colour } };
-  if (trace.points) return { ...style, type: "scatter", mode: "markers", marker: { color: colour, size: 7, symbol: "diamond" } };
+  if (trace.points) return { ...style, type: "scatter", mode: "markers", marker: { color: colour, size: trace.x.length > 60 ? 4 : 7, symbol: "diamond" } };
   const line = { color: colour, width: trace.colour === "strong" ? 2.4 : 1.5, dash: trace.dashed ? "dash" : "solid" };
   const filled = trace.filled ? { fill: "tozeroy", fillcolor: `${colour}26` } : {};
   const stacked = trace.stacked ? { stackgroup: "one", fillcolor: `${colour}99` } : {};

@@ -10,6 +10,9 @@ const MARGIN = 44;
 /** How wide a cell gets on the page at most, in pixels. */
 const LARGEST = 68;
 
+/** As many boards as fit beside each other. */
+const MOST_ABREAST = 3;
+
 /** The boards of a position, `laid` out, with what changed since the one `before` marked. */
 export function drawBoards(laid, before) {
   const byShape = new Map();
@@ -19,7 +22,10 @@ export function drawBoards(laid, before) {
   });
   return [...byShape].map(([shape, figures]) => {
     const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
-    return element("div", { class: "boards", style: `--boards-abreast:${width}` }, figures);
+    // A long row of boards is broken, since they would get small; a field of them stays as it is.
+    const isRow = width > MOST_ABREAST && shape.boards.every(({ line }) => line === 0);
+    const abreast = isRow ? Math.ceil(Math.sqrt(width)) : width;
+    return element("div", { class: isRow ? "boards row" : "boards", style: `--boards-abreast:${abreast}` }, figures);
   });
 }
 

@@ -19,7 +19,7 @@ const ASK_WHEN_HIDDEN = 5000;
 const SUMMARY_EVERY = 5000;
 const DRAW_EVERY = 3000;
 /** Drawing charts of a live match takes no more than this part of the time: the processor is the player's. */
-const DRAWING_SHARE = 0.01;
+const DRAWING_SHARE = 0.005;
 const SLOWEST_RETRY = 10_000;
 const LARGEST_FILE = 400 * 1024 * 1024;
 

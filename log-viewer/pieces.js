@@ -24,6 +24,9 @@ const OTHER_WORDS = { gray: "grey", violet: "purple", teal: "cyan", gold: "yello
 
 const LETTERS = { w: "white", b: "black", r: "red", g: "green", y: "yellow" };
 
+/** Words that say no more than that something lies there. */
+const PLAIN_WORDS = new Set(["man", "stone", "disc", "disk", "piece", "checker", "token", "counter", "marker", "mark"]);
+
 /** Tiles by rank; each dark enough for white letters. */
 const TILES = ["#3563c4", "#b4460f", "#187442", "#7440c0", "#aa2260", "#0d6d84", "#7d5a0b", "#4d5868", "#8f1d3a", "#4a6d12"];
 
@@ -69,7 +72,7 @@ export function look(content, name = "") {
   const silhouette = words.find((word) => Object.hasOwn(SILHOUETTES, word));
   if (silhouette !== undefined) return { form: silhouette, label: "", ...SIDES[side ?? "grey"] };
   if (side !== null) {
-    const rest = words.filter((_, index) => sided[index] === null);
+    const rest = words.filter((word, index) => sided[index] === null && !PLAIN_WORDS.has(word));
     return { form: "disc", label: rest.length === 0 ? "" : label, ...SIDES[side] };
   }
   if (words.length === 1 && Object.hasOwn(LETTERS, words[0])) return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };
