@@ -102,7 +102,7 @@ function heuristicsCard(record, study) {
     element("code", null, one.facts),
     count(one.count),
     ...roles.map((_, place) => worthBar(number(list(one.worth)[place]), most)),
-    fraction(one.spread),
+    fraction(one.spread, 3),
   ]);
   const more = found.length - sorted.length;
   return card(
@@ -117,7 +117,7 @@ function worthBar(worth, most) {
   const side = worth < 0 ? "minus" : "plus";
   const style = `width:${((Math.abs(worth) / most) * 50).toFixed(1)}%`;
   const track = element("span", { class: "worth-track", "aria-hidden": "true" }, element("span", { class: `worth-bar ${side}`, style }));
-  return element("span", { class: "worth" }, track, fraction(worth));
+  return element("span", { class: "worth" }, track, fraction(worth, 3));
 }
 
 const LAID_OUT = new Set([

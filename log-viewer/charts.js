@@ -181,7 +181,7 @@ export class Charts {
     }
     const times = turnTimes(this.record);
     if (this.scope !== null) return [];
-    const stride = Math.ceil(times.length / MOST_MARKS);
+    const stride = Math.ceil(times.length / (isNarrow() ? MOST_MARKS / 3 : MOST_MARKS));
     for (let index = 1; index < times.length; index += stride) {
       const x = onAxis(times[index].from);
       const line = { color: palette.marks, width: 1, dash: "dot" };

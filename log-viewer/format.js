@@ -57,10 +57,10 @@ export function goal(value) {
 }
 
 /** A fraction with few digits, whatever its size. */
-export function fraction(value) {
+export function fraction(value, digits = 4) {
   const known = number(value);
   if (known === null) return NOTHING;
-  return Number.isInteger(known) ? count(known) : String(Number(known.toPrecision(4)));
+  return Number.isInteger(known) ? count(known) : String(Number(known.toPrecision(digits)));
 }
 
 /** 1234567 as 1.23 MB. */

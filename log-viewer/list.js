@@ -133,9 +133,13 @@ function showMatches() {
 
 function rowOf(match) {
   const began = ago(match.started);
-  const said = JSON.stringify([match, began]);
+  const said = JSON.stringify(match);
   const known = state.rows.get(match.folder);
-  if (known?.said === said) return known.row;
+  if (known?.said === said) {
+    setText(known.when, began);
+    return known.row;
+  }
+  const when = element("td", { class: "when", title: moment(match.started) }, began);
   const row = known?.row ?? element("tr");
   row.className = match.live === true ? "live" : "";
   const matchId = text(match.match_id) ?? match.folder;
@@ -154,9 +158,9 @@ function rowOf(match) {
     element("td", { class: "result" }, result(match), troubles(match)),
     cell("Steps", count(match.steps), "figure"),
     cell("Length", duration(match.seconds), "figure"),
-    element("td", { class: "when", title: moment(match.started) }, began),
+    when,
   );
-  state.rows.set(match.folder, { row, said });
+  state.rows.set(match.folder, { row, said, when });
   return row;
 }
 

@@ -162,6 +162,8 @@ class MatchPage {
   showHead() {
     const { record, summary } = this;
     const began = ago(record.started ?? summary.started);
+    // Who stands on a link there with the keyboard is not pushed off it.
+    if (byId("head").contains(document.activeElement)) return;
     if (!this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)) return;
     const game = text(record.start.game) ?? text(summary.game);
     const matchId = record.matchId ?? text(summary.match_id) ?? "";

@@ -14,11 +14,11 @@ export function program() {
   return found;
 }
 
-/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. */
-export async function serve(folder, ...settings) {
-  const arguments_ = ["serve", "--listen", "127.0.0.1:0", "--json"];
-  const all = [`logs.folder=${folder}`, "server.log_listen=127.0.0.1:0", "memory.enabled=false", "logs.level=warn", "search.threads=1", ...settings];
-  for (const setting of all) arguments_.push("--set", setting);
+/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. Port 0 is any that is free. */
+export async function serve(folder, port = 0) {
+  const arguments_ = ["serve", "--listen", `127.0.0.1:${port}`, "--json"];
+  const settings = [`logs.folder=${folder}`, "server.log_listen=127.0.0.1:0", "memory.enabled=false", "logs.level=error", "search.threads=1"];
+  for (const setting of settings) arguments_.push("--set", setting);
   const child = spawn(program(), arguments_, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((done) => child.once("exit", done));
   for await (const line of createInterface({ input: child.stdout })) {
