@@ -1,7 +1,7 @@
 // What a piece looks like, from the words that a game has for it. Colours are taken at their word, so are crosses and
 // rings; names of chess pieces become their silhouettes; numbers become tiles; anything else is a tile with its label,
 // coloured by its rank among the contents of its board. Every look holds on a light and on a dark page: a piece brings
-// its own edge.
+// its own edge, crosses and rings have colours of the page.
 
 import { drawn } from "./page.js";
 
@@ -55,15 +55,14 @@ function wordsOf(name) {
 }
 
 /**
- * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `cross`, `ring`, `disc` or
- * `tile`. `name` stands in where a content has no words of its own.
+ * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or `cross` or
+ * `ring`, which have no colours. `name` stands in where a content has no words of its own.
  */
 export function look(content, name = "") {
   const words = wordsOf(content.text === "" ? name : content.text);
   const label = content.text === "" ? "" : content.label;
   if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
-    const form = OTHER_SHAPES[words[0]];
-    return { form, label: "", ...(form === "cross" ? SIDES.blue : SIDES.red) };
+    return { form: OTHER_SHAPES[words[0]], label: "" };
   }
   const code = words.length === 1 ? /^([wb])([prnbqk])$/.exec(words[0]) : null;
   if (code !== null) return { form: SILHOUETTE_LETTERS[code[2]], label: "", ...SIDES[LETTERS[code[1]]] };
@@ -90,9 +89,9 @@ function sideOf(word) {
 export function drawPiece({ form, label, fill, edge, ink }) {
   switch (form) {
     case "cross":
-      return drawn("path", { class: "piece", d: "M26 26L74 74M74 26L26 74", stroke: fill, "stroke-width": 13, "stroke-linecap": "round" });
+      return drawn("path", { class: "piece cross", d: "M26 26L74 74M74 26L26 74" });
     case "ring":
-      return drawn("circle", { class: "piece", cx: 50, cy: 50, r: 28, fill: "none", stroke: fill, "stroke-width": 12 });
+      return drawn("circle", { class: "piece ring", cx: 50, cy: 50, r: 28 });
     case "disc":
       return drawn(
         "g",
