@@ -10,7 +10,9 @@ const MOST_CELLS = 4096;
 
 /** The shapes of an event, with everything in them of the type that is expected; what is no shape is left out. */
 export function readShapes(shapes) {
-  return list(shapes).map(readShape).filter((shape) => shape !== null);
+  return list(shapes)
+    .map(readShape)
+    .filter((shape) => shape !== null);
 }
 
 function readShape(raw) {
@@ -57,7 +59,9 @@ function isPlace(value) {
  * is there with no contents, unless the game names the empty ones too, when it is no cell at all.
  */
 export function layOut(facts, shapes) {
-  const boards = shapes.flatMap((shape) => shape.boards.map((board) => ({ shape, ...board, cells: emptyCells(shape) })));
+  const boards = shapes.flatMap((shape) =>
+    shape.boards.map((board) => ({ shape, ...board, cells: emptyCells(shape) })),
+  );
   const rest = [];
   for (const fact of facts) {
     if (!shapes.some((shape) => place(fact, shape, boards))) rest.push(fact);

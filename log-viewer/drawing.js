@@ -32,16 +32,24 @@ export function drawBoards(laid, before) {
 function drawBoard(board, changed) {
   const { shape } = board;
   const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content }, shape.name)));
-  const names = { left: shape.lineNames.some((name) => name !== ""), below: shape.columnNames.some((name) => name !== "") };
+  const names = {
+    left: shape.lineNames.some((name) => name !== ""),
+    below: shape.columnNames.some((name) => name !== ""),
+  };
   const left = names.left ? MARGIN : 6;
   const below = names.below ? MARGIN : 6;
   const width = left + shape.width * CELL + 6;
   const height = 6 + shape.height * CELL + below;
-  const cells = [...board.cells.values()].map((cell) => drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }));
+  const cells = [...board.cells.values()].map((cell) =>
+    drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }),
+  );
   const edge = [
-    names.left && shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
+    names.left &&
+      shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
     names.below &&
-      shape.columnNames.slice(0, shape.width).map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+      shape.columnNames
+        .slice(0, shape.width)
+        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
   ];
   const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
   const svg = drawn(
@@ -58,7 +66,12 @@ function drawBoard(board, changed) {
     edge,
   );
   const place = `grid-area:${Math.floor(board.line) + 1}/${Math.floor(board.column) + 1}`;
-  return element("figure", { class: "board-figure", style: place }, board.title !== "" && element("figcaption", null, board.title), svg);
+  return element(
+    "figure",
+    { class: "board-figure", style: place },
+    board.title !== "" && element("figcaption", null, board.title),
+    svg,
+  );
 }
 
 function isSilhouette({ form }) {

@@ -121,6 +121,7 @@ class MatchPage {
     this.isNewest = true;
     this.made.clear();
     this.chartsDue = -Infinity;
+    this.setScope(false);
     byId("match").hidden = false;
     this.readAddress();
     this.show();
@@ -154,9 +155,17 @@ class MatchPage {
 
   showAnalysis() {
     const { machines, parts, studies, ready, settings, start, others } = this.record;
-    if (!this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others])) return;
+    if (
+      !this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [
+        ...others,
+      ])
+    )
+      return;
     const cards = analysisCards(this.record);
-    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
+    fill(
+      byId("analysis"),
+      cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards,
+    );
   }
 
   showHead() {
@@ -164,7 +173,10 @@ class MatchPage {
     const began = ago(record.started ?? summary.started);
     // Who stands on a link there with the keyboard is not pushed off it.
     if (byId("head").contains(document.activeElement)) return;
-    if (!this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)) return;
+    if (
+      !this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)
+    )
+      return;
     const game = text(record.start.game) ?? text(summary.game);
     const matchId = record.matchId ?? text(summary.match_id) ?? "";
     const goals = record.end?.goals ?? summary.goals ?? null;
@@ -175,26 +187,45 @@ class MatchPage {
       ["Match", matchId],
       ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), began],
       ["Lasted", this.isLive ? null : seconds === null ? null : duration(seconds)],
-      ["Clocks", record.start.start_clock === undefined ? null : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`],
+      [
+        "Clocks",
+        record.start.start_clock === undefined
+          ? null
+          : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`,
+      ],
       ["Machine", record.machines.findLast(({ isFallback }) => !isFallback)?.kind ?? record.machines.at(-1)?.kind],
       ["Host", text(record.start.host) ?? text(summary.host)],
       ["Version", [text(record.start.version), text(record.start.commit)?.slice(0, 12)].filter(Boolean).join(" · ")],
     ].filter(([, value]) => value);
     fill(
       byId("head"),
-      element("div", { class: "title-line" }, element("h1", null, title), this.resultBadge(goals), this.follower !== null && this.downloads()),
+      element(
+        "div",
+        { class: "title-line" },
+        element("h1", null, title),
+        this.resultBadge(goals),
+        this.follower !== null && this.downloads(),
+      ),
       element("div", { class: "roles" }, this.roleChips(goals)),
       element(
         "dl",
         { class: "match-facts" },
-        facts.map(([name, value, hint]) => element("div", { title: hint }, element("dt", null, name), element("dd", null, value))),
+        facts.map(([name, value, hint]) =>
+          element("div", { title: hint }, element("dt", null, name), element("dd", null, value)),
+        ),
       ),
     );
   }
 
   resultBadge(goals) {
     const { record } = this;
-    if (this.isLive) return element("span", { class: "badge live" }, element("span", { class: "pulse", "aria-hidden": "true" }), "live");
+    if (this.isLive)
+      return element(
+        "span",
+        { class: "badge live" },
+        element("span", { class: "pulse", "aria-hidden": "true" }),
+        "live",
+      );
     const how = record.end?.how ?? text(this.summary.how);
     const result = outcome(goals, record.role ?? text(this.summary.role));
     if (result !== null) {
@@ -246,12 +277,17 @@ class MatchPage {
     const notes = record.notes();
     const damaged = text(this.summary.damaged);
     if (damaged !== null && notes.length === 0) notes.push(damaged);
-    if (record.lostLines > 0) notes.push(`${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`);
+    if (record.lostLines > 0)
+      notes.push(
+        `${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`,
+      );
     if (!this.isNew("banners", notes, record.problems.length)) return;
     const problems = record.problems.slice(0, 200);
     const errors = record.problems.filter(({ kind }) => kind === "error").length;
     const warnings = record.problems.length - errors;
-    const heading = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")].filter(Boolean).join(" and ");
+    const heading = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")]
+      .filter(Boolean)
+      .join(" and ");
     fill(
       byId("banners"),
       notes.map((note) => element("p", { class: "banner note" }, note)),
@@ -260,7 +296,13 @@ class MatchPage {
           "details",
           { class: errors > 0 ? "banner error" : "banner warning" },
           element("summary", null, `${heading} in this match`),
-          element("ul", null, problems.map(({ kind, at, text }) => element("li", { class: kind }, element("small", null, at === null ? "" : `${at.toFixed(1)} s`), text))),
+          element(
+            "ul",
+            null,
+            problems.map(({ kind, at, text }) =>
+              element("li", { class: kind }, element("small", null, at === null ? "" : `${at.toFixed(1)} s`), text),
+            ),
+          ),
         ),
     );
   }
@@ -314,7 +356,12 @@ class MatchPage {
     const hasFacts = laid.rest.length > 0 || (before?.rest.length ?? 0) > 0;
     fill(
       byId("position"),
-      element("h2", null, title, earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`)),
+      element(
+        "h2",
+        null,
+        title,
+        earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`),
+      ),
       boards,
       hasFacts && boards.length > 0 && element("h3", null, "Other facts"),
       hasFacts && factTable(laid.rest, before === null ? null : before.rest),
@@ -330,7 +377,12 @@ class MatchPage {
       "dl",
       { class: "played" },
       record.roles.map((role) =>
-        element("div", null, element("dt", null, role, role === record.role && element("small", null, "us")), element("dd", null, goal(goals[role]))),
+        element(
+          "div",
+          null,
+          element("dt", null, role, role === record.role && element("small", null, "us")),
+          element("dd", null, goal(goals[role])),
+        ),
       ),
     );
   }
@@ -338,7 +390,19 @@ class MatchPage {
   showConsidered(turn) {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
-    if (!this.isNew("considered", turn.step, turn.isTerminal, answer, turn.played, moves, this.record.end, this.summary.goals)) return;
+    if (
+      !this.isNew(
+        "considered",
+        turn.step,
+        turn.isTerminal,
+        answer,
+        turn.played,
+        moves,
+        this.record.end,
+        this.summary.goals,
+      )
+    )
+      return;
     const said = [
       answer?.value != null && `value ${goal(answer.value)}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
@@ -347,10 +411,17 @@ class MatchPage {
     ].filter(Boolean);
     fill(
       byId("considered"),
-      element("h2", null, turn.isTerminal ? "The end" : "Moves", said.length > 0 && element("small", null, said.join(", "))),
+      element(
+        "h2",
+        null,
+        turn.isTerminal ? "The end" : "Moves",
+        said.length > 0 && element("small", null, said.join(", ")),
+      ),
       turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
       moves.length > 0 && element("div", { class: "root-frame" }, rootTable(moves, answer?.move ?? null)),
-      moves.length === 0 && !turn.isTerminal && element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
+      moves.length === 0 &&
+        !turn.isTerminal &&
+        element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
     );
   }
 }

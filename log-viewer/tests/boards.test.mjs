@@ -68,7 +68,15 @@ test("facts are compared", () => {
 });
 
 test("shapes of other types than expected are left out, and hurt nobody", () => {
-  for (const bad of [null, 7, [7], [null], [{ function: "cell" }], [{ function: 3, cells: { a: [0, 0] } }], [{ function: "cell", cells: { a: "b", c: [-1, 0], d: [1e9, 0] } }]]) {
+  for (const bad of [
+    null,
+    7,
+    [7],
+    [null],
+    [{ function: "cell" }],
+    [{ function: 3, cells: { a: [0, 0] } }],
+    [{ function: "cell", cells: { a: "b", c: [-1, 0], d: [1e9, 0] } }],
+  ]) {
     assert.deepEqual(readShapes(bad), []);
   }
   const [shape] = readShapes([{ function: "cell", cells: { a: [0, 0] } }]);
