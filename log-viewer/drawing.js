@@ -31,7 +31,7 @@ export function drawBoards(laid, before) {
 
 function drawBoard(board, changed) {
   const { shape } = board;
-  const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content }, shape.name)));
+  const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content })));
   const names = {
     left: shape.lineNames.some((name) => name !== ""),
     below: shape.columnNames.some((name) => name !== ""),
@@ -89,7 +89,7 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
   const lying = cell.contents.filter((content) => !content.isBlank);
   const names = ["cell", isDark && "dark-square", isChanged && "changed"].filter(Boolean);
   const what = contentOf(cell);
-  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what || shape.name}${isChanged ? ", changed" : ""}`;
+  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
   return drawn(
     "g",
     {
@@ -103,9 +103,10 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
     drawn("title", null, says),
     drawn("rect", { class: "square", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5 }),
     lying.slice(0, 4).map((content, place) => {
-      const piece = drawPiece(look(content, shape.name));
+      const piece = drawPiece(look(content));
       if (lying.length === 1) return piece;
-      const corner = `translate(${(place % 2) * 50} ${Math.floor(place / 2) * 50}) scale(.5)`;
+      const y = lying.length === 2 ? 25 : Math.floor(place / 2) * 50;
+      const corner = `translate(${(place % 2) * 50} ${y}) scale(.5)`;
       return drawn("g", { transform: corner }, piece);
     }),
     isChanged && drawn("rect", { class: "mark-changed", x: 4, y: 4, width: CELL - 8, height: CELL - 8, rx: 5 }),

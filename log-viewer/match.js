@@ -519,6 +519,7 @@ function openStored(page) {
       byId("opener").classList.add("small");
     } catch (error) {
       if (!(error instanceof NotALog)) throw error;
+      byId("opener").hidden = false;
       setText(problem, `This cannot be shown: ${error.message}`);
     }
   };
@@ -541,7 +542,10 @@ function openStored(page) {
     openChosen([...event.dataTransfer.files]);
   });
   window.addEventListener("message", (event) => {
-    if (isForUs(event.data)) tryTo(() => openMessage(event.data));
+    if (!isForUs(event.data)) return;
+    // The page around this one has chosen what is shown.
+    byId("opener").hidden = true;
+    tryTo(() => openMessage(event.data));
   });
 }
 

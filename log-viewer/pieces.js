@@ -76,11 +76,11 @@ function wordsOf(name) {
 
 /**
  * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or `cross` or
- * `ring`, which have no colours. `name` stands in where a content has no words of its own.
+ * `ring`, which have no colours.
  */
-export function look(content, name = "") {
-  const words = wordsOf(content.text === "" ? name : content.text);
-  const label = content.text === "" ? "" : content.label;
+export function look(content) {
+  const words = wordsOf(content.text);
+  const { label } = content;
   if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
     return { form: OTHER_SHAPES[words[0]], label: "" };
   }
@@ -98,7 +98,7 @@ export function look(content, name = "") {
     return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };
   if (words.length > 0 && words.every((word) => /^\d+$/.test(word))) return { form: "tile", label, ...NUMBER_TILE };
   const fill = TILES[Math.abs(content.rank) % TILES.length];
-  return { form: "tile", label: label === "" ? name.slice(0, 2) : label, fill, edge: "#00000055", ink: "#ffffff" };
+  return { form: "tile", label, fill, edge: "#00000055", ink: "#ffffff" };
 }
 
 function sideOf(word) {
