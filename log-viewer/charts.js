@@ -1,4 +1,4 @@
-// Draws a match's figures with plotly.js, which the page loads beside everything else and can do without. A chart is
+// Draws a match's figures with plotly.js, which is loaded once there is something to see and can be done without. A chart is
 // drawn when it comes into sight, and again when its record has grown, its scope or the theme has changed, or the
 // chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer. All charts
 // over time show the same span: zooming one zooms them all.
@@ -68,17 +68,24 @@ export class Charts {
     this.span = null;
     this.cards = [];
     this.plotly = null;
+    this.isLoading = false;
     this.isMissing = false;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());
     this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "150px" });
   }
 
-  /** plotly.js is there, or is known to be missing. */
-  loaded(plotly) {
-    this.plotly = plotly;
-    this.isMissing = plotly === null;
-    if (this.record !== null) this.show(this.record, this.turn);
+  /** Begins to load plotly.js. It is large, and getting it to run takes longer than everything else on the page. */
+  load() {
+    if (this.isLoading) return;
+    this.isLoading = true;
+    const loaded = () => {
+      this.plotly = window.Plotly ?? null;
+      this.isMissing = this.plotly === null;
+      if (this.record !== null) this.show(this.record, this.turn);
+    };
+    const on = { load: loaded, error: loaded };
+    document.head.append(element("script", { src: "/assets/plotly.min.js", on }));
   }
 
   /** Shows a record, which may have grown, at a turn. */

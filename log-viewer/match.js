@@ -125,6 +125,8 @@ class MatchPage {
     byId("match").hidden = false;
     this.readAddress();
     this.show();
+    // What is there already is painted first.
+    requestAnimationFrame(() => setTimeout(() => this.charts.load()));
   }
 
   show() {
@@ -512,6 +514,7 @@ function say(words) {
 function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
+  page.charts.load();
   const tryTo = async (open) => {
     setText(problem, "");
     try {
@@ -569,9 +572,6 @@ function folderOfAddress() {
 function begin() {
   byId("wordmark").replaceWith(wordmark());
   const page = new MatchPage();
-  const script = byId("plotly");
-  script.addEventListener("load", () => page.charts.loaded(window.Plotly ?? null));
-  script.addEventListener("error", () => page.charts.loaded(null));
   const folder = folderOfAddress();
   if (folder === null) openStored(page);
   else follow(page, folder);

@@ -309,11 +309,12 @@ test("a player that ends in the middle of a match is told of, and asked again", 
     await page.goto(first.address);
     await page.locator("tr.live a").click({ timeout: 20_000 });
     await page.waitForSelector(".badge.live");
+    await page.waitForSelector("#position .board", { timeout: 20_000 });
     await first.stop();
     await page.waitForFunction(() => document.getElementById("status").textContent.includes("no answer"), null, {
       timeout: 20_000,
     });
-    await page.waitForSelector("#position h2");
+    assert.equal(await page.locator("#position .board").count(), 1);
     const second = await serve(logs, new URL(first.address).port);
     try {
       await page.waitForSelector(".badge.none", { timeout: 30_000 });
