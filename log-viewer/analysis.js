@@ -60,7 +60,11 @@ function foresightCard(study) {
     ["Correlation with results: evaluation", fraction(study.correlation), study.correlation],
     ["Correlation with results: playouts", fraction(study.correlation_of_playouts), study.correlation_of_playouts],
     ["Share that foretells best", fraction(study.share_that_foretells_best), study.share_that_foretells_best],
-    ["Settled facts that bound goals", count(study.settled_facts_that_bound_goals), study.settled_facts_that_bound_goals],
+    [
+      "Settled facts that bound goals",
+      count(study.settled_facts_that_bound_goals),
+      study.settled_facts_that_bound_goals,
+    ],
     ["Symmetries", count(study.symmetries), study.symmetries],
   ].filter(([, , value]) => number(value) !== null);
   if (entries.length === 0) return null;
@@ -69,7 +73,9 @@ function foresightCard(study) {
 
 function partsCard(record) {
   if (record.parts.length === 0) return null;
-  const rows = record.parts.slice(0, 100).map((part, place) => [String(place + 1), size(part?.bases), size(part?.moves)]);
+  const rows = record.parts
+    .slice(0, 100)
+    .map((part, place) => [String(place + 1), size(part?.bases), size(part?.moves)]);
   return card("Parts of the game", table(["Part", "Facts", "Moves"], rows));
 }
 
@@ -81,7 +87,12 @@ function size(value) {
 function trialsCard(study) {
   const trials = list(study.trials).slice(0, 200).map(object);
   if (trials.length === 0) return null;
-  const rows = trials.map((trial) => [settingsText(trial.tried), settingsText(trial.against), count(trial.games), fraction(trial.points)]);
+  const rows = trials.map((trial) => [
+    settingsText(trial.tried),
+    settingsText(trial.against),
+    count(trial.games),
+    fraction(trial.points),
+  ]);
   return card("Settings tried against each other", table(["Tried", "Against", "Games", "Points"], rows));
 }
 
@@ -91,7 +102,9 @@ function settingsText(settings) {
 }
 
 function heuristicsCard(record, study) {
-  const found = list(study.heuristics).map(object).filter((one) => text(one.facts) !== null);
+  const found = list(study.heuristics)
+    .map(object)
+    .filter((one) => text(one.facts) !== null);
   if (found.length === 0) return null;
   const weight = (one) => Math.max(0, ...list(one.worth).map((worth) => Math.abs(number(worth) ?? 0)));
   const sorted = [...found].sort((one, other) => weight(other) - weight(one)).slice(0, MOST_HEURISTICS);
@@ -102,7 +115,7 @@ function heuristicsCard(record, study) {
     element("code", null, one.facts),
     count(one.count),
     ...roles.map((_, place) => worthBar(number(list(one.worth)[place]), most)),
-    fraction(one.spread),
+    fraction(one.spread, 3),
   ]);
   const more = found.length - sorted.length;
   return card(
@@ -114,10 +127,14 @@ function heuristicsCard(record, study) {
 
 function worthBar(worth, most) {
   if (worth === null) return "–";
-  const side = worth < 0 ? "less" : "more";
+  const side = worth < 0 ? "minus" : "plus";
   const style = `width:${((Math.abs(worth) / most) * 50).toFixed(1)}%`;
-  const track = element("span", { class: "worth-track", "aria-hidden": "true" }, element("span", { class: `worth-bar ${side}`, style }));
-  return element("span", { class: "worth" }, track, fraction(worth));
+  const track = element(
+    "span",
+    { class: "worth-track", "aria-hidden": "true" },
+    element("span", { class: `worth-bar ${side}`, style }),
+  );
+  return element("span", { class: "worth" }, track, fraction(worth, 3));
 }
 
 const LAID_OUT = new Set([
@@ -135,7 +152,8 @@ const LAID_OUT = new Set([
 
 function otherCard(study) {
   const entries = Object.entries(study).filter(([name, value]) => {
-    const isShown = LAID_OUT.has(name) && (typeof value !== "object" || ["parameters", "trials", "heuristics"].includes(name));
+    const isShown =
+      LAID_OUT.has(name) && (typeof value !== "object" || ["parameters", "trials", "heuristics"].includes(name));
     return !isShown && value !== null;
   });
   if (entries.length === 0) return null;
@@ -165,8 +183,26 @@ function table(names, rows) {
     element(
       "table",
       null,
-      element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", null, rows.map((row) => element("tr", null, row.map((cell) => element("td", null, cell))))),
+      element(
+        "thead",
+        null,
+        element(
+          "tr",
+          null,
+          names.map((name) => element("th", { scope: "col" }, name)),
+        ),
+      ),
+      element(
+        "tbody",
+        null,
+        rows.map((row) =>
+          element(
+            "tr",
+            null,
+            row.map((cell) => element("td", null, cell)),
+          ),
+        ),
+      ),
     ),
   );
 }
@@ -187,8 +223,20 @@ function anyValue(value, depth) {
     const shown = value.slice(0, 60).map(plainValue).join(", ");
     return value.length > 60 ? `${shown} and ${value.length - 60} more` : shown;
   }
-  const items = entries.slice(0, 60).map(([name, one]) =>
-    element("li", null, Array.isArray(value) ? null : element("span", { class: "name" }, `${words(name)}: `), anyValue(one, depth + 1)),
+  const items = entries
+    .slice(0, 60)
+    .map(([name, one]) =>
+      element(
+        "li",
+        null,
+        Array.isArray(value) ? null : element("span", { class: "name" }, `${words(name)}: `),
+        anyValue(one, depth + 1),
+      ),
+    );
+  return element(
+    "ul",
+    { class: "nested" },
+    items,
+    entries.length > 60 && element("li", { class: "quiet" }, `and ${entries.length - 60} more`),
   );
-  return element("ul", { class: "nested" }, items, entries.length > 60 && element("li", { class: "quiet" }, `and ${entries.length - 60} more`));
 }

@@ -10,7 +10,29 @@ const MOST_CELLS = 4096;
 
 /** The shapes of an event, with everything in them of the type that is expected; what is no shape is left out. */
 export function readShapes(shapes) {
-  return list(shapes).map(readShape).filter((shape) => shape !== null);
+  const read = list(shapes)
+    .map(readShape)
+    .filter((shape) => shape !== null);
+  // The largest one comes first, so that a host is nobody's guest.
+  const bySize = [...read].sort((one, other) => other.cells.size - one.cells.size);
+  read.forEach((shape, index) => {
+    shape.rank = index;
+    shape.host = bySize.slice(0, bySize.indexOf(shape)).find((other) => isHost(other, shape)) ?? null;
+  });
+  return read;
+}
+
+/**
+ * Whether facts that only say where are drawn on the board of others, as where the knight stands among the squares it
+ * has visited: all their cells are cells there.
+ */
+function isHost(other, shape) {
+  return (
+    [...shape.contents.keys()].every((content) => content === "") &&
+    other.boards.length === shape.boards.length &&
+    shape.boards.every(({ key }) => other.boards.some((board) => board.key === key)) &&
+    [...shape.cells.keys()].every((key) => other.cells.has(key))
+  );
 }
 
 function readShape(raw) {
@@ -57,7 +79,9 @@ function isPlace(value) {
  * is there with no contents, unless the game names the empty ones too, when it is no cell at all.
  */
 export function layOut(facts, shapes) {
-  const boards = shapes.flatMap((shape) => shape.boards.map((board) => ({ shape, ...board, cells: emptyCells(shape) })));
+  const boards = shapes
+    .filter((shape) => shape.host === null)
+    .flatMap((shape) => shape.boards.map((board) => ({ shape, ...board, cells: emptyCells(shape) })));
   const rest = [];
   for (const fact of facts) {
     if (!shapes.some((shape) => place(fact, shape, boards))) rest.push(fact);
@@ -81,13 +105,17 @@ function place(fact, shape, boards) {
   const contentFrom = cellFrom + shape.nCellArguments;
   if (read.length < contentFrom) return false;
   const boardKey = joined(read.slice(1, cellFrom));
-  const board = boards.find((board) => board.shape === shape && board.key === boardKey);
+  const board = boards.find((board) => board.shape === (shape.host ?? shape) && board.key === boardKey);
   const cell = board?.cells.get(joined(read.slice(cellFrom, contentFrom)));
   if (cell === undefined) return false;
-  const content = joined(read.slice(contentFrom));
-  const look = shape.contents.get(content) ?? { label: content, isBlank: false, rank: shape.contents.size };
-  cell.contents.push({ text: content, ...look });
+  cell.contents.push(content(shape, joined(read.slice(contentFrom))));
   return true;
+}
+
+/** What a fact lays on a cell. Where it only says where, that is what it is called. */
+function content(shape, text) {
+  if (text === "") return { text: shape.name, label: shape.name, isBlank: false, rank: shape.rank };
+  return { text, ...(shape.contents.get(text) ?? { label: text, isBlank: false, rank: shape.contents.size }) };
 }
 
 /** What lies on a cell, as one text. */

@@ -1,4 +1,4 @@
-// Draws a match's figures with plotly.js, which the page loads beside everything else and can do without. A chart is
+// Draws a match's figures with plotly.js, which is loaded once there is something to see and can be done without. A chart is
 // drawn when it comes into sight, and again when its record has grown, its scope or the theme has changed, or the
 // chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer. All charts
 // over time show the same span: zooming one zooms them all.
@@ -8,7 +8,20 @@ import { element, fill } from "./page.js";
 
 const PALETTES = {
   light: {
-    lines: ["#2f6bd8", "#d9700d", "#168a56", "#8a4fd0", "#c2376f", "#0f8aa0", "#8d6b10", "#5c6878", "#a33b3b", "#5b7d17", "#3f51b5", "#99582a"],
+    lines: [
+      "#2f6bd8",
+      "#d9700d",
+      "#168a56",
+      "#8a4fd0",
+      "#c2376f",
+      "#0f8aa0",
+      "#8d6b10",
+      "#5c6878",
+      "#a33b3b",
+      "#5b7d17",
+      "#3f51b5",
+      "#99582a",
+    ],
     strong: "#1b2430",
     text: "#46515f",
     grid: "#e2e6eb",
@@ -17,7 +30,20 @@ const PALETTES = {
     hover: "#ffffff",
   },
   dark: {
-    lines: ["#6ea2ff", "#ffa24d", "#4fc98d", "#bd92f5", "#f07cab", "#4fc3d6", "#d9b44a", "#9aa7b8", "#e98080", "#a5c95a", "#8c9eff", "#d19a66"],
+    lines: [
+      "#6ea2ff",
+      "#ffa24d",
+      "#4fc98d",
+      "#bd92f5",
+      "#f07cab",
+      "#4fc3d6",
+      "#d9b44a",
+      "#9aa7b8",
+      "#e98080",
+      "#a5c95a",
+      "#8c9eff",
+      "#d19a66",
+    ],
     strong: "#eef2f7",
     text: "#a9b4c2",
     grid: "#2b323c",
@@ -27,8 +53,8 @@ const PALETTES = {
   },
 };
 
-/** More marks than this are no help to anyone. */
-const MOST_MARKS = 150;
+/** More marks than this are no help to anyone: then every second turn has one, or every third. */
+const MOST_MARKS = 60;
 
 export class Charts {
   /** `choose(step)` is called when somebody clicks on a turn. */
@@ -42,17 +68,24 @@ export class Charts {
     this.span = null;
     this.cards = [];
     this.plotly = null;
+    this.isLoading = false;
     this.isMissing = false;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());
     this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "150px" });
   }
 
-  /** plotly.js is there, or is known to be missing. */
-  loaded(plotly) {
-    this.plotly = plotly;
-    this.isMissing = plotly === null;
-    if (this.record !== null) this.show(this.record, this.turn);
+  /** Begins to load plotly.js. It is large, and getting it to run takes longer than everything else on the page. */
+  load() {
+    if (this.isLoading) return;
+    this.isLoading = true;
+    const loaded = () => {
+      this.plotly = window.Plotly ?? null;
+      this.isMissing = this.plotly === null;
+      if (this.record !== null) this.show(this.record, this.turn);
+    };
+    const on = { load: loaded, error: loaded };
+    document.head.append(element("script", { src: "/assets/plotly.min.js", on }));
   }
 
   /** Shows a record, which may have grown, at a turn. */
@@ -77,7 +110,12 @@ export class Charts {
     this.cards = figures.map((figure) => {
       const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
       const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
-      const frame = element("figure", { class: "card chart-card", "aria-labelledby": `title-${figure.id}` }, title, chart);
+      const frame = element(
+        "figure",
+        { class: "card chart-card", "aria-labelledby": `title-${figure.id}` },
+        title,
+        chart,
+      );
       return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true, drawing: null };
     });
     fill(
@@ -174,14 +212,13 @@ export class Charts {
 
   /** Lines where turns begin, and a band for the chosen one. */
   shapes(figure, palette) {
-    const shapes = [];
     if (figure.over === "turns") {
-      if (this.turn !== null) shapes.push(band(this.turn.step - 0.5, this.turn.step + 0.5, palette));
-      return shapes;
+      return this.turn === null ? [] : [band(this.turn.step - 0.5, this.turn.step + 0.5, palette)];
     }
-    const times = turnTimes(this.record);
     if (this.scope !== null) return [];
-    const stride = Math.ceil(times.length / MOST_MARKS);
+    const shapes = [];
+    const times = turnTimes(this.record);
+    const stride = Math.ceil(times.length / (isNarrow() ? MOST_MARKS / 3 : MOST_MARKS));
     for (let index = 1; index < times.length; index += stride) {
       const x = onAxis(times[index].from);
       const line = { color: palette.marks, width: 1, dash: "dot" };
@@ -204,7 +241,19 @@ export class Charts {
 }
 
 function band(from, to, palette) {
-  return { type: "rect", xref: "x", yref: "paper", x0: from, x1: to, y0: 0, y1: 1, layer: "below", fillcolor: palette.band, opacity: 0.13, line: { width: 0 } };
+  return {
+    type: "rect",
+    xref: "x",
+    yref: "paper",
+    x0: from,
+    x1: to,
+    y0: 0,
+    y1: 1,
+    layer: "below",
+    fillcolor: palette.band,
+    opacity: 0.13,
+    line: { width: 0 },
+  };
 }
 
 function styled(trace, palette) {
@@ -218,7 +267,13 @@ function styled(trace, palette) {
     yaxis: trace.right ? "y2" : "y",
   };
   if (trace.bars) return { ...style, type: "bar", textposition: "none", marker: { color: colour } };
-  if (trace.points) return { ...style, type: "scatter", mode: "markers", marker: { color: colour, size: 7, symbol: "diamond" } };
+  if (trace.points)
+    return {
+      ...style,
+      type: "scatter",
+      mode: "markers",
+      marker: { color: colour, size: trace.x.length > 60 ? 4 : 7, symbol: "diamond" },
+    };
   const line = { color: colour, width: trace.colour === "strong" ? 2.4 : 1.5, dash: trace.dashed ? "dash" : "solid" };
   const filled = trace.filled ? { fill: "tozeroy", fillcolor: `${colour}26` } : {};
   const stacked = trace.stacked ? { stackgroup: "one", fillcolor: `${colour}99` } : {};
@@ -233,7 +288,13 @@ function escaped(text) {
 }
 
 function layoutOf(figure, axes, palette, traces, scope) {
-  const axis = { gridcolor: palette.grid, linecolor: palette.grid, zeroline: false, automargin: true, tickcolor: palette.grid };
+  const axis = {
+    gridcolor: palette.grid,
+    linecolor: palette.grid,
+    zeroline: false,
+    automargin: true,
+    tickcolor: palette.grid,
+  };
   const share = { tickformat: ".1~%" };
   const layout = {
     height: 270,
@@ -249,12 +310,27 @@ function layoutOf(figure, axes, palette, traces, scope) {
     dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
     // Zoom and hidden lines stay as long as it is the same picture.
     uirevision: `${figure.id} ${scope?.step ?? "all"}`,
-    xaxis: figure.over === "time" ? { ...axis, ...timeAxis() } : { ...axis, title: { text: "turn", standoff: 4 }, tickformat: "d" },
-    yaxis: { ...axis, title: { text: axes.left, standoff: 6 }, rangemode: "tozero", ...(axes.leftIsShare ? share : {}) },
+    xaxis:
+      figure.over === "time"
+        ? { ...axis, ...timeAxis() }
+        : { ...axis, title: { text: "turn", standoff: 4 }, tickformat: "d" },
+    yaxis: {
+      ...axis,
+      title: { text: axes.left, standoff: 6 },
+      rangemode: "tozero",
+      ...(axes.leftIsShare ? share : {}),
+    },
   };
   if (axes.isGoal) Object.assign(layout.yaxis, { range: [-3, 103], dtick: 25 });
   if (axes.right) {
-    const right = { ...axis, title: { text: axes.right, standoff: 6 }, overlaying: "y", side: "right", showgrid: false, rangemode: "tozero" };
+    const right = {
+      ...axis,
+      title: { text: axes.right, standoff: 6 },
+      overlaying: "y",
+      side: "right",
+      showgrid: false,
+      rangemode: "tozero",
+    };
     layout.yaxis2 = { ...right, ...(axes.rightIsShare ? share : {}) };
   }
   return layout;

@@ -10,6 +10,9 @@ const MARGIN = 44;
 /** How wide a cell gets on the page at most, in pixels. */
 const LARGEST = 68;
 
+/** As many boards as fit beside each other. */
+const MOST_ABREAST = 3;
+
 /** The boards of a position, `laid` out, with what changed since the one `before` marked. */
 export function drawBoards(laid, before) {
   const byShape = new Map();
@@ -19,23 +22,34 @@ export function drawBoards(laid, before) {
   });
   return [...byShape].map(([shape, figures]) => {
     const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
-    return element("div", { class: "boards", style: `--boards-abreast:${width}` }, figures);
+    // A long row of boards is broken, since they would get small; a field of them stays as it is.
+    const isRow = width > MOST_ABREAST && shape.boards.every(({ line }) => line === 0);
+    const abreast = isRow ? Math.ceil(Math.sqrt(width)) : width;
+    return element("div", { class: isRow ? "boards row" : "boards", style: `--boards-abreast:${abreast}` }, figures);
   });
 }
 
 function drawBoard(board, changed) {
   const { shape } = board;
-  const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content }, shape.name)));
-  const names = { left: shape.lineNames.some((name) => name !== ""), below: shape.columnNames.some((name) => name !== "") };
+  const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content })));
+  const names = {
+    left: shape.lineNames.some((name) => name !== ""),
+    below: shape.columnNames.some((name) => name !== ""),
+  };
   const left = names.left ? MARGIN : 6;
   const below = names.below ? MARGIN : 6;
   const width = left + shape.width * CELL + 6;
   const height = 6 + shape.height * CELL + below;
-  const cells = [...board.cells.values()].map((cell) => drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }));
+  const cells = [...board.cells.values()].map((cell) =>
+    drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }),
+  );
   const edge = [
-    names.left && shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
+    names.left &&
+      shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
     names.below &&
-      shape.columnNames.slice(0, shape.width).map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+      shape.columnNames
+        .slice(0, shape.width)
+        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
   ];
   const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
   const svg = drawn(
@@ -52,7 +66,12 @@ function drawBoard(board, changed) {
     edge,
   );
   const place = `grid-area:${Math.floor(board.line) + 1}/${Math.floor(board.column) + 1}`;
-  return element("figure", { class: "board-figure", style: place }, board.title !== "" && element("figcaption", null, board.title), svg);
+  return element(
+    "figure",
+    { class: "board-figure", style: place },
+    board.title !== "" && element("figcaption", null, board.title),
+    svg,
+  );
 }
 
 function isSilhouette({ form }) {
@@ -70,7 +89,7 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
   const lying = cell.contents.filter((content) => !content.isBlank);
   const names = ["cell", isDark && "dark-square", isChanged && "changed"].filter(Boolean);
   const what = contentOf(cell);
-  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what || shape.name}${isChanged ? ", changed" : ""}`;
+  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
   return drawn(
     "g",
     {
@@ -84,9 +103,10 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
     drawn("title", null, says),
     drawn("rect", { class: "square", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5 }),
     lying.slice(0, 4).map((content, place) => {
-      const piece = drawPiece(look(content, shape.name));
+      const piece = drawPiece(look(content));
       if (lying.length === 1) return piece;
-      const corner = `translate(${(place % 2) * 50} ${Math.floor(place / 2) * 50}) scale(.5)`;
+      const y = lying.length === 2 ? 25 : Math.floor(place / 2) * 50;
+      const corner = `translate(${(place % 2) * 50} ${y}) scale(.5)`;
       return drawn("g", { transform: corner }, piece);
     }),
     isChanged && drawn("rect", { class: "mark-changed", x: 4, y: 4, width: CELL - 8, height: CELL - 8, rx: 5 }),

@@ -14,6 +14,9 @@ const MOVES_OF_A_TURN = 12;
 /** Beyond this many points a line is thinned: no screen shows more. */
 const MOST_POINTS = 4000;
 
+/** Thirty years: whatever is later is damage. */
+const LATEST = 1e9;
+
 const RANK_NAMES = ["Most visited", "Second", "Third", "Fourth", "Fifth"];
 
 /**
@@ -111,7 +114,14 @@ export const FIGURES = [
     over: "time",
     exists: (record) => hasFigures(record, ["memory_bytes"]),
     build: (record, scope) => ({
-      traces: [line(record, scope, "memory_bytes", { name: "Memory", colour: 0, filled: true, shown: (value) => `${short(value)}B` })],
+      traces: [
+        line(record, scope, "memory_bytes", {
+          name: "Memory",
+          colour: 0,
+          filled: true,
+          shown: (value) => `${short(value)}B`,
+        }),
+      ],
       axes: { left: "bytes" },
     }),
   },
@@ -119,7 +129,8 @@ export const FIGURES = [
 
 /** Seconds as a place on the axis of time: a moment as text, since plotly.js takes small numbers for years. */
 export function onAxis(seconds) {
-  return new Date(seconds * 1000).toISOString().slice(0, -1);
+  const known = Math.max(0, Math.min(LATEST, seconds));
+  return new Date(known * 1000).toISOString().slice(0, -1);
 }
 
 /** When turns began: `{ step, from, to }` in seconds, for those of which it is known. */
@@ -174,7 +185,9 @@ function valueOverTime(record, scope) {
   const best = line(record, scope, "best_value", { name: "Best", colour: "strong", shown: goal });
   const moves = record.series.column("best_move");
   best.text = places(record, scope).map((index, place) => `${spoken(moves[index] ?? "")} ${goal(best.y[place])}`);
-  const turns = (scope === null ? record.turns : [scope]).filter((turn) => turn.answer?.at != null && turn.answer.value !== null);
+  const turns = (scope === null ? record.turns : [scope]).filter(
+    (turn) => turn.answer?.at != null && turn.answer.value !== null,
+  );
   const answers = {
     name: "Answered",
     x: turns.map((turn) => onAxis(turn.answer.at)),
@@ -198,7 +211,7 @@ function rootLines(record, scope, read) {
   const at = places(record, scope);
   const most = scope === null ? RANKS : MOVES_OF_A_TURN;
   const lines = [];
-  for (let from = 0; from < at.length; ) {
+  for (let from = 0; from < at.length;) {
     let to = from;
     while (to < at.length && steps[at[to]] === steps[at[from]]) to += 1;
     const leading = leadingMoves(record, at, from, to, most);
@@ -265,7 +278,14 @@ function timeToAnswer(record) {
   if (typeof playClock === "number" && turns.length > 0) {
     const [first, last] = [turns[0].step - 0.5, turns.at(-1).step + 0.5];
     const text = `play clock ${clock(playClock)}`;
-    traces.push({ name: "Play clock", x: [first, last], y: [playClock, playClock], text: [text, text], colour: 1, dashed: true });
+    traces.push({
+      name: "Play clock",
+      x: [first, last],
+      y: [playClock, playClock],
+      text: [text, text],
+      colour: 1,
+      dashed: true,
+    });
   }
   return { traces, axes: { left: "seconds" } };
 }
@@ -274,7 +294,11 @@ function stages(record, scope) {
   const names = record.series.namesFrom("time_").filter((name) => hasFigures(record, [name]));
   return {
     traces: names.map((name, index) => ({
-      ...line(record, scope, name, { name: words(name.slice("time_".length)), colour: index, shown: (value) => value.toFixed(2) }),
+      ...line(record, scope, name, {
+        name: words(name.slice("time_".length)),
+        colour: index,
+        shown: (value) => value.toFixed(2),
+      }),
       stacked: true,
     })),
     axes: { left: "threads" },

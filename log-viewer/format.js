@@ -39,7 +39,11 @@ export function short(value) {
   const known = number(value);
   if (known === null) return NOTHING;
   const size = Math.abs(known);
-  for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+  for (const [unit, letter] of [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]) {
     if (size >= unit * 0.9995) return `${significant(known / unit)} ${letter}`;
   }
   return Number.isInteger(known) ? String(known) : significant(known);
@@ -57,10 +61,10 @@ export function goal(value) {
 }
 
 /** A fraction with few digits, whatever its size. */
-export function fraction(value) {
+export function fraction(value, digits = 4) {
   const known = number(value);
   if (known === null) return NOTHING;
-  return Number.isInteger(known) ? count(known) : String(Number(known.toPrecision(4)));
+  return Number.isInteger(known) ? count(known) : String(Number(known.toPrecision(digits)));
 }
 
 /** 1234567 as 1.23 MB. */

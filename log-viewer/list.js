@@ -2,7 +2,7 @@
 // further ones are added when somebody wants them. Rows are kept and only changed where something has changed.
 
 import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
-import { byId, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, element, fill, setText, wordmark } from "./page.js";
 import { outcome } from "./record.js";
 import { askMatches } from "./server.js";
 
@@ -26,6 +26,7 @@ async function ask() {
   }
   // Somebody has typed on in the meantime.
   if (turn !== state.asked || search !== state.search) return;
+  beat();
   const first = summaries(answer);
   const fresh = new Set(first.map((match) => match.folder));
   const further = state.matches.slice(PAGE).filter((match) => !fresh.has(match.folder));
@@ -63,7 +64,12 @@ function show(answer) {
   const player = object(answer.player);
   showPlayer(player);
   const total = number(answer.total) ?? state.found;
-  setText(byId("found"), state.search === "" ? counted(total, "match", "matches") : `${count(state.found)} of ${counted(total, "match", "matches")}`);
+  setText(
+    byId("found"),
+    state.search === ""
+      ? counted(total, "match", "matches")
+      : `${count(state.found)} of ${counted(total, "match", "matches")}`,
+  );
   byId("more").hidden = state.matches.length >= state.found;
   if (state.matches.length === 0) showNone(total);
   else showMatches();
@@ -77,13 +83,26 @@ function showPlayer(player) {
   if (state.player === said && !byId("player").classList.contains("silent")) return;
   state.player = said;
   byId("player").className = `player ${status === "busy" ? "busy" : "available"}`;
-  fill(byId("player"), element("span", { class: "lamp", "aria-hidden": "true" }), element("b", null, name), ` ${status}`, version !== "" && element("small", null, version));
+  fill(
+    byId("player"),
+    element("span", { class: "lamp", "aria-hidden": "true" }),
+    element("b", null, name),
+    ` ${status}`,
+    version !== "" && element("small", null, version),
+  );
   const disk = text(player.disk);
   const dropped = number(player.dropped_lines) ?? 0;
   fill(
     byId("banners"),
-    disk !== null && disk !== "ok" && element("p", { class: "banner error" }, `Logs cannot be written: ${disk}. Matches are played on without.`),
-    dropped > 0 && element("p", { class: "banner warning" }, `${counted(dropped, "log line")} could not be written in time since the player began.`),
+    disk !== null &&
+      disk !== "ok" &&
+      element("p", { class: "banner error" }, `Logs cannot be written: ${disk}. Matches are played on without.`),
+    dropped > 0 &&
+      element(
+        "p",
+        { class: "banner warning" },
+        `${counted(dropped, "log line")} could not be written in time since the player began.`,
+      ),
   );
 }
 
@@ -101,7 +120,11 @@ function showNone(total) {
       "section",
       { class: "opener" },
       element("h2", null, "No match has been played yet"),
-      element("p", null, "A game manager that knows this player's address can begin one. This does so from a terminal:"),
+      element(
+        "p",
+        null,
+        "A game manager that knows this player's address can begin one. This does so from a terminal:",
+      ),
       element("pre", { class: "command" }, command),
     ),
   );
@@ -110,7 +133,11 @@ function showNone(total) {
 function showMatches() {
   if (state.table === null) {
     const names = ["Game", "Role", "Opponents", "Result", "Steps", "Length", "Began"];
-    const head = element("tr", null, names.map((name) => element("th", { scope: "col" }, name)));
+    const head = element(
+      "tr",
+      null,
+      names.map((name) => element("th", { scope: "col" }, name)),
+    );
     state.table = element("tbody");
     state.rows.clear();
     fill(byId("matches"), element("table", { class: "match-list" }, element("thead", null, head), state.table));
@@ -132,9 +159,13 @@ function showMatches() {
 
 function rowOf(match) {
   const began = ago(match.started);
-  const said = JSON.stringify([match, began]);
+  const said = JSON.stringify(match);
   const known = state.rows.get(match.folder);
-  if (known?.said === said) return known.row;
+  if (known?.said === said) {
+    setText(known.when, began);
+    return known.row;
+  }
+  const when = element("td", { class: "when", title: moment(match.started) }, began);
   const row = known?.row ?? element("tr");
   row.className = match.live === true ? "live" : "";
   const matchId = text(match.match_id) ?? match.folder;
@@ -144,7 +175,8 @@ function rowOf(match) {
     element(
       "td",
       { class: "game" },
-      match.live === true && element("span", { class: "pulse", title: "live" }, element("span", { class: "unseen" }, "live")),
+      match.live === true &&
+        element("span", { class: "pulse", title: "live" }, element("span", { class: "unseen" }, "live")),
       element("a", { href: address }, text(match.game) ?? matchId),
       element("small", null, matchId),
     ),
@@ -153,9 +185,9 @@ function rowOf(match) {
     element("td", { class: "result" }, result(match), troubles(match)),
     cell("Steps", count(match.steps), "figure"),
     cell("Length", duration(match.seconds), "figure"),
-    element("td", { class: "when", title: moment(match.started) }, began),
+    when,
   );
-  state.rows.set(match.folder, { row, said });
+  state.rows.set(match.folder, { row, said, when });
   return row;
 }
 

@@ -38,6 +38,7 @@ export class LogPanel {
   show(messages) {
     if (messages !== this.messages) {
       this.messages = messages;
+      this.said = "";
       this.counted = { entries: 0, levels: new Map() };
     }
     const { counted } = this;

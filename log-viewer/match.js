@@ -8,7 +8,7 @@ import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
-import { byId, drawn, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, drawn, element, fill, setText, wordmark } from "./page.js";
 import { MatchRecord, outcome } from "./record.js";
 import { Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
@@ -18,6 +18,8 @@ const ASK_EVERY = 1000;
 const ASK_WHEN_HIDDEN = 5000;
 const SUMMARY_EVERY = 5000;
 const DRAW_EVERY = 3000;
+/** Drawing charts of a live match takes no more than this part of the time: the processor is the player's. */
+const DRAWING_SHARE = 0.005;
 const SLOWEST_RETRY = 10_000;
 const LARGEST_FILE = 400 * 1024 * 1024;
 
@@ -30,9 +32,10 @@ class MatchPage {
     this.step = null;
     /** Whether the newest turn is shown, whichever it is. */
     this.isNewest = true;
-    this.chartsDrawn = -Infinity;
-    this.shownAnalysis = "";
-    this.shownBanners = "";
+    /** When the charts of a live match are drawn again. */
+    this.chartsDue = -Infinity;
+    /** What each part of the page was made of, so that it is only made again from something else. */
+    this.made = new Map();
     this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
     this.charts = new Charts(byId("charts"), (step) => this.choose(step));
     this.logPanel = new LogPanel(byId("log"));
@@ -116,11 +119,14 @@ class MatchPage {
   open(record) {
     this.record = record;
     this.isNewest = true;
-    this.shownAnalysis = "";
-    this.shownBanners = "";
+    this.made.clear();
+    this.chartsDue = -Infinity;
+    this.setScope(false);
     byId("match").hidden = false;
     this.readAddress();
     this.show();
+    // What is there already is painted first.
+    requestAnimationFrame(() => setTimeout(() => this.charts.load()));
   }
 
   show() {
@@ -133,25 +139,46 @@ class MatchPage {
     this.logPanel.show(this.record.messages);
   }
 
+  /** Whether a part of the page is to be made of something else than before. */
+  isNew(part, ...from) {
+    const said = JSON.stringify(from);
+    if (this.made.get(part) === said) return false;
+    this.made.set(part, said);
+    return true;
+  }
+
   showCharts() {
-    const now = performance.now();
-    const isOver = !this.isLive;
-    if (!isOver && now - this.chartsDrawn < DRAW_EVERY) return;
-    this.chartsDrawn = now;
+    const start = performance.now();
+    if (this.isLive && start < this.chartsDue) return;
     this.charts.show(this.record, this.turn);
+    const end = performance.now();
+    this.chartsDue = end + Math.max(DRAW_EVERY, (end - start) / DRAWING_SHARE);
   }
 
   showAnalysis() {
     const { machines, parts, studies, ready, settings, start, others } = this.record;
-    const said = JSON.stringify([machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others]]);
-    if (said === this.shownAnalysis) return;
-    this.shownAnalysis = said;
+    if (
+      !this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [
+        ...others,
+      ])
+    )
+      return;
     const cards = analysisCards(this.record);
-    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
+    fill(
+      byId("analysis"),
+      cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards,
+    );
   }
 
   showHead() {
     const { record, summary } = this;
+    const began = ago(record.started ?? summary.started);
+    // Who stands on a link there with the keyboard is not pushed off it.
+    if (byId("head").contains(document.activeElement)) return;
+    if (
+      !this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)
+    )
+      return;
     const game = text(record.start.game) ?? text(summary.game);
     const matchId = record.matchId ?? text(summary.match_id) ?? "";
     const goals = record.end?.goals ?? summary.goals ?? null;
@@ -160,28 +187,47 @@ class MatchPage {
     const seconds = number(summary.seconds) ?? (record.seconds > 0 ? record.seconds : null);
     const facts = [
       ["Match", matchId],
-      ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), ago(record.started ?? summary.started)],
+      ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), began],
       ["Lasted", this.isLive ? null : seconds === null ? null : duration(seconds)],
-      ["Clocks", record.start.start_clock === undefined ? null : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`],
+      [
+        "Clocks",
+        record.start.start_clock === undefined
+          ? null
+          : `${clock(record.start.start_clock)} + ${clock(record.start.play_clock)} a move`,
+      ],
       ["Machine", record.machines.findLast(({ isFallback }) => !isFallback)?.kind ?? record.machines.at(-1)?.kind],
       ["Host", text(record.start.host) ?? text(summary.host)],
       ["Version", [text(record.start.version), text(record.start.commit)?.slice(0, 12)].filter(Boolean).join(" · ")],
     ].filter(([, value]) => value);
     fill(
       byId("head"),
-      element("div", { class: "title-line" }, element("h1", null, title), this.resultBadge(goals), this.follower !== null && this.downloads()),
+      element(
+        "div",
+        { class: "title-line" },
+        element("h1", null, title),
+        this.resultBadge(goals),
+        this.follower !== null && this.downloads(),
+      ),
       element("div", { class: "roles" }, this.roleChips(goals)),
       element(
         "dl",
         { class: "match-facts" },
-        facts.map(([name, value, hint]) => element("div", { title: hint }, element("dt", null, name), element("dd", null, value))),
+        facts.map(([name, value, hint]) =>
+          element("div", { title: hint }, element("dt", null, name), element("dd", null, value)),
+        ),
       ),
     );
   }
 
   resultBadge(goals) {
     const { record } = this;
-    if (this.isLive) return element("span", { class: "badge live" }, element("span", { class: "pulse", "aria-hidden": "true" }), "live");
+    if (this.isLive)
+      return element(
+        "span",
+        { class: "badge live" },
+        element("span", { class: "pulse", "aria-hidden": "true" }),
+        "live",
+      );
     const how = record.end?.how ?? text(this.summary.how);
     const result = outcome(goals, record.role ?? text(this.summary.role));
     if (result !== null) {
@@ -233,14 +279,17 @@ class MatchPage {
     const notes = record.notes();
     const damaged = text(this.summary.damaged);
     if (damaged !== null && notes.length === 0) notes.push(damaged);
-    if (record.lostLines > 0) notes.push(`${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`);
-    const said = JSON.stringify([notes, record.problems.length]);
-    if (said === this.shownBanners) return;
-    this.shownBanners = said;
+    if (record.lostLines > 0)
+      notes.push(
+        `${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`,
+      );
+    if (!this.isNew("banners", notes, record.problems.length)) return;
     const problems = record.problems.slice(0, 200);
     const errors = record.problems.filter(({ kind }) => kind === "error").length;
     const warnings = record.problems.length - errors;
-    const heading = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")].filter(Boolean).join(" and ");
+    const heading = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")]
+      .filter(Boolean)
+      .join(" and ");
     fill(
       byId("banners"),
       notes.map((note) => element("p", { class: "banner note" }, note)),
@@ -249,7 +298,13 @@ class MatchPage {
           "details",
           { class: errors > 0 ? "banner error" : "banner warning" },
           element("summary", null, `${heading} in this match`),
-          element("ul", null, problems.map(({ kind, at, text }) => element("li", { class: kind }, element("small", null, at === null ? "" : `${at.toFixed(1)} s`), text))),
+          element(
+            "ul",
+            null,
+            problems.map(({ kind, at, text }) =>
+              element("li", { class: kind }, element("small", null, at === null ? "" : `${at.toFixed(1)} s`), text),
+            ),
+          ),
         ),
     );
   }
@@ -277,9 +332,7 @@ class MatchPage {
   showStrip() {
     const points = this.turns.map((turn, place) => [place, turn.answer?.value]).filter(([, value]) => value != null);
     const strip = byId("strip");
-    const said = JSON.stringify([this.turns.length, points]);
-    if (strip.dataset.said === said) return;
-    strip.dataset.said = said;
+    if (!this.isNew("strip", this.turns.length, points)) return;
     strip.setAttribute("viewBox", `0 0 ${Math.max(1, this.turns.length - 1)} 100`);
     const line = points.map(([place, value]) => `${place},${100 - value}`).join(" ");
     fill(
@@ -291,13 +344,13 @@ class MatchPage {
 
   showPosition(turn) {
     const { record } = this;
-    const says = element("p", { class: "quiet" });
+    const earlier = record.before(turn);
+    if (!this.isNew("position", turn.step, turn.facts, turn.isTerminal, earlier?.step, record.shapes.length)) return;
     if (turn.facts === null) {
-      setText(says, "The log does not say what the position was at this turn.");
+      const says = element("p", { class: "quiet" }, "The log does not say what the position was at this turn.");
       fill(byId("position"), element("h2", null, "Position"), says);
       return;
     }
-    const earlier = record.before(turn);
     const laid = layOut(turn.facts, record.shapes);
     const before = earlier === null ? null : layOut(earlier.facts, record.shapes);
     const boards = drawBoards(laid, before);
@@ -305,7 +358,12 @@ class MatchPage {
     const hasFacts = laid.rest.length > 0 || (before?.rest.length ?? 0) > 0;
     fill(
       byId("position"),
-      element("h2", null, title, earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`)),
+      element(
+        "h2",
+        null,
+        title,
+        earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`),
+      ),
       boards,
       hasFacts && boards.length > 0 && element("h3", null, "Other facts"),
       hasFacts && factTable(laid.rest, before === null ? null : before.rest),
@@ -321,7 +379,12 @@ class MatchPage {
       "dl",
       { class: "played" },
       record.roles.map((role) =>
-        element("div", null, element("dt", null, role, role === record.role && element("small", null, "us")), element("dd", null, goal(goals[role]))),
+        element(
+          "div",
+          null,
+          element("dt", null, role, role === record.role && element("small", null, "us")),
+          element("dd", null, goal(goals[role])),
+        ),
       ),
     );
   }
@@ -329,6 +392,19 @@ class MatchPage {
   showConsidered(turn) {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
+    if (
+      !this.isNew(
+        "considered",
+        turn.step,
+        turn.isTerminal,
+        answer,
+        turn.played,
+        moves,
+        this.record.end,
+        this.summary.goals,
+      )
+    )
+      return;
     const said = [
       answer?.value != null && `value ${goal(answer.value)}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
@@ -337,10 +413,17 @@ class MatchPage {
     ].filter(Boolean);
     fill(
       byId("considered"),
-      element("h2", null, turn.isTerminal ? "The end" : "Moves", said.length > 0 && element("small", null, said.join(", "))),
+      element(
+        "h2",
+        null,
+        turn.isTerminal ? "The end" : "Moves",
+        said.length > 0 && element("small", null, said.join(", ")),
+      ),
       turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
-      moves.length > 0 && element("div", { class: "scroll-sideways" }, rootTable(moves, answer?.move ?? null)),
-      moves.length === 0 && !turn.isTerminal && element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
+      moves.length > 0 && element("div", { class: "root-frame" }, rootTable(moves, answer?.move ?? null)),
+      moves.length === 0 &&
+        !turn.isTerminal &&
+        element("p", { class: "quiet" }, "No moves at the root are known for this turn."),
     );
   }
 }
@@ -354,7 +437,7 @@ async function follow(page, folder) {
   let isShown = false;
   for (;;) {
     const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
-    const news = await askForNews(follower, page.record, isDue);
+    const news = await askForNews(follower, page.record, { isDue, isLast: isDue || !page.isLive });
     if (news.problem instanceof Refused && news.problem.status === 404 && !isShown) {
       showUnknown();
       return;
@@ -362,6 +445,7 @@ async function follow(page, folder) {
     if (news.problem === null) {
       failures = 0;
       say("");
+      beat();
       if (isDue) {
         page.summary = news.summary;
         page.isLive = page.summary.live === true;
@@ -388,9 +472,9 @@ async function follow(page, folder) {
 }
 
 /** What is new of a match: its summary if that is due, and which files have grown; or the problem with asking. */
-async function askForNews(follower, record, isDue) {
+async function askForNews(follower, record, { isDue, isLast }) {
   try {
-    const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record)]);
+    const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);
     return { summary: object(summary), grown, problem: null };
   } catch (problem) {
     return { summary: {}, grown: [], problem };
@@ -430,6 +514,7 @@ function say(words) {
 function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
+  page.charts.load();
   const tryTo = async (open) => {
     setText(problem, "");
     try {
@@ -437,6 +522,7 @@ function openStored(page) {
       byId("opener").classList.add("small");
     } catch (error) {
       if (!(error instanceof NotALog)) throw error;
+      byId("opener").hidden = false;
       setText(problem, `This cannot be shown: ${error.message}`);
     }
   };
@@ -459,7 +545,10 @@ function openStored(page) {
     openChosen([...event.dataTransfer.files]);
   });
   window.addEventListener("message", (event) => {
-    if (isForUs(event.data)) tryTo(() => openMessage(event.data));
+    if (!isForUs(event.data)) return;
+    // The page around this one has chosen what is shown.
+    byId("opener").hidden = true;
+    tryTo(() => openMessage(event.data));
   });
 }
 
@@ -483,9 +572,6 @@ function folderOfAddress() {
 function begin() {
   byId("wordmark").replaceWith(wordmark());
   const page = new MatchPage();
-  const script = byId("plotly");
-  script.addEventListener("load", () => page.charts.loaded(window.Plotly ?? null));
-  script.addEventListener("error", () => page.charts.loaded(null));
   const folder = folderOfAddress();
   if (folder === null) openStored(page);
   else follow(page, folder);

@@ -54,6 +54,12 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** The player has answered: what pulses on the page does so. */
+export function beat() {
+  const { dataset } = document.documentElement;
+  dataset.beat = dataset.beat === "odd" ? "even" : "odd";
+}
+
 /** The wordmark: a lance, a shield and the name. */
 export function wordmark() {
   const mark = drawn(

@@ -1,7 +1,7 @@
 // What a piece looks like, from the words that a game has for it. Colours are taken at their word, so are crosses and
 // rings; names of chess pieces become their silhouettes; numbers become tiles; anything else is a tile with its label,
 // coloured by its rank among the contents of its board. Every look holds on a light and on a dark page: a piece brings
-// its own edge.
+// its own edge, crosses and rings have colours of the page.
 
 import { drawn } from "./page.js";
 
@@ -24,8 +24,22 @@ const OTHER_WORDS = { gray: "grey", violet: "purple", teal: "cyan", gold: "yello
 
 const LETTERS = { w: "white", b: "black", r: "red", g: "green", y: "yellow" };
 
+/** Words that say no more than that something lies there. */
+const PLAIN_WORDS = new Set(["man", "stone", "disc", "disk", "piece", "checker", "token", "counter", "marker", "mark"]);
+
 /** Tiles by rank; each dark enough for white letters. */
-const TILES = ["#3563c4", "#b4460f", "#187442", "#7440c0", "#aa2260", "#0d6d84", "#7d5a0b", "#4d5868", "#8f1d3a", "#4a6d12"];
+const TILES = [
+  "#3563c4",
+  "#b4460f",
+  "#187442",
+  "#7440c0",
+  "#aa2260",
+  "#0d6d84",
+  "#7d5a0b",
+  "#4d5868",
+  "#8f1d3a",
+  "#4a6d12",
+];
 
 const NUMBER_TILE = { fill: "#e9dcc0", edge: "#8d7a4f", ink: "#2c230c" };
 
@@ -33,14 +47,23 @@ const SILHOUETTES = {
   pawn: "M50 18a14 14 0 0 1 9 24.7c5 5 7 14 8 22.3h4a4 4 0 0 1 4 4V80H25V69a4 4 0 0 1 4-4h4c1-8.3 3-17.3 8-22.3A14 14 0 0 1 50 18z",
   rook: "M27 20h10v8h8v-8h10v8h8v-8h10v18l-8 7v21l8 6v8H27v-8l8-6V45l-8-7z",
   knight: "M32 80c0-16 16-19 17-32-5 5-13 6-19 11l-9-8c5-10 9-18 20-24l2-10 9 8c17 3 26 16 26 33v22z",
-  bishop: "M50 13a5 5 0 0 1 4 8c9 6 15 14 15 23 0 8-4 13-9 18h8a5 5 0 0 1 5 5v13H27V67a5 5 0 0 1 5-5h8c-5-5-9-10-9-18 0-9 6-17 15-23a5 5 0 0 1 4-8z",
+  bishop:
+    "M50 13a5 5 0 0 1 4 8c9 6 15 14 15 23 0 8-4 13-9 18h8a5 5 0 0 1 5 5v13H27V67a5 5 0 0 1 5-5h8c-5-5-9-10-9-18 0-9 6-17 15-23a5 5 0 0 1 4-8z",
   queen: "M19 29l15 22 3-31 13 29 13-29 3 31 15-22-7 38v13H26V67z",
   king: "M46 10h8v7h7v8h-7v8c14-1 25 5 25 16 0 8-6 14-12 19v12H33V68c-6-5-12-11-12-19 0-11 11-17 25-16v-8h-7v-8h7z",
 };
 
 const SILHOUETTE_LETTERS = { p: "pawn", r: "rook", n: "knight", b: "bishop", q: "queen", k: "king" };
 
-const OTHER_SHAPES = { x: "cross", cross: "cross", xplayer: "cross", o: "ring", oplayer: "ring", nought: "ring", circle: "ring" };
+const OTHER_SHAPES = {
+  x: "cross",
+  cross: "cross",
+  xplayer: "cross",
+  o: "ring",
+  oplayer: "ring",
+  nought: "ring",
+  circle: "ring",
+};
 
 /** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
 function wordsOf(name) {
@@ -52,15 +75,14 @@ function wordsOf(name) {
 }
 
 /**
- * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `cross`, `ring`, `disc` or
- * `tile`. `name` stands in where a content has no words of its own.
+ * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or `cross` or
+ * `ring`, which have no colours.
  */
-export function look(content, name = "") {
-  const words = wordsOf(content.text === "" ? name : content.text);
-  const label = content.text === "" ? "" : content.label;
+export function look(content) {
+  const words = wordsOf(content.text);
+  const { label } = content;
   if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
-    const form = OTHER_SHAPES[words[0]];
-    return { form, label: "", ...(form === "cross" ? SIDES.blue : SIDES.red) };
+    return { form: OTHER_SHAPES[words[0]], label: "" };
   }
   const code = words.length === 1 ? /^([wb])([prnbqk])$/.exec(words[0]) : null;
   if (code !== null) return { form: SILHOUETTE_LETTERS[code[2]], label: "", ...SIDES[LETTERS[code[1]]] };
@@ -69,13 +91,14 @@ export function look(content, name = "") {
   const silhouette = words.find((word) => Object.hasOwn(SILHOUETTES, word));
   if (silhouette !== undefined) return { form: silhouette, label: "", ...SIDES[side ?? "grey"] };
   if (side !== null) {
-    const rest = words.filter((_, index) => sided[index] === null);
+    const rest = words.filter((word, index) => sided[index] === null && !PLAIN_WORDS.has(word));
     return { form: "disc", label: rest.length === 0 ? "" : label, ...SIDES[side] };
   }
-  if (words.length === 1 && Object.hasOwn(LETTERS, words[0])) return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };
+  if (words.length === 1 && Object.hasOwn(LETTERS, words[0]))
+    return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };
   if (words.length > 0 && words.every((word) => /^\d+$/.test(word))) return { form: "tile", label, ...NUMBER_TILE };
   const fill = TILES[Math.abs(content.rank) % TILES.length];
-  return { form: "tile", label: label === "" ? name.slice(0, 2) : label, fill, edge: "#00000055", ink: "#ffffff" };
+  return { form: "tile", label, fill, edge: "#00000055", ink: "#ffffff" };
 }
 
 function sideOf(word) {
@@ -87,15 +110,23 @@ function sideOf(word) {
 export function drawPiece({ form, label, fill, edge, ink }) {
   switch (form) {
     case "cross":
-      return drawn("path", { class: "piece", d: "M26 26L74 74M74 26L26 74", stroke: fill, "stroke-width": 13, "stroke-linecap": "round" });
+      return drawn("path", { class: "piece cross", d: "M26 26L74 74M74 26L26 74" });
     case "ring":
-      return drawn("circle", { class: "piece", cx: 50, cy: 50, r: 28, fill: "none", stroke: fill, "stroke-width": 12 });
+      return drawn("circle", { class: "piece ring", cx: 50, cy: 50, r: 28 });
     case "disc":
       return drawn(
         "g",
         { class: "piece" },
         drawn("circle", { cx: 50, cy: 50, r: 37, fill, stroke: edge, "stroke-width": 4 }),
-        drawn("circle", { cx: 50, cy: 50, r: 27, fill: "none", stroke: ink, "stroke-opacity": 0.22, "stroke-width": 3 }),
+        drawn("circle", {
+          cx: 50,
+          cy: 50,
+          r: 27,
+          fill: "none",
+          stroke: ink,
+          "stroke-opacity": 0.22,
+          "stroke-width": 3,
+        }),
         letters(label, ink, 44),
       );
     case "tile":
@@ -124,7 +155,15 @@ function letters(label, ink, width) {
   const size = Math.min(46, width / (0.62 * Math.max(1, shown.length)));
   return drawn(
     "text",
-    { x: 50, y: 50, fill: ink, "font-size": size.toFixed(1), "font-weight": 600, "text-anchor": "middle", "dominant-baseline": "central" },
+    {
+      x: 50,
+      y: 50,
+      fill: ink,
+      "font-size": size.toFixed(1),
+      "font-weight": 600,
+      "text-anchor": "middle",
+      "dominant-baseline": "central",
+    },
     shown,
   );
 }

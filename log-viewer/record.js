@@ -52,12 +52,7 @@ export class MatchRecord {
 
   /** What there is to say about files that could not be read wholly. */
   notes() {
-    return [
-      ...this.remarks,
-      ...this.events.notes(),
-      ...this.series.lines.notes(),
-      ...this.messages.lines.notes(),
-    ];
+    return [...this.remarks, ...this.events.notes(), ...this.series.lines.notes(), ...this.messages.lines.notes()];
   }
 
   /** The turns in order of their steps. */
@@ -148,7 +143,11 @@ export class MatchRecord {
         this.start = data;
         break;
       case "machine":
-        this.machines.push({ kind: text(data.kind), isFallback: data.is_fallback === true, seconds: number(data.seconds) });
+        this.machines.push({
+          kind: text(data.kind),
+          isFallback: data.is_fallback === true,
+          seconds: number(data.seconds),
+        });
         break;
       case "board":
         this.shapes = readShapes(data.shapes);
@@ -231,7 +230,9 @@ function lowest(numbers, least) {
 export function outcome(goals, role) {
   const own = number(object(goals)[role]);
   if (own === null) return null;
-  const others = Object.entries(goals).filter(([other]) => other !== role).map(([, value]) => number(value) ?? 0);
+  const others = Object.entries(goals)
+    .filter(([other]) => other !== role)
+    .map(([, value]) => number(value) ?? 0);
   if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";
   const best = Math.max(...others);
   return own > best ? "win" : own < best ? "loss" : "draw";

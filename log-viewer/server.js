@@ -3,6 +3,9 @@
 
 const FILES = ["events", "series", "log"];
 
+/** The readable log says again what the events say, so it is asked for every so many times only. */
+const LOG_EVERY = 4;
+
 /** The server answered, with a status other than 200. */
 export class Refused extends Error {
   constructor(status) {
@@ -28,6 +31,7 @@ export class Follower {
   constructor(folder) {
     this.address = `/api/matches/${encodeURIComponent(folder)}`;
     this.taken = { events: 0, series: 0, log: 0 };
+    this.times = 0;
     this.decoders = Object.fromEntries(FILES.map((file) => [file, new TextDecoder()]));
   }
 
@@ -41,10 +45,12 @@ export class Follower {
     return `${this.address}/${file}`;
   }
 
-  /** Takes what is new in every file into a record, and returns which files have grown. */
-  async take(record) {
-    const news = await Promise.all(FILES.map((file) => this.takeFile(file, record)));
-    return FILES.filter((_, index) => news[index]);
+  /** Takes what is new in the files into a record, and returns which have grown; `isLast`, where nothing may be left. */
+  async take(record, isLast) {
+    const wanted = FILES.filter((file) => file !== "log" || isLast || this.times % LOG_EVERY === 0);
+    this.times += 1;
+    const news = await Promise.all(wanted.map((file) => this.takeFile(file, record)));
+    return wanted.filter((_, index) => news[index]);
   }
 
   async takeFile(file, record) {

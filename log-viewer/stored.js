@@ -36,7 +36,8 @@ export function openFiles(files) {
 /** The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text. Throws `NotALog`. */
 export function openMessage(message) {
   const record = new MatchRecord();
-  const used = typeof message === "string" ? openText(record, message, "the message") : openObject(record, message, "the message");
+  const used =
+    typeof message === "string" ? openText(record, message, "the message") : openObject(record, message, "the message");
   if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
   record.finish();
   return record;
@@ -56,7 +57,8 @@ function fileKind(name, content) {
 function openText(record, content, name) {
   const found = salvage(content);
   if (found.members !== null) {
-    if (found.problem !== null) record.remarks.push(`${name}: it is damaged and shown as far as it goes: ${found.problem}`);
+    if (found.problem !== null)
+      record.remarks.push(`${name}: it is damaged and shown as far as it goes: ${found.problem}`);
     return openObject(record, found.members, name);
   }
   // An object may come as a text within a text.
@@ -104,7 +106,9 @@ function openTiltyard(record, found) {
   let used = 0;
   const packed = text(found.compressed_logs);
   if (packed === null || packed === "") {
-    record.remarks.push("The log itself is not there, only its statistics: turns without positions, charts or messages.");
+    record.remarks.push(
+      "The log itself is not there, only its statistics: turns without positions, charts or messages.",
+    );
   } else {
     used += openPacked(record, packed);
   }
@@ -122,7 +126,10 @@ function openPacked(record, packed) {
   }
   const { bytes, problem } = unpacked;
   if (problem !== null) {
-    const what = bytes.length > 0 ? `is shown up to where it is damaged: ${problem}` : `cannot be read, only its statistics are shown: ${problem}`;
+    const what =
+      bytes.length > 0
+        ? `is shown up to where it is damaged: ${problem}`
+        : `cannot be read, only its statistics are shown: ${problem}`;
     record.remarks.push(`The packed log ${what}`);
   }
   if (bytes.length === 0) return 0;

@@ -16,15 +16,17 @@ export function factTable(facts, before) {
     ...went.map((fact) => [fact, "went", "−", "gone"]),
     ...stayed.map((fact) => [fact, "stayed", "", ""]),
   ];
-  const shown = rows.slice(0, MOST_FACTS).map(([fact, kind, sign, says]) =>
-    element(
-      "li",
-      { class: `fact ${kind}`, "data-fact": fact },
-      element("span", { class: "sign", "aria-hidden": "true" }, sign),
-      element("code", null, fact),
-      says !== "" && element("span", { class: "unseen" }, ` (${says})`),
-    ),
-  );
+  const shown = rows
+    .slice(0, MOST_FACTS)
+    .map(([fact, kind, sign, says]) =>
+      element(
+        "li",
+        { class: `fact ${kind}`, "data-fact": fact },
+        element("span", { class: "sign", "aria-hidden": "true" }, sign),
+        element("code", null, fact),
+        says !== "" && element("span", { class: "unseen" }, ` (${says})`),
+      ),
+    );
   const more = rows.length - MOST_FACTS;
   return element(
     "div",
@@ -37,7 +39,8 @@ export function factTable(facts, before) {
 /** What everyone played at a turn, role by role. */
 export function playedMoves(record, turn) {
   const rows = record.roles.map((role, place) => [role, turn.played?.[place] ?? null]);
-  if (rows.length === 0 && turn.played !== null) turn.played.forEach((move, place) => rows.push([`role ${place + 1}`, move]));
+  if (rows.length === 0 && turn.played !== null)
+    turn.played.forEach((move, place) => rows.push([`role ${place + 1}`, move]));
   const own = turn.answer?.move ?? null;
   if (rows.length === 0 && own !== null) rows.push([record.role, own]);
   return element(
@@ -65,17 +68,35 @@ export function rootTable(moves, answered) {
     element(
       "tr",
       { class: move.move === answered ? "answered" : null, "data-move": move.move },
-      element("td", { class: "move" }, element("span", null, spoken(move.move)), move.move === answered && element("span", { class: "tag" }, "answered")),
-      element("td", { class: "bar", title: `${count(move.visits)} visits` }, bar(move.visits / most), element("span", null, short(move.visits))),
+      element(
+        "td",
+        { class: "move" },
+        element("span", null, spoken(move.move)),
+        move.move === answered && element("span", { class: "tag" }, "answered"),
+      ),
+      element(
+        "td",
+        { class: "bar", title: `${count(move.visits)} visits` },
+        bar(move.visits / most),
+        element("span", null, short(move.visits)),
+      ),
       element("td", { class: "figure" }, goal(move.value)),
     ),
   );
-  const head = element("tr", null, ["Move", "Visits", "Value"].map((name) => element("th", { scope: "col" }, name)));
+  const head = element(
+    "tr",
+    null,
+    ["Move", "Visits", "Value"].map((name) => element("th", { scope: "col" }, name)),
+  );
   return element("table", { class: "root" }, element("thead", null, head), element("tbody", null, rows));
 }
 
 function bar(share) {
-  return element("span", { class: "bar-track", "aria-hidden": "true" }, element("span", { class: "bar-fill", style: `width:${(share * 100).toFixed(1)}%` }));
+  return element(
+    "span",
+    { class: "bar-track", "aria-hidden": "true" },
+    element("span", { class: "bar-fill", style: `width:${(share * 100).toFixed(1)}%` }),
+  );
 }
 
 /** The list of all turns. Rows are kept, so that a live match only adds to it. */
@@ -86,7 +107,11 @@ export class TurnList {
     this.chosen = null;
     this.body = element("tbody");
     const names = ["Turn", "Moves", "Value", "Visits", "Time"];
-    const head = element("tr", null, names.map((name) => element("th", { scope: "col" }, name)));
+    const head = element(
+      "tr",
+      null,
+      names.map((name) => element("th", { scope: "col" }, name)),
+    );
     fill(place, element("table", { class: "turn-list" }, element("thead", null, head), this.body));
     this.body.addEventListener("click", (event) => {
       const row = event.target.closest("tr");
@@ -108,20 +133,31 @@ export class TurnList {
     const { answer, played } = turn;
     const cells = [
       String(turn.step),
-      played !== null ? played.map(spoken).join(" · ") : turn.isTerminal ? "the end" : answer?.move ? spoken(answer.move) : "…",
+      played !== null
+        ? played.map(spoken).join(" · ")
+        : turn.isTerminal
+          ? "the end"
+          : answer?.move
+            ? spoken(answer.move)
+            : "…",
       goal(answer?.value),
       short(answer?.visits),
       duration(answer?.seconds),
     ];
     const marks = [answer?.isProven && "proven", answer?.isOnly && "only"].filter(Boolean);
-    const said = [...cells, ...marks].join("\n");
+    const said = [...cells, ...marks, record.role, ...record.roles].join("\n");
     const known = this.rows.get(turn.step);
     if (known?.said === said) return;
     const row = known?.row ?? element("tr", { "data-step": turn.step });
     fill(
       row,
       element("td", null, element("button", { type: "button", "aria-label": `Turn ${turn.step}` }, cells[0])),
-      element("td", { class: "moves" }, moveTexts(record, turn, cells[1]), marks.map((mark) => element("span", { class: `tag ${mark}` }, mark))),
+      element(
+        "td",
+        { class: "moves" },
+        moveTexts(record, turn, cells[1]),
+        marks.map((mark) => element("span", { class: `tag ${mark}` }, mark)),
+      ),
       cells.slice(2).map((cell) => element("td", { class: "figure" }, cell)),
     );
     if (known === undefined) this.body.insertBefore(row, this.body.children[place] ?? null);

@@ -55,6 +55,29 @@ test("several things on a cell are all there", () => {
   assert.equal(contentOf(boards[0].cells.get("1 1")), "red, black, wizard");
 });
 
+test("facts that only say where lie on the board that has all their cells", () => {
+  const where = (name, size) => {
+    const board = discBoard(size, size);
+    return { ...board, function: name, contents: { "": { label: name[0], blank: false } } };
+  };
+  const facts = ["(at 2 2)", "(visited 1 1)", "(visited 2 2)", "(cell 1 1 red)", "(far 9 9)"];
+  const both = readShapes([where("at", 3), where("visited", 3)]);
+  const [board, ...others] = layOut(facts, both).boards;
+  assert.deepEqual(others, []);
+  assert.equal(contentOf(board.cells.get("1 1")), "visited");
+  assert.equal(contentOf(board.cells.get("2 2")), "at, visited");
+  const before = layOut(["(at 1 1)", "(visited 1 1)"], both).boards[0];
+  assert.deepEqual([...changedCells(board, before)].sort(), ["1 1", "2 2"]);
+
+  const three = readShapes([where("at", 2), where("visited", 3), discBoard(4, 4)]);
+  const laid = layOut(facts, three);
+  assert.equal(laid.boards.length, 1);
+  assert.deepEqual(laid.rest, ["(far 9 9)"]);
+  assert.equal(contentOf(laid.boards[0].cells.get("1 1")), "visited, red");
+  // What says more than where has a board of its own.
+  assert.equal(layOut(facts, readShapes([discBoard(3, 3), { ...discBoard(3, 3), function: "mark" }])).boards.length, 2);
+});
+
 test("changed cells are those whose contents are others", () => {
   const shapes = readShapes([discBoard(2, 2)]);
   const before = layOut(["(cell 1 1 red)", "(cell 2 1 red)"], shapes).boards[0];
@@ -68,7 +91,15 @@ test("facts are compared", () => {
 });
 
 test("shapes of other types than expected are left out, and hurt nobody", () => {
-  for (const bad of [null, 7, [7], [null], [{ function: "cell" }], [{ function: 3, cells: { a: [0, 0] } }], [{ function: "cell", cells: { a: "b", c: [-1, 0], d: [1e9, 0] } }]]) {
+  for (const bad of [
+    null,
+    7,
+    [7],
+    [null],
+    [{ function: "cell" }],
+    [{ function: 3, cells: { a: [0, 0] } }],
+    [{ function: "cell", cells: { a: "b", c: [-1, 0], d: [1e9, 0] } }],
+  ]) {
     assert.deepEqual(readShapes(bad), []);
   }
   const [shape] = readShapes([{ function: "cell", cells: { a: [0, 0] } }]);
@@ -78,7 +109,7 @@ test("shapes of other types than expected are left out, and hurt nobody", () => 
 });
 
 test("pieces look like what they are called", () => {
-  const of = (text, name) => look({ text, label: text, rank: 1 }, name);
+  const of = (text) => look({ text, label: text, rank: 1 });
   assert.equal(of("x").form, "cross");
   assert.equal(of("o").form, "ring");
   assert.equal(of("red").form, "disc");
@@ -88,7 +119,6 @@ test("pieces look like what they are called", () => {
   assert.notEqual(of("wp").fill, of("bp").fill);
   assert.equal(of("7").form, "tile");
   assert.equal(of("treasure").label, "treasure");
-  assert.equal(of("", "knight").form, "knight");
   assert.notEqual(look({ text: "mine", label: "m", rank: 0 }).fill, look({ text: "yours", label: "y", rank: 1 }).fill);
   assert.equal(of("constructor").form, "tile");
 });

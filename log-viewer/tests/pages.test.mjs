@@ -47,7 +47,11 @@ test("no page runs a script from within", () => {
 
 test("nothing is put in as markup, or run from a text", () => {
   for (const script of scripts) {
-    assert.doesNotMatch(read(script), /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, script);
+    assert.doesNotMatch(
+      read(script),
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+      script,
+    );
   }
 });
 
@@ -57,5 +61,8 @@ test("every module begins by saying what it holds", () => {
 
 test("every module is of use to a page", () => {
   const used = new Set(["match.js", "list.js", ...imports("match.js"), ...imports("list.js")]);
-  assert.deepEqual(scripts.filter((name) => !used.has(name)), []);
+  assert.deepEqual(
+    scripts.filter((name) => !used.has(name)),
+    [],
+  );
 });

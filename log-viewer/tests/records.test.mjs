@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { bunzip2 } from "../bunzip2.js";
-import { FIGURES, turnTimes } from "../figures.js";
+import { FIGURES, onAxis, turnTimes } from "../figures.js";
 import { MatchRecord, outcome } from "../record.js";
 import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
 import { makeMatch, numbers } from "./samples.mjs";
 
-const sample = makeMatch();
+const { summary: _, ...sample } = makeMatch();
 
 function recordOf(files) {
   const record = new MatchRecord();
@@ -89,10 +89,12 @@ test("events of other types than expected hurt nobody", () => {
     ["study", []],
     ["parts", null],
   ];
-  const record = recordOf({ events: data.map(([kind, data]) => JSON.stringify({ kind, data })).join("\n"), series: "", log: "" });
+  const events = data.map(([kind, data]) => JSON.stringify({ at_seconds: 1e300, kind, data }));
+  const record = recordOf({ events: events.join("\n"), series: "at_seconds,step,memory_bytes\n-1e300,0,1\n", log: "" });
   assert.deepEqual(record.notes(), []);
   assert.equal(record.turns.length, 2);
   for (const figure of FIGURES) if (figure.exists(record)) figure.build(record, null);
+  for (const { from, to } of turnTimes(record)) assert.ok(onAxis(from) <= onAxis(to));
 });
 
 test("charts have a point for each sample", () => {
@@ -101,7 +103,10 @@ test("charts have a point for each sample", () => {
   assert.deepEqual(ids, ["value", "visits", "answers", "speed", "graph", "rings", "stages", "memory"]);
   const figure = (id) => FIGURES.find((figure) => figure.id === id).build(record, null).traces;
   assert.equal(figure("speed")[0].x.length, record.series.length);
-  assert.deepEqual(figure("stages").map(({ name }) => name), ["Select", "Grow", "Back up", "Rollouts", "Other"]);
+  assert.deepEqual(
+    figure("stages").map(({ name }) => name),
+    ["Select", "Grow", "Back up", "Rollouts", "Other"],
+  );
   assert.equal(figure("value").at(-1).x.length, 24);
   assert.equal(figure("answers")[0].x.length, 24);
 });
@@ -115,7 +120,8 @@ test("one turn alone has a line for each of its moves", () => {
 });
 
 test("long matches are thinned, and keep their last point", () => {
-  const record = recordOf(makeMatch({ turns: 40, secondsATurn: 300, moves: 3, height: 20 }));
+  const { events, series, log } = makeMatch({ turns: 40, secondsATurn: 300, moves: 3, height: 20 });
+  const record = recordOf({ events, series, log });
   assert.ok(record.series.length > 8000);
   const [trace] = FIGURES.find(({ id }) => id === "memory").build(record, null).traces;
   assert.ok(trace.x.length <= 4001, `${trace.x.length}`);
@@ -167,7 +173,7 @@ test("what is not bzip2, damaged or too long is told", () => {
 });
 
 test("an object that is cut off is read as far as it goes", () => {
-  const text = JSON.stringify({ version: 1, events: "a\nb\u00e4\"c", list: [1, { a: "}" }], series: "x,y\n1,2" });
+  const text = JSON.stringify({ version: 1, events: 'a\nb\u00e4"c', list: [1, { a: "}" }], series: "x,y\n1,2" });
   assert.equal(salvage(text).problem, null);
   for (let length = 1; length < text.length; length += 1) {
     const { members, problem } = salvage(text.slice(0, length));
@@ -199,7 +205,10 @@ test("files of a folder open alone or together, by name or by what they hold", (
   assert.equal(openFiles([{ name: "a", text: sample.events }]).turns.length, 25);
   assert.ok(openFiles([{ name: "b", text: sample.series }]).series.length > 60);
   assert.ok(openFiles([{ name: "c", text: sample.log }]).messages.entries.length > 20);
-  const beside = openFiles([{ name: "events.jsonl", text: sample.events }, { name: "photo.png", text: "\u0089PNG" }]);
+  const beside = openFiles([
+    { name: "events.jsonl", text: sample.events },
+    { name: "photo.png", text: "\u0089PNG" },
+  ]);
   assert.deepEqual(beside.notes(), ["photo.png: this is no file of a match"]);
 });
 
@@ -207,12 +216,19 @@ test("what is no log is refused with a reason", () => {
   for (const text of ["", "hello", "[]", "{}", '{"version":1}', "{", '"text"']) {
     assert.throws(() => openFiles([{ name: "x", text }]), NotALog, text);
   }
-  for (const message of [null, 7, {}, [], "{}", { data: { data: {} } }]) assert.throws(() => openMessage(message), NotALog);
+  for (const message of [null, 7, {}, [], "{}", { data: { data: {} } }])
+    assert.throws(() => openMessage(message), NotALog);
 });
 
 test("Tiltyard's object opens, as an object or a text, wrapped or not", () => {
   const object = tiltyard(JSON.stringify(bundleOf(sample)));
-  for (const message of [object, JSON.stringify(object), { data: object }, JSON.stringify({ data: object }), { data: JSON.stringify(object) }]) {
+  for (const message of [
+    object,
+    JSON.stringify(object),
+    { data: object },
+    JSON.stringify({ data: object }),
+    { data: JSON.stringify(object) },
+  ]) {
     assert.equal(isForUs(message), true);
     const record = openMessage(message);
     assert.deepEqual(record.notes(), []);
@@ -235,9 +251,12 @@ test("without its log Tiltyard's object shows statistics, and says so", () => {
 });
 
 test("a packed log that is damaged late is shown up to there", () => {
-  const long = makeMatch({ turns: 100, secondsATurn: 30, moves: 20 });
+  const { summary: _, ...long } = makeMatch({ turns: 100, secondsATurn: 30, moves: 20 });
   const whole = packed(JSON.stringify(bundleOf(long)));
-  const record = openMessage({ statistics: [], compressed_logs: whole.subarray(0, whole.length - 1000).toString("base64") });
+  const record = openMessage({
+    statistics: [],
+    compressed_logs: whole.subarray(0, whole.length - 1000).toString("base64"),
+  });
   assert.match(record.notes()[0], /The packed log is shown up to where it is damaged/);
   assert.ok(record.turns.length > 90);
 });

@@ -45,10 +45,19 @@ export function discBoard(width, height) {
 }
 
 /**
- * The files of a match, as texts: `{ events, series, log }`. `turns` and `secondsATurn` say how long it is, `moves` how
+ * The files of a match, as texts: `{ events, series, log, summary }`. `turns` and `secondsATurn` say how long it is, `moves` how
  * many moves there are at the root.
  */
-export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, moves = 8, height = 6, players = ["Panza", "random"], seed = 1, ends = true } = {}) {
+export function makeMatch({
+  matchId = "sample",
+  turns = 24,
+  secondsATurn = 3,
+  moves = 8,
+  height = 6,
+  players = ["Panza", "random"],
+  seed = 1,
+  ends = true,
+} = {}) {
   const random = numbers(seed);
   const events = [];
   const series = [
@@ -87,7 +96,12 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     settled_facts_that_bound_goals: 0,
     symmetries: 1,
     trials: [
-      { tried: { evaluation_share: 0.45, exploration: 0.7 }, against: { evaluation_share: 0.45, exploration: 0.4 }, games: 30, points: 19.5 },
+      {
+        tried: { evaluation_share: 0.45, exploration: 0.7 },
+        against: { evaluation_share: 0.45, exploration: 0.4 },
+        games: 30,
+        points: 19.5,
+      },
     ],
     heuristics: [
       { facts: "(cell * * red)", count: 48, worth: [0.31, -0.31], spread: 0.12 },
@@ -108,14 +122,33 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
       const at = sampled + 1;
       iterations += 30_000 + Math.floor(random() * 4000);
       const share = (sampled % secondsATurn) / secondsATurn;
-      const now = root.map(([move, visits, value]) => [move, Math.floor(visits * (0.1 + 0.9 * share)), value + 4 * (1 - share) * (random() - 0.5)]);
+      const now = root.map(([move, visits, value]) => [
+        move,
+        Math.floor(visits * (0.1 + 0.9 * share)),
+        value + 4 * (1 - share) * (random() - 0.5),
+      ]);
       const best = now.reduce((one, other) => (other[1] > one[1] ? other : one), ["noop", 0, 50]);
       series.push(
         [
-          at.toFixed(3), step, iterations, (30_000 + random() * 4000).toFixed(1), iterations * 12, (360_000 + random() * 40_000).toFixed(1),
-          Math.min(2_000_000, iterations), (Math.min(1, iterations / 2_000_000)).toFixed(4), (0.4 * random()).toFixed(4), (0.1 * random()).toFixed(4),
-          (12 + random()).toFixed(2), `"${best[0]}"`, (best[2] ?? 50).toFixed(3), 300_000_000 + at * 20_000,
-          (0.2 + 0.05 * random()).toFixed(3), (0.1 + 0.05 * random()).toFixed(3), (0.1 + 0.03 * random()).toFixed(3), (0.8 + 0.1 * random()).toFixed(3), (0.3 * random()).toFixed(3),
+          at.toFixed(3),
+          step,
+          iterations,
+          (30_000 + random() * 4000).toFixed(1),
+          iterations * 12,
+          (360_000 + random() * 40_000).toFixed(1),
+          Math.min(2_000_000, iterations),
+          Math.min(1, iterations / 2_000_000).toFixed(4),
+          (0.4 * random()).toFixed(4),
+          (0.1 * random()).toFixed(4),
+          (12 + random()).toFixed(2),
+          `"${best[0]}"`,
+          (best[2] ?? 50).toFixed(3),
+          300_000_000 + at * 20_000,
+          (0.2 + 0.05 * random()).toFixed(3),
+          (0.1 + 0.05 * random()).toFixed(3),
+          (0.1 + 0.03 * random()).toFixed(3),
+          (0.8 + 0.1 * random()).toFixed(3),
+          (0.3 * random()).toFixed(3),
           `"${JSON.stringify(now).replaceAll('"', '""')}"`,
         ].join(","),
       );
@@ -127,9 +160,14 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     const from = (step + 1) * secondsATurn;
     const isOurs = step % 2 === 0;
     event(step === 0 ? 0.2 : from - 0.3, "state", { step, facts: facts(step), terminal: false });
-    const open = heights.map((full, column) => [full, column]).filter(([full]) => full < height).map(([, column]) => column);
+    const open = heights
+      .map((full, column) => [full, column])
+      .filter(([full]) => full < height)
+      .map(([, column]) => column);
     if (open.length === 0) break;
-    const root = isOurs ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, worth(step, random)]) : [["noop", 51_000, worth(step, random)]];
+    const root = isOurs
+      ? open.map((column) => [`(drop ${column + 1})`, Math.floor(random() * 20_000) + 10, worth(step, random)])
+      : [["noop", 51_000, worth(step, random)]];
     root.sort((one, other) => other[1] - one[1]);
     sample(step, from + secondsATurn - 0.35, root);
     const [move, visits, value] = root[0];
@@ -138,8 +176,15 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     const at = from + secondsATurn - 0.4;
     event(at, "move", { step, move, value, visits, proven: step > turns - 3, only: !isOurs, seconds: took });
     event(at + 0.01, "root", { step, moves: root });
-    say(at, "INFO", `step ${step}: answers ${move}, value ${value.toFixed(1)}, visits ${visits}, after ${took.toFixed(3)} s`);
-    event(at + 0.05, "played", { step, moves: isOurs ? [`(drop ${column + 1})`, "noop"] : ["noop", `(drop ${column + 1})`] });
+    say(
+      at,
+      "INFO",
+      `step ${step}: answers ${move}, value ${value.toFixed(1)}, visits ${visits}, after ${took.toFixed(3)} s`,
+    );
+    event(at + 0.05, "played", {
+      step,
+      moves: isOurs ? [`(drop ${column + 1})`, "noop"] : ["noop", `(drop ${column + 1})`],
+    });
     heights[column] += 1;
     discs.push(`(cell ${column + 1} ${heights[column]} ${isOurs ? "red" : "black"})`);
     if (step === 4) {
@@ -153,8 +198,26 @@ export function makeMatch({ matchId = "sample", turns = 24, secondsATurn = 3, mo
     event(at + 0.1, "end", { how: "stopped", goals: { red: 100, black: 0 } });
     say(at + 0.1, "INFO", "stopped, red 100, black 0");
   }
+  const summary = {
+    match_id: matchId,
+    game: "connectFour",
+    role: "red",
+    roles: ["red", "black"],
+    players,
+    host: "127.0.0.1",
+    started: moment(0),
+    seconds: (turns + 1) * secondsATurn,
+    steps: turns,
+    how: ends ? "stopped" : null,
+    goals: ends ? { red: 100, black: 0 } : null,
+    value: 90,
+    start_clock: secondsATurn,
+    play_clock: secondsATurn,
+    errors: 1,
+    lost_lines: 0,
+  };
   const whole = (lines) => `${lines.join("\n")}\n`;
-  return { events: whole(events), series: whole(series), log: whole(log) };
+  return { events: whole(events), series: whole(series), log: whole(log), summary: JSON.stringify(summary) };
 }
 
 /** Writes the files of a match into a folder of its own. */
@@ -163,4 +226,5 @@ export async function writeMatch(folder, files) {
   await writeFile(join(folder, "events.jsonl"), files.events);
   await writeFile(join(folder, "series.csv"), files.series);
   await writeFile(join(folder, "match.log"), files.log);
+  await writeFile(join(folder, "summary.json"), files.summary);
 }

@@ -5,7 +5,9 @@ import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const BUILDS = ["release", "debug"].map((kind) => fileURLToPath(new URL(`../../target/${kind}/panza`, import.meta.url)));
+const BUILDS = ["release", "debug"].map((kind) =>
+  fileURLToPath(new URL(`../../target/${kind}/panza`, import.meta.url)),
+);
 
 /** The program under test: `$PANZA`, or what was built last in this checkout. */
 export function program() {
@@ -14,11 +16,17 @@ export function program() {
   return found;
 }
 
-/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. */
-export async function serve(folder, ...settings) {
-  const arguments_ = ["serve", "--listen", "127.0.0.1:0", "--json"];
-  const all = [`logs.folder=${folder}`, "server.log_listen=127.0.0.1:0", "memory.enabled=false", "logs.level=warn", "search.threads=1", ...settings];
-  for (const setting of all) arguments_.push("--set", setting);
+/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. Port 0 is any that is free. */
+export async function serve(folder, port = 0) {
+  const arguments_ = ["serve", "--listen", `127.0.0.1:${port}`, "--json"];
+  const settings = [
+    `logs.folder=${folder}`,
+    "server.log_listen=127.0.0.1:0",
+    "memory.enabled=false",
+    "logs.level=error",
+    "search.threads=1",
+  ];
+  for (const setting of settings) arguments_.push("--set", setting);
   const child = spawn(program(), arguments_, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise((done) => child.once("exit", done));
   for await (const line of createInterface({ input: child.stdout })) {
@@ -36,7 +44,20 @@ export async function serve(folder, ...settings) {
 export function play(address, { startClock, playClock, seed }) {
   const child = spawn(
     program(),
-    ["match", "connectFour", "--player", address, "--player", "random", "--start-clock", String(startClock), "--play-clock", String(playClock), "--seed", String(seed)],
+    [
+      "match",
+      "connectFour",
+      "--player",
+      address,
+      "--player",
+      "random",
+      "--start-clock",
+      String(startClock),
+      "--play-clock",
+      String(playClock),
+      "--seed",
+      String(seed),
+    ],
     { stdio: ["ignore", "ignore", "inherit"] },
   );
   return new Promise((done, fail) => {

@@ -11,7 +11,8 @@ import { Series, readCells } from "../series.js";
 test("expressions are read and written", () => {
   assert.deepEqual(readExpression("(cell 1 (pair a b) white)"), ["cell", "1", ["pair", "a", "b"], "white"]);
   assert.equal(readExpression("noop"), "noop");
-  for (const text of ["(a b (c) d)", "x", "()", "(f (g (h)))"]) assert.equal(writeExpression(readExpression(text)), text);
+  for (const text of ["(a b (c) d)", "x", "()", "(f (g (h)))"])
+    assert.equal(writeExpression(readExpression(text)), text);
   assert.equal(spoken("( drop   3 )"), "drop 3");
   assert.equal(spoken("noop"), "noop");
 });
@@ -35,7 +36,9 @@ test("cells of a line end at commas outside of quotes", () => {
 
 test("figures are found by the names of their columns", () => {
   const series = new Series();
-  series.lines.push("step,at_seconds,time_select,best_move,root_moves\n0,1.5,,\"(drop 1)\",\"[[\"\"(drop 1)\"\",5,50.5],[\"\"(drop 2)\"\",9,null]]\"\n");
+  series.lines.push(
+    'step,at_seconds,time_select,best_move,root_moves\n0,1.5,,"(drop 1)","[[""(drop 1)"",5,50.5],[""(drop 2)"",9,null]]"\n',
+  );
   assert.deepEqual(series.column("at_seconds"), [1.5]);
   assert.deepEqual(series.column("time_select"), [null]);
   assert.deepEqual(series.column("best_move"), ["(drop 1)"]);
@@ -61,7 +64,10 @@ test("a line of figures with other cells than columns is left out and told", () 
 test("root moves that are no list are none", () => {
   const series = new Series();
   series.lines.push('at_seconds,root_moves\n1,"[["\n2,"{}"\n3,"[1,[2,3],[""a""]]"\n');
-  assert.deepEqual([0, 1, 2].map((index) => series.rootMoves(index)), [[], [], [{ move: "a", visits: 0, value: null }]]);
+  assert.deepEqual(
+    [0, 1, 2].map((index) => series.rootMoves(index)),
+    [[], [], [{ move: "a", visits: 0, value: null }]],
+  );
 });
 
 test("lines come whole, in whatever pieces", () => {
