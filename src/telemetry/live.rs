@@ -2,13 +2,25 @@
 
 use std::fs::File;
 
+/// The lock; it ends with this, whoever else has the file open still.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+#[cfg(unix)]
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Should it fail, the lock ends when the file is closed.
+        let _ = rustix::fs::flock(&self.0, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
 /// Locks the events of a match that begins; nothing where the system has no such locks or refuses.
 #[cfg(unix)]
-pub(super) fn lock(events: &File) -> Option<File> {
+pub(super) fn lock(events: &File) -> Option<Lock> {
     use rustix::fs::{FlockOperation, flock};
     let held = events.try_clone().ok()?;
     flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(held)
+    Some(Lock(held))
 }
 
 /// Whether somebody holds that lock.
@@ -21,7 +33,7 @@ pub(super) fn is_locked(events: &File) -> bool {
 
 /// No locks are known here.
 #[cfg(not(unix))]
-pub(super) fn lock(_: &File) -> Option<File> {
+pub(super) fn lock(_: &File) -> Option<Lock> {
     None
 }
 

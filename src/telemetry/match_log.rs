@@ -61,7 +61,7 @@ struct Open {
     worker: Option<WorkerGuard>,
     summary: Mutex<Summary>,
     /// Locked as long as the log is open, which tells others that the match is live.
-    _lock: Option<File>,
+    _lock: Option<live::Lock>,
 }
 
 /// An event as its line holds it.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::{Building, Built, News, STACK_BYTES, Worker, panic_text};
 use crate::analysis::board::{self, BoardPainter};
+use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::player::metagame::{self, MetagameBudget};
@@ -120,7 +121,7 @@ impl Worker {
     /// Studies the game on a thread of its own, as long as START need not be answered, where what plays can use what is learned.
     pub(super) fn study(&mut self, machine: &Arc<dyn Machine>) {
         let now = Instant::now();
-        let settings = self.assignment.metagame.clone();
+        let settings: MetagameSettings = self.assignment.metagame.clone();
         let left = self.assignment.ready_by.saturating_duration_since(now);
         let until = now + left.mul_f64(settings.seconds_share);
         let playing = self.playing.as_ref();
