@@ -287,10 +287,11 @@ class MatchPage {
     const notes = record.notes();
     const damaged = text(this.summary.damaged);
     if (damaged !== null && notes.length === 0) notes.push(damaged);
-    if (record.lostLines > 0)
-      notes.push(
-        `${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`,
-      );
+    const lost = Math.max(record.lostLines, number(this.summary.lost_lines) ?? 0);
+    if (lost > 0) {
+      const are = lost === 1 ? "is" : "are";
+      notes.push(`${counted(lost, "line")} of this log could not be written and ${are} missing.`);
+    }
     if (!this.isNew("banners", notes, record.problems.length)) return;
     const problems = record.problems.slice(0, 200);
     const errors = record.problems.filter(({ kind }) => kind === "error").length;
