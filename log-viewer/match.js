@@ -17,7 +17,8 @@ import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
 const ASK_EVERY = 1000;
 const ASK_WHEN_HIDDEN = 5000;
 const SUMMARY_EVERY = 5000;
-const DRAW_EVERY = 3000;
+const DRAW_EVERY = 4000;
+const DRAW_AT_LEAST_EVERY = 15_000;
 /** Drawing charts of a live match takes no more than this part of the time: the processor is the player's. */
 const DRAWING_SHARE = 0.005;
 const SLOWEST_RETRY = 10_000;
@@ -151,8 +152,15 @@ class MatchPage {
     const start = performance.now();
     if (this.isLive && start < this.chartsDue) return;
     this.charts.show(this.record, this.turn);
-    const end = performance.now();
-    this.chartsDue = end + Math.max(DRAW_EVERY, (end - start) / DRAWING_SHARE);
+    // Painting is part of the price.
+    this.chartsDue = Infinity;
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        const now = performance.now();
+        const pause = Math.max(DRAW_EVERY, (now - start) / DRAWING_SHARE);
+        this.chartsDue = now + Math.min(DRAW_AT_LEAST_EVERY, pause);
+      }),
+    );
   }
 
   showAnalysis() {
@@ -279,10 +287,11 @@ class MatchPage {
     const notes = record.notes();
     const damaged = text(this.summary.damaged);
     if (damaged !== null && notes.length === 0) notes.push(damaged);
-    if (record.lostLines > 0)
-      notes.push(
-        `${counted(record.lostLines, "line")} of this log could not be written in time and ${record.lostLines === 1 ? "is" : "are"} missing.`,
-      );
+    const lost = Math.max(record.lostLines, number(this.summary.lost_lines) ?? 0);
+    if (lost > 0) {
+      const are = lost === 1 ? "is" : "are";
+      notes.push(`${counted(lost, "line")} of this log could not be written and ${are} missing.`);
+    }
     if (!this.isNew("banners", notes, record.problems.length)) return;
     const problems = record.problems.slice(0, 200);
     const errors = record.problems.filter(({ kind }) => kind === "error").length;
@@ -445,7 +454,7 @@ async function follow(page, folder) {
     if (news.problem === null) {
       failures = 0;
       say("");
-      beat();
+      if (news.grown.length > 0) beat();
       if (isDue) {
         page.summary = news.summary;
         page.isLive = page.summary.live === true;

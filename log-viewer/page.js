@@ -54,7 +54,7 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** The player has answered: what pulses on the page does so. */
+/** The player has said something new: what pulses on the page does so. */
 export function beat() {
   const { dataset } = document.documentElement;
   dataset.beat = dataset.beat === "odd" ? "even" : "odd";

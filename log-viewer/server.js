@@ -1,10 +1,13 @@
 // What the player's server is asked. A match's files are followed by asking for what comes after the bytes already taken;
 // an answer ends with a whole line, so the bytes of an answer are a text of their own.
 
-const FILES = ["events", "series", "log"];
+/**
+ * Every how many times a file is asked for: what happens is wanted at once, figures can wait a little, and the readable log
+ * says again what the events say. Whoever looks on should cost the player as little as can be.
+ */
+const EVERY = { events: 1, series: 2, log: 4 };
 
-/** The readable log says again what the events say, so it is asked for every so many times only. */
-const LOG_EVERY = 4;
+const FILES = Object.keys(EVERY);
 
 /** The server answered, with a status other than 200. */
 export class Refused extends Error {
@@ -47,7 +50,7 @@ export class Follower {
 
   /** Takes what is new in the files into a record, and returns which have grown; `isLast`, where nothing may be left. */
   async take(record, isLast) {
-    const wanted = FILES.filter((file) => file !== "log" || isLast || this.times % LOG_EVERY === 0);
+    const wanted = FILES.filter((file) => isLast || this.times % EVERY[file] === 0);
     this.times += 1;
     const news = await Promise.all(wanted.map((file) => this.takeFile(file, record)));
     return wanted.filter((_, index) => news[index]);
