@@ -41,6 +41,12 @@ impl BoardPainter {
     /// Looks for boards. Samples are states as lists of facts, the initial state first; the more of a game they
     /// show, the better. The rules tell which way round a board is, by the names of their variables.
     pub fn learn(samples: &[Vec<String>], rules: &Rules) -> Self {
+        Self::learn_with(samples, &[], rules)
+    }
+
+    /// As [`learn`](Self::learn), with all facts that may ever hold: they name places that no sample has shown.
+    pub fn learn_with(samples: &[Vec<String>], all: &[String], rules: &Rules) -> Self {
+        let all = by_function(all);
         let samples: Vec<BTreeMap<Signature, Vec<Arguments>>> =
             samples.iter().map(|facts| by_function(facts)).collect();
         let mut signatures: Vec<&Signature> = samples.iter().flat_map(BTreeMap::keys).collect();
@@ -53,7 +59,8 @@ impl BoardPainter {
                     .iter()
                     .map(|sample| sample.get(signature).map_or(&[][..], Vec::as_slice))
                     .collect();
-                Shape::find(&signature.0, signature.1, &states, rules)
+                let all = all.get(signature).map_or(&[][..], Vec::as_slice);
+                Shape::find(&signature.0, signature.1, &states, all, rules)
             })
             .collect();
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n_cells()));

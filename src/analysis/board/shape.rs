@@ -117,11 +117,13 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a function with these facts in the sample states, the initial state first.
+    /// The shape of a function with these facts in the sample states, the initial state first; `all` are those that may ever hold, if
+    /// that is known.
     pub(super) fn find(
         function: &str,
         arity: usize,
         states: &[&[Arguments]],
+        all: &[Arguments],
         rules: &Rules,
     ) -> Option<Self> {
         if !(2..=5).contains(&arity) {
@@ -140,9 +142,6 @@ impl Shape {
             {
                 continue;
             }
-            let values: Vec<Vec<String>> = (0..n_where)
-                .map(|at| distinct(facts.iter().map(|arguments| &arguments[at])))
-                .collect();
             // Of two contents the first must not count: then it says where.
             let counts = |values: &[String]| values.len() > 1 && ordered(values).is_some();
             if n_contents == 2
@@ -150,22 +149,11 @@ impl Shape {
             {
                 continue;
             }
-            let Some((selector, cell)) = split(&values) else {
+            // Facts that may hold name places that were not seen; but they may name some that are none, too.
+            let grids = [places(&facts, all, n_where), places(&facts, &[], n_where)];
+            let Some((selector, cell)) = grids.into_iter().flatten().next() else {
                 continue;
             };
-            let seen: HashSet<&[String]> = facts.iter().map(|fact| &fact[..n_where]).collect();
-            let n_cells = selector.n_places() * cell.n_places();
-            let is_full = values[n_where - 2..n_where].iter().all(|values| {
-                values.len() >= FULL && ordered(values).is_some_and(|all| all.len() == values.len())
-            });
-            let least = if is_full {
-                MIN_COVERAGE_OF_FULL
-            } else {
-                MIN_COVERAGE
-            };
-            if (seen.len() as f64) < least * n_cells as f64 || seen.len() < 4 {
-                continue;
-            }
             let (mut labels, has_blanks) = label_contents(states, n_where);
             if n_contents == 0 {
                 labels.insert(Vec::new(), shortened(&[function.to_string()], 1));
@@ -230,6 +218,33 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
         Place::Compass(_) => (vec![String::new(); 3], vec![String::new(); 3]),
         Place::Row(values) => (vec![String::new()], values.clone()),
     }
+}
+
+/// Which board and where on it, from the facts that were seen and those that may hold; nothing where these do not look like boards, or
+/// too little of them was seen.
+fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Place, Place)> {
+    let facts = || seen.iter().copied().chain(all);
+    let values: Vec<Vec<String>> = (0..n_where)
+        .map(|at| distinct(facts().map(|arguments| &arguments[at])))
+        .collect();
+    let (selector, cell) = split(&values)?;
+    let is_full = (n_where - 2..n_where).all(|at| {
+        let seen = distinct(seen.iter().map(|arguments| &arguments[at]));
+        let axis = ordered(&values[at]).map_or(usize::MAX, |axis| axis.len());
+        seen.len() >= FULL && seen.len() == axis
+    });
+    let least = if is_full {
+        MIN_COVERAGE_OF_FULL
+    } else {
+        MIN_COVERAGE
+    };
+    let n_seen = seen
+        .iter()
+        .map(|fact| &fact[..n_where])
+        .collect::<HashSet<_>>()
+        .len();
+    let n_cells = selector.n_places() * cell.n_places();
+    (n_seen >= 4 && n_seen as f64 >= least * n_cells as f64).then_some((selector, cell))
 }
 
 /// Whether in each state the first `n_where` arguments occur once at most.

@@ -218,3 +218,27 @@ fn four_boards_in_the_corners_lie_side_by_side() {
     assert_eq!(place("upperLeft"), Some((0, 0)), "{:?}", layouts[0].boards);
     assert_eq!(place("lowerRight"), Some((1, 1)));
 }
+
+#[test]
+fn places_that_were_not_seen_are_known_from_the_facts_that_may_hold() {
+    let samples = [
+        "(man 1 1 red)(man 2 2 red)",
+        "(man 1 2 red)(man 2 1 red)(man 3 1 red)",
+    ]
+    .map(facts);
+    let mut all = Vec::new();
+    for (x, y) in (1..=3).flat_map(|x| (1..=3).map(move |y| (x, y))) {
+        all.push(format!("(man {x} {y} red)"));
+    }
+    let rules = gdl::load("").0;
+    let lines = |all: &[String]| {
+        BoardPainter::learn_with(&samples, all, &rules).layouts()[0]
+            .lines
+            .clone()
+    };
+    assert_eq!(lines(&all), ["3", "2", "1"]);
+    assert_eq!(lines(&[]), ["2", "1"]);
+    // Too many that no sample comes near are not believed.
+    all.extend((1..=29).map(|at| format!("(man {at} {at} red)")));
+    assert_eq!(lines(&all), ["2", "1"]);
+}

@@ -101,7 +101,8 @@ impl Worker {
                 let layouts = catch_unwind(AssertUnwindSafe(|| {
                     let mut random = Random::new(seed);
                     let states = board::sample_states(&machine, &mut random, limit, go_on);
-                    BoardPainter::learn(&states, &rules).layouts()
+                    let all = machine.facts().unwrap_or_default();
+                    BoardPainter::learn_with(&states, &all, &rules).layouts()
                 }));
                 match layouts {
                     Ok(layouts) => record.board(&layouts),
