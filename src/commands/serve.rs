@@ -54,12 +54,13 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
                 logs: listens.logs.map(|logs| logs.to_string()),
             };
             told = output
-                .line(format_args!(
-                    "listening on http://{address}, where a browser shows matches"
-                ))
+                .line(format_args!("listening on http://{address}"))
+                .and_then(|()| {
+                    output.line("a browser shows matches there; /viewer opens stored logs")
+                })
                 .and_then(|()| match listens.logs {
                     Some(logs) => output.line(format_args!(
-                        "matches are fetched from http://{logs}/<match id>"
+                        "matches are fetched by their names from http://{logs}"
                     )),
                     None => Ok(()),
                 })
