@@ -66,7 +66,9 @@ fn tell_commit(root: &Path) {
     if env::var("PROFILE").is_ok_and(|profile| profile != "release") {
         return;
     }
-    if let Ok(commit) = env::var("PANZA_COMMIT") {
+    if let Ok(commit) = env::var("PANZA_COMMIT")
+        && !commit.is_empty()
+    {
         println!("cargo::rustc-env=PANZA_COMMIT={commit}");
         return;
     }

@@ -1,5 +1,7 @@
 //! `panza serve`: the player server.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -9,6 +11,9 @@ use super::{Outcome, interrupt};
 use crate::config::Settings;
 use crate::player::Factories;
 use crate::{server, telemetry};
+
+/// How long pages that are being made may take when the player ends.
+const LAST_PAGES: Duration = Duration::from_secs(1);
 
 /// Arguments of `panza serve`.
 #[derive(Args, Debug)]
@@ -68,6 +73,8 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
         };
         server::serve(&settings, Factories::standard(), shutdown, on_listening).await
     })?;
+    // Pages that are being made must not keep the program.
+    runtime.shutdown_timeout(LAST_PAGES);
     told?;
     Ok(Outcome::Holds)
 }

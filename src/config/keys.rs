@@ -63,6 +63,12 @@ pub const KEYS: &[Key] = &[
     key("server", "log_listen", "none", Kind::AddressOrNone),
     key(
         "server",
+        "pages_for",
+        "none",
+        Kind::Choice(&["local", "all"]),
+    ),
+    key(
+        "server",
         "max_message_bytes",
         "bytes",
         integer(65_536, 1_073_741_824),

@@ -59,6 +59,8 @@ pub struct ServerSettings {
     /// Where the log service listens, if it does.
     #[serde(with = "or_none")]
     pub log_listen: Option<SocketAddr>,
+    /// Who gets pages on the player's port, and sees live matches.
+    pub pages_for: PagesFor,
     /// The longest request body that is read, in bytes.
     pub max_message_bytes: usize,
     /// How long a client may take to send a whole request.
@@ -67,6 +69,16 @@ pub struct ServerSettings {
     /// How long nothing may be heard of a match before it is given up.
     #[serde(rename = "idle_abort_seconds", with = "seconds")]
     pub idle_abort: Duration,
+}
+
+/// Who may look at matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PagesFor {
+    /// Those on this machine; others see ended matches at the log service.
+    Local,
+    /// Everyone who reaches the player.
+    All,
 }
 
 /// Section `[player]`.

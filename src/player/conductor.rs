@@ -361,6 +361,7 @@ impl Conductor {
             Ok(link) => link,
             Err(error) => {
                 record.error(&format!("no thread for the match: {error}"));
+                record.ended("no thread for the match", &[]);
                 reply(Answer::Busy);
                 return;
             }

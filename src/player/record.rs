@@ -18,7 +18,7 @@ const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
 
 /// The notes of one match; clones write to the same place.
 ///
-/// The last clone to be dropped waits for the disk: that is the match thread's.
+/// The last clone to be dropped waits for the disk: that is one of the match's own threads, never the conductor's.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     match_id: Arc<str>,
@@ -223,16 +223,17 @@ impl Record {
         self.note(&format!("{how}{}", shown.concat()));
         let has_goals = !goals.is_empty();
         let of_roles: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
-        self.log.summarise(|summary| {
-            summary.how = Some(how.to_string());
-            summary.goals = has_goals.then_some(of_roles);
-        });
-        count(Count::MatchEnded);
         let goals: serde_json::Map<String, serde_json::Value> = goals
             .iter()
             .map(|(role, goal)| (role.clone(), json!(goal)))
             .collect();
         self.log.event("end", json!({ "how": how, "goals": goals }));
+        // Last, since it tells readers that there is no more to come.
+        self.log.summarise(|summary| {
+            summary.how = Some(how.to_string());
+            summary.goals = has_goals.then_some(of_roles);
+        });
+        count(Count::MatchEnded);
     }
 }
 

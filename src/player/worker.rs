@@ -28,7 +28,7 @@ use crate::config::MetagameSettings;
 use crate::gdl::Rules;
 use crate::machine::Machine;
 use crate::search::SearchConfig;
-use crate::telemetry::Archive;
+use crate::telemetry::{Archive, StageTimes};
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
@@ -126,6 +126,7 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
                     "the match thread panicked: {}",
                     panic_text(&*panic)
                 ));
+                record.ended("the match thread panicked", &[]);
             }
             // Until the conductor has let go of the notes, so that it never waits for the disk.
             while orders.recv().is_ok() {}
@@ -187,6 +188,8 @@ struct Worker {
 impl Worker {
     fn run(mut self) {
         self.ask_for_main();
+        // What threads have used before this match is no part of it.
+        self.stages.since_last(&StageTimes::default(), 1.0);
         loop {
             self.link.interrupt.store(false, Ordering::Release);
             while let Ok(order) = self.link.orders.try_recv() {
@@ -591,11 +594,11 @@ impl Worker {
                 if !built.is_fallback {
                     self.note_parts(&machine);
                 }
-                self.find_board(&machine);
                 if is_better {
                     self.discard();
                     self.install_first(built.is_fallback);
                 }
+                self.find_board(&machine);
                 if !built.is_fallback {
                     self.study(&machine);
                 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::connections::Progress;
 use super::message::{self, Message};
@@ -28,6 +29,10 @@ const READ_ON: usize = 4;
 /// The longest header that is taken for the name of a game manager, or for those of players, in bytes.
 const LONGEST_NAMES: usize = 1000;
 
+/// So many pages are made at the same time: those that take little, and those that read and pack all of a match.
+const LIGHT_PAGES: usize = 8;
+const HEAVY_PAGES: usize = 1;
+
 /// Where a request came from, and which way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
@@ -40,6 +45,9 @@ pub(super) struct Came {
 pub(super) struct Exchange {
     player: Player,
     pages: Pages,
+    /// Places for pages that are being made.
+    light_pages: Arc<Semaphore>,
+    heavy_pages: Arc<Semaphore>,
     name: String,
     max_message_bytes: usize,
     read_timeout: Duration,
@@ -93,8 +101,10 @@ impl Exchange {
     /// Answers for this player.
     pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
-            pages: Pages::new(player.clone(), &settings.name),
+            pages: Pages::new(player.clone(), settings),
             player,
+            light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
+            heavy_pages: Arc::new(Semaphore::new(HEAVY_PAGES)),
             name: settings.name.clone(),
             max_message_bytes: settings.max_message_bytes,
             read_timeout: settings.read_timeout,
@@ -124,7 +134,8 @@ impl Exchange {
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
         let outcome = self.outcome(request, came, progress, received).await;
-        if keeps_alive {
+        // A connection that a page is sent on may give way to others: nobody's clock runs for it.
+        if keeps_alive || outcome.page.is_some() {
             progress.rest();
         }
         if let Some(page) = &outcome.page {
@@ -148,7 +159,7 @@ impl Exchange {
             .uri()
             .path_and_query()
             .map(|target| decoded_target(target.as_str()));
-        let asked = asked(&request, came.at_log_service);
+        let asked = asked(&request, came);
         let manager = manager(&request);
         // The body is read in any case, so that a client that writes first and reads then sees the answer.
         let body = match self.read(request.into_body(), received).await {
@@ -189,7 +200,19 @@ impl Exchange {
     /// Has a page made, where waiting for the disk keeps nobody else waiting.
     async fn show(&self, asked: Asked) -> Outcome {
         let pages = self.pages.clone();
-        match tokio::task::spawn_blocking(move || pages.answer(&asked)).await {
+        let places = if Pages::is_heavy(&asked) {
+            &self.heavy_pages
+        } else {
+            &self.light_pages
+        };
+        // The semaphores are never closed. Whoever hangs up while a page is made keeps its place until that is done.
+        let place = Arc::clone(places).acquire_owned().await;
+        let made = tokio::task::spawn_blocking(move || {
+            let page = pages.answer(&asked);
+            drop(place);
+            page
+        });
+        match made.await {
             // Who asks for something else than a page is told as those who send no message are.
             Ok(page)
                 if page.status == StatusCode::NOT_FOUND
@@ -398,7 +421,7 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
 }
 
 /// What a browser asks for.
-fn asked(request: &Request<Incoming>, at_log_service: bool) -> Asked {
+fn asked(request: &Request<Incoming>, came: Came) -> Asked {
     let has = |name: HeaderName, word: &str| {
         let values = request.headers().get_all(name);
         values
@@ -412,7 +435,8 @@ fn asked(request: &Request<Incoming>, at_log_service: bool) -> Asked {
         accepts_gzip: has(header::ACCEPT_ENCODING, "gzip"),
         accepts_html: has(header::ACCEPT, "text/html"),
         known_tag: tag.and_then(|tag| tag.to_str().ok().map(String::from)),
-        at_log_service,
+        at_log_service: came.at_log_service,
+        is_from_here: came.peer.ip().to_canonical().is_loopback(),
     }
 }
 

@@ -12,8 +12,8 @@
 //! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET), and bounded in
 //! everything: bytes, time, connections. Whatever a client does, the others are served and the match goes on.
 //!
-//! Invariants: every answer has its exact length and the CORS headers, and closes the connection unless the
-//! client asked to keep it; no answer to a GGP message is empty.
+//! Invariants: every answer has its exact length, and closes the connection unless the client asked to keep it; every
+//! answer to a GGP message has the CORS headers and is not empty; pages can take neither places nor processors from messages.
 //!
 //! Never knows: nodes, gates, phases, clocks.
 
@@ -42,6 +42,8 @@ use exchange::{Came, Exchange};
 
 /// How many connections are served at the same time.
 pub const MAX_CONNECTIONS: usize = 256;
+/// How many of those who fetch logs are served at the same time.
+const MAX_LOG_CONNECTIONS: usize = 64;
 /// How long the match may take to wind up when the server ends.
 const WIND_UP: Duration = Duration::from_secs(5);
 /// How long clients may take to fetch their last answers when the server ends.
@@ -148,6 +150,8 @@ impl Server {
         let exchange = Arc::new(Exchange::new(player.clone(), &settings.server));
         exchange.warm();
         let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
+        // Those who fetch logs have places of their own, so that they take none from game managers.
+        let log_connections = Arc::new(Connections::new(MAX_LOG_CONNECTIONS));
         let mut tasks = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
@@ -156,8 +160,13 @@ impl Server {
                 Some(_) = tasks.join_next() => continue,
                 accepted = accept(&listener, logs.as_ref()) => accepted,
             };
+            let admitting = if at_log_service {
+                &log_connections
+            } else {
+                &connections
+            };
             match accepted {
-                Ok((stream, peer)) => match connections.admit() {
+                Ok((stream, peer)) => match admitting.admit() {
                     Some(place) => {
                         let exchange = Arc::clone(&exchange);
                         tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
@@ -180,6 +189,7 @@ impl Server {
         let last_answers = async { while tasks.join_next().await.is_some() {} };
         // Connections that have sent no request are cut off.
         connections.let_go();
+        log_connections.let_go();
         let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
     }
 }

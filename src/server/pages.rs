@@ -35,6 +35,7 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::config::{PagesFor, ServerSettings};
 use crate::player::{Player, Status};
 use crate::telemetry::{Archive, Entry, Part, health};
 
@@ -65,6 +66,8 @@ pub(super) struct Asked {
     pub known_tag: Option<String>,
     /// Whether it came to the log service's port.
     pub at_log_service: bool,
+    /// Whether it came from this machine.
+    pub is_from_here: bool,
 }
 
 /// What is answered.
@@ -120,15 +123,17 @@ pub(super) struct Pages {
     archive: Arc<Archive>,
     player: Player,
     name: Arc<str>,
+    pages_for: PagesFor,
 }
 
 impl Pages {
     /// Pages about a player of this name, and about the matches in its logs.
-    pub fn new(player: Player, name: &str) -> Self {
+    pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
             archive: player.archive(),
             player,
-            name: name.into(),
+            name: settings.name.as_str().into(),
+            pages_for: settings.pages_for,
         }
     }
 
@@ -153,6 +158,21 @@ impl Pages {
             return self.nothing(asked);
         };
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        let sees_all = asked.is_from_here || self.pages_for == PagesFor::All;
+        let is_figure = matches!(segments.as_slice(), ["metrics" | "healthz"]);
+        if !sees_all && !asked.at_log_service && !is_figure {
+            return self.nothing(asked);
+        }
+        // What is thought of a live match is not for its opponents.
+        if !sees_all
+            && let ["matches", folder, ..] | ["api", "matches", folder, ..] = segments.as_slice()
+            && self
+                .archive
+                .entry(folder)
+                .is_some_and(|entry| entry.is_live)
+        {
+            return self.nothing(asked);
+        }
         match segments.as_slice() {
             [""] => assets::page("index.html", asked),
             ["viewer"] => assets::page("match.html", asked),
@@ -163,7 +183,7 @@ impl Pages {
             ["assets", name] => assets::asset(name, asked).unwrap_or_else(|| self.nothing(asked)),
             ["favicon.ico"] => assets::asset("favicon.svg", asked)
                 .unwrap_or_else(|| Page::text(StatusCode::NO_CONTENT, "")),
-            ["api", "matches"] => self.list(&asked.query),
+            ["api", "matches"] => self.list(&asked.query, sees_all),
             ["api", "matches", folder] => self.entry(folder),
             ["api", "matches", folder, "log"] => self.slice(folder, Part::Log, &asked.query),
             ["api", "matches", folder, "events"] => self.slice(folder, Part::Events, &asked.query),
@@ -186,11 +206,19 @@ impl Pages {
                 Page::text(StatusCode::OK, text)
             }
             [match_id] if asked.at_log_service => match self.archive.find(match_id) {
-                Some(entry) => self.fetched(&entry),
-                None => self.nothing(asked),
+                Some(entry) if sees_all || !entry.is_live => self.fetched(&entry),
+                _ => self.nothing(asked),
             },
             _ => self.nothing(asked),
         }
+    }
+
+    /// Whether an answer takes all of a match.
+    pub fn is_heavy(asked: &Asked) -> bool {
+        let path = asked.path.trim_start_matches('/');
+        let is_whole = path.ends_with("/bundle") || path.ends_with("/tiltyard");
+        is_whole
+            || (asked.at_log_service && !path.contains('/') && !path.is_empty() && path != "viewer")
     }
 
     fn is_busy(&self) -> bool {
@@ -215,11 +243,12 @@ impl Pages {
         Page::text(StatusCode::NOT_FOUND, text)
     }
 
-    fn list(&self, query: &str) -> Page {
-        let entries = match self.archive.list() {
+    fn list(&self, query: &str, with_live: bool) -> Page {
+        let mut entries = match self.archive.list() {
             Ok(entries) => entries,
             Err(error) => return Page::failed(&error),
         };
+        entries.retain(|entry| with_live || !entry.is_live);
         let offset = number(query, "offset").unwrap_or(0);
         let limit = number(query, "limit").unwrap_or(USUAL_MATCHES);
         let wanted = parameter(query, "search").unwrap_or_default();
@@ -327,6 +356,55 @@ fn number(query: &str, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Settings;
+    use crate::player::Factories;
+    use crate::telemetry::MatchLog;
+
+    #[test]
+    fn others_see_only_what_has_ended_and_only_at_the_log_service() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = format!("logs.folder={}", root.path().display());
+        let items = [folder, "memory.enabled=false".into()];
+        let mut settings = Settings::load(None, &items).unwrap();
+        let player = Player::new(&settings, Factories::standard()).unwrap();
+        let live = MatchLog::create(root.path(), "live").unwrap();
+        drop(MatchLog::create(root.path(), "ended").unwrap());
+        let status = |pages: &Pages, path: &str, at_log_service, is_from_here| {
+            let asked = Asked {
+                path: path.into(),
+                at_log_service,
+                is_from_here,
+                ..Asked::default()
+            };
+            pages.answer(&asked).status.as_u16()
+        };
+        let pages = Pages::new(player.clone(), &settings.server);
+        for path in ["/", "/matches/live", "/api/matches/ended/log", "/metrics"] {
+            let seen = if path == "/metrics" { 200 } else { 404 };
+            assert_eq!(status(&pages, path, false, true), 200, "{path}");
+            assert_eq!(status(&pages, path, false, false), seen, "{path}");
+        }
+        for path in [
+            "/matches/live",
+            "/api/matches/live",
+            "/api/matches/live/series",
+            "/live",
+        ] {
+            assert_eq!(status(&pages, path, true, true), 200, "{path}");
+            assert_eq!(status(&pages, path, true, false), 404, "{path}");
+        }
+        for path in ["/", "/matches/ended", "/api/matches/ended/log", "/ended"] {
+            assert_eq!(status(&pages, path, true, false), 200, "{path}");
+        }
+        let listed = pages.list("", false).body;
+        let listed = String::from_utf8_lossy(&listed);
+        assert!(listed.contains("\"folder\":\"ended\""), "{listed}");
+        assert!(!listed.contains("\"folder\":\"live\""), "{listed}");
+        settings.server.pages_for = PagesFor::All;
+        let pages = Pages::new(player, &settings.server);
+        assert_eq!(status(&pages, "/matches/live", false, false), 200);
+        drop(live);
+    }
 
     #[test]
     fn parameters_are_decoded_and_the_first_counts() {

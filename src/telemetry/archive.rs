@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -28,6 +29,8 @@ use super::summary::Summary;
 /// Threads that read summaries when there are many to read, and how many are too few for that.
 const READERS: usize = 4;
 const FEW: usize = 64;
+/// A match without an end and without a lock that was not written to for so long was broken off.
+const SILENT: Duration = Duration::from_secs(10);
 /// A part of a match that is larger than this is bundled up to here.
 const MOST_OF_A_PART: usize = 64 << 20;
 
@@ -156,13 +159,11 @@ impl Archive {
         };
         {
             let mut ended = lock(&self.ended);
-            for entry in read.iter().filter(|entry| !entry.is_live) {
+            for entry in read.iter().filter(|entry| self.is_final(entry)) {
                 ended.insert(entry.folder.clone(), Arc::clone(entry));
             }
-            if ended.len() > names.len() {
-                let there: HashSet<&String> = names.iter().collect();
-                ended.retain(|name, _| there.contains(name));
-            }
+            let there: HashSet<&String> = names.iter().collect();
+            ended.retain(|name, _| there.contains(name));
         }
         known.extend(read);
         known.sort_by(|left, right| {
@@ -185,11 +186,13 @@ impl Archive {
     /// The newest match of this name; nothing where there is none.
     pub fn find(&self, match_id: &str) -> Option<Arc<Entry>> {
         let is_it = |entry: &Arc<Entry>| entry.summary.match_id == match_id;
-        // Matches of one name bear the name's folder, most of the time the first.
+        // Most of the time there is one match of a name, and its folder bears that.
         let first = folder_name(match_id);
         let second = format!("{first}-2");
-        if self.path(&second).is_none() {
-            return self.entry(&first).filter(is_it);
+        if self.path(&second).is_none()
+            && let Some(entry) = self.entry(&first).filter(is_it)
+        {
+            return Some(entry);
         }
         self.list().ok()?.into_iter().find(is_it)
     }
@@ -207,6 +210,8 @@ impl Archive {
         most: usize,
     ) -> io::Result<(Vec<u8>, u64)> {
         let path = self.path(folder).ok_or(io::ErrorKind::NotFound)?;
+        // Asked before anything is read, so that what ends in between is taken for what may go on.
+        let is_live = self.is_live(&path);
         let mut file = match File::open(path.join(part.file_name())) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),
@@ -219,7 +224,7 @@ impl Archive {
         file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
         file.take(most as u64).read_to_end(&mut bytes)?;
-        let goes_on = from + (bytes.len() as u64) < length || self.is_live(&path);
+        let goes_on = from + (bytes.len() as u64) < length || is_live;
         if goes_on && let Some(end) = bytes.iter().rposition(|&byte| byte == b'\n') {
             bytes.truncate(end + 1);
         } else if goes_on && bytes.len() < most {
@@ -297,6 +302,20 @@ impl Archive {
         (is_name(folder) && is_folder()).then_some(path)
     }
 
+    /// Whether nothing more will be written to a match: its log is closed, and it has an end, or has been silent for so long that it
+    /// is none that begins just now.
+    fn is_final(&self, entry: &Entry) -> bool {
+        let events = self.root.join(&entry.folder).join(Part::Events.file_name());
+        let written = fs::metadata(events).and_then(|data| data.modified());
+        let is_silent = || written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago > SILENT));
+        !entry.is_live && (entry.summary.how.is_some() || is_silent())
+    }
+
+    /// Forgets a match that is gone.
+    fn forget(&self, folder: &str) {
+        lock(&self.ended).remove(folder);
+    }
+
     fn is_live(&self, path: &Path) -> bool {
         File::open(path.join(Part::Events.file_name())).is_ok_and(|events| live::is_locked(&events))
     }
@@ -304,8 +323,9 @@ impl Archive {
     /// Reads what a list shows of a match; nothing where the folder holds none.
     fn read(&self, folder: &str) -> Option<Arc<Entry>> {
         let path = self.root.join(folder);
+        // Asked before the summary is read, so that what ends in between is read again.
+        let is_live = self.is_live(&path);
         let (summary, damaged) = read::summary(&path)?;
-        let is_live = summary.how.is_none() && self.is_live(&path);
         Some(Arc::new(Entry {
             folder: folder.to_string(),
             is_live,

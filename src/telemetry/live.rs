@@ -1,6 +1,11 @@
 //! Whether a match is live: whoever writes its log holds a lock on the events, which goes with the process, however that ends.
 
 use std::fs::File;
+use std::time::Duration;
+
+/// How often the lock is asked for, and how long is waited in between.
+const TRIES: usize = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// The lock; it ends with this, whoever else has the file open still.
 #[derive(Debug)]
@@ -19,8 +24,14 @@ impl Drop for Lock {
 pub(super) fn lock(events: &File) -> Option<Lock> {
     use rustix::fs::{FlockOperation, flock};
     let held = events.try_clone().ok()?;
-    flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(Lock(held))
+    // Whoever looks whether the match is live holds the lock for a moment.
+    for _ in 0..TRIES {
+        if flock(&held, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return Some(Lock(held));
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    None
 }
 
 /// Whether somebody holds that lock.

@@ -9,7 +9,8 @@
 //! disk or a stalled terminal costs lines and never time; lost lines are counted
 //! and reported.
 //!
-//! Invariants: no call here waits for a disk, except those that open and close;
+//! Invariants: no call here waits for a disk, except those that open and close
+//! a log, and those of an [`Archive`];
 //! a log that cannot be written never ends a match.
 //!
 //! This module never knows what a figure means or how a match goes: it is handed

@@ -17,6 +17,9 @@ const MIN_COVERAGE: f64 = 0.3;
 const MIN_COVERAGE_OF_FULL: f64 = 0.12;
 const FULL: usize = 5;
 
+/// Where more things than this may stand on a cell, it is no board.
+const MAX_CONTENTS: usize = 128;
+
 /// The label of a blank.
 const BLANK: &str = ".";
 
@@ -154,6 +157,10 @@ impl Shape {
             let Some((selector, cell)) = grids.into_iter().flatten().next() else {
                 continue;
             };
+            let contents: HashSet<&[String]> = facts.iter().map(|fact| &fact[n_where..]).collect();
+            if contents.len() > MAX_CONTENTS {
+                continue;
+            }
             let (mut labels, has_blanks) = label_contents(states, n_where);
             if n_contents == 0 {
                 labels.insert(Vec::new(), shortened(&[function.to_string()], 1));

@@ -21,6 +21,8 @@ use crate::player::{Budget, MachineFactory, keeping};
 const STRUCTURE: f64 = 0.1;
 /// Looking for boards may take this long, and this many states.
 const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(150), 100);
+/// Of more facts those that were seen have to do.
+const MOST_FACTS: usize = 20_000;
 
 impl Worker {
     pub(super) fn ask_for_main(&mut self) {
@@ -102,6 +104,11 @@ impl Worker {
                     let mut random = Random::new(seed);
                     let states = board::sample_states(&machine, &mut random, limit, go_on);
                     let all = machine.facts().unwrap_or_default();
+                    let all = if all.len() > MOST_FACTS {
+                        Vec::new()
+                    } else {
+                        all
+                    };
                     BoardPainter::learn_with(&states, &all, &rules).layouts()
                 }));
                 match layouts {

@@ -19,6 +19,9 @@ use crate::telemetry::{Bundle, Entry};
 const MOST_BYTES: usize = 1_000_000;
 /// At most one second in so many is kept.
 const SPARSEST: usize = 256;
+/// Moves that get a row of figures, and the longest that such a row may be, in bytes.
+const MOST_ROWS: usize = 1_000;
+const LONGEST_ROW: usize = 800;
 /// Columns of the series that a move's figures take over, from the last second before it.
 const FIGURES: [&str; 4] = ["iterations", "playouts", "nodes", "samples_per_request"];
 
@@ -59,6 +62,8 @@ fn statistics(bundle: &Bundle) -> Vec<Value> {
             }
             Some(Value::Object(row))
         })
+        .filter(|row| row.to_string().len() <= LONGEST_ROW)
+        .take(MOST_ROWS)
         .collect()
 }
 

@@ -16,9 +16,11 @@ pub(super) fn prune(archive: &Archive, most_bytes: u64) -> io::Result<usize> {
     for entry in matches {
         let folder = archive.root().join(&entry.folder);
         sum = sum.saturating_add(entry.bytes);
-        if sum <= most_bytes || entry.is_live {
+        // Asked once more: the list may be older than a match that goes on.
+        if sum <= most_bytes || entry.is_live || archive.is_live(&folder) {
             continue;
         }
+        archive.forget(&entry.folder);
         match remove(&folder) {
             Ok(()) => removed += 1,
             Err(error) => {
