@@ -11,10 +11,7 @@ use super::StartRequest;
 use super::link::Advice;
 use crate::analysis::board::Layout;
 use crate::config::Settings;
-use crate::telemetry::{Count, MatchLog, RootMove, SearchSample, count, searched};
-
-/// The commit that the program was built from, where that was known.
-const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
+use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
 /// The notes of one match; clones write to the same place.
 ///
@@ -188,7 +185,7 @@ impl Record {
         self.note(&format!(
             "step {position}: answers {answer}, value {shown_value}, visits {visits}{reason}, after {seconds:.3} s"
         ));
-        let value = value.map(|value| (value * 1000.0).round() / 1000.0);
+        let value = value.map(rounded);
         self.log.event(
             "move",
             json!({

@@ -252,7 +252,6 @@ impl Worker {
 
     /// Writes down how the match ended.
     fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
-        // The conductor has gone on already, and nobody waits for this thread.
         self.assignment.record.ended(how, goals);
         self.assignment.notebook.ended(how, goals, self.moves.len());
     }

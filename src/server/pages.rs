@@ -16,6 +16,9 @@
 //!
 //! Everything here reads the disk and may wait for it, so it is called where waiting does no harm.
 //!
+//! On the player's port all of it but figures and assets is for this machine, and live matches are, everywhere; the setting
+//! `server.pages_for` opens both to everyone.
+//!
 //! Invariants: whatever is asked for, only logs and what the program carries are given out; texts from outside are data in JSON,
 //! never parts of a page.
 //!
@@ -37,7 +40,7 @@ use serde_json::json;
 
 use crate::config::{PagesFor, ServerSettings};
 use crate::player::{Player, Status};
-use crate::telemetry::{Archive, Entry, Part, health};
+use crate::telemetry::{Archive, COMMIT, Entry, Part, health};
 
 /// Bytes of a file in one answer at most.
 const MOST_BYTES: usize = 4 << 20;
@@ -147,20 +150,15 @@ impl Pages {
 
     /// Answers; it may wait for the disk.
     pub fn answer(&self, asked: &Asked) -> Page {
-        let segments: Option<Vec<Cow<'_, str>>> = asked
-            .path
-            .strip_prefix('/')
-            .unwrap_or(&asked.path)
-            .split('/')
-            .map(|segment| percent_decode_str(segment).decode_utf8().ok())
-            .collect();
-        let Some(segments) = segments else {
+        let Some(segments) = segments(&asked.path) else {
             return self.nothing(asked);
         };
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         let sees_all = asked.is_from_here || self.pages_for == PagesFor::All;
-        let is_figure = matches!(segments.as_slice(), ["metrics" | "healthz"]);
-        if !sees_all && !asked.at_log_service && !is_figure {
+        // Nothing of any match is in these.
+        let is_for_everyone =
+            matches!(segments.as_slice(), ["metrics" | "healthz"] | ["assets", _]);
+        if !sees_all && !asked.at_log_service && !is_for_everyone {
             return self.nothing(asked);
         }
         // What is thought of a live match is not for its opponents.
@@ -215,10 +213,14 @@ impl Pages {
 
     /// Whether an answer takes all of a match.
     pub fn is_heavy(asked: &Asked) -> bool {
-        let path = asked.path.trim_start_matches('/');
-        let is_whole = path.ends_with("/bundle") || path.ends_with("/tiltyard");
-        is_whole
-            || (asked.at_log_service && !path.contains('/') && !path.is_empty() && path != "viewer")
+        let segments = segments(&asked.path).unwrap_or_default();
+        let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        match segments.as_slice() {
+            ["api", "matches", _, "bundle" | "tiltyard"] => true,
+            ["" | "viewer" | "metrics" | "healthz" | "favicon.ico"] => false,
+            [_] => asked.at_log_service,
+            _ => false,
+        }
     }
 
     fn is_busy(&self) -> bool {
@@ -268,7 +270,7 @@ impl Pages {
                 "name": &*self.name,
                 "status": if self.is_busy() { "busy" } else { "available" },
                 "version": env!("CARGO_PKG_VERSION"),
-                "commit": option_env!("PANZA_COMMIT"),
+                "commit": COMMIT,
                 "dropped_lines": health.lost_lines,
                 "disk": health.problem.as_deref().unwrap_or("ok"),
             },
@@ -324,6 +326,15 @@ impl Pages {
             Err(error) => Page::failed(&error),
         }
     }
+}
+
+/// The parts of a path, decoded; nothing where one is no text.
+fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
+    path.strip_prefix('/')
+        .unwrap_or(path)
+        .split('/')
+        .map(|segment| percent_decode_str(segment).decode_utf8().ok())
+        .collect()
 }
 
 fn no_match() -> Page {
@@ -404,6 +415,36 @@ mod tests {
         let pages = Pages::new(player, &settings.server);
         assert_eq!(status(&pages, "/matches/live", false, false), 200);
         drop(live);
+    }
+
+    #[test]
+    fn what_takes_all_of_a_match_is_known_however_it_is_written() {
+        let is_heavy = |path: &str, at_log_service| {
+            Pages::is_heavy(&Asked {
+                path: path.into(),
+                at_log_service,
+                ..Asked::default()
+            })
+        };
+        for path in [
+            "/api/matches/m/bundle",
+            "/api/matches/m/bund%6ce",
+            "/api/matches/m/tiltyard",
+        ] {
+            assert!(is_heavy(path, false), "{path}");
+        }
+        assert!(is_heavy("/m", true) && !is_heavy("/m", false));
+        for path in [
+            "/",
+            "/viewer",
+            "/metrics",
+            "/healthz",
+            "/assets/style.css",
+            "/matches/m",
+            "/%ff",
+        ] {
+            assert!(!is_heavy(path, true), "{path}");
+        }
     }
 
     #[test]

@@ -305,9 +305,11 @@ impl Archive {
     /// Whether nothing more will be written to a match: its log is closed, and it has an end, or has been silent for so long that it
     /// is none that begins just now.
     fn is_final(&self, entry: &Entry) -> bool {
-        let events = self.root.join(&entry.folder).join(Part::Events.file_name());
-        let written = fs::metadata(events).and_then(|data| data.modified());
-        let is_silent = || written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago > SILENT));
+        let is_silent = || {
+            let events = self.root.join(&entry.folder).join(Part::Events.file_name());
+            let written = fs::metadata(events).and_then(|data| data.modified());
+            written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago > SILENT))
+        };
         !entry.is_live && (entry.summary.how.is_some() || is_silent())
     }
 

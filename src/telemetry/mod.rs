@@ -16,6 +16,9 @@
 //! This module never knows what a figure means or how a match goes: it is handed
 //! texts, JSON values and numbers.
 
+/// The commit that the program was built from, where that was known; builds for testing know none.
+pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
+
 mod archive;
 mod console;
 mod health;
@@ -32,6 +35,6 @@ pub use console::{ConsoleGuard, InitError, init};
 pub use health::{Count, Health, Latest, count, health, searched};
 pub use match_log::{MatchLog, folder_name};
 pub use memory::{peak_resident_bytes, resident_bytes};
-pub use sample::{RootMove, SearchSample, StageTimes};
+pub use sample::{RootMove, SearchSample, StageTimes, rounded};
 pub use summary::Summary;
 pub use threads::ThreadTimes;

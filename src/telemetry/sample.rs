@@ -61,44 +61,30 @@ pub struct StageTimes {
 impl StageTimes {
     /// What lies between an earlier sum and this one.
     pub fn since(&self, before: &StageTimes) -> StageTimes {
-        let since = |now: f64, before: f64| (now - before).max(0.0);
-        StageTimes {
-            select: since(self.select, before.select),
-            send: since(self.send, before.send),
-            grow: since(self.grow, before.grow),
-            back_up: since(self.back_up, before.back_up),
-            writer: since(self.writer, before.writer),
-            rollouts: since(self.rollouts, before.rollouts),
-            study: since(self.study, before.study),
-            other: since(self.other, before.other),
-        }
+        self.with(before, |now, before| (now - before).max(0.0))
     }
 
     /// So many times as much.
     pub fn scaled(&self, factor: f64) -> StageTimes {
-        StageTimes {
-            select: self.select * factor,
-            send: self.send * factor,
-            grow: self.grow * factor,
-            back_up: self.back_up * factor,
-            writer: self.writer * factor,
-            rollouts: self.rollouts * factor,
-            study: self.study * factor,
-            other: self.other * factor,
-        }
+        self.with(self, |seconds, _| seconds * factor)
     }
 
     /// The sum of both.
     pub fn plus(&self, other: &StageTimes) -> StageTimes {
+        self.with(other, |left, right| left + right)
+    }
+
+    /// Each stage made of the same stage of both.
+    fn with(&self, other: &StageTimes, make: impl Fn(f64, f64) -> f64) -> StageTimes {
         StageTimes {
-            select: self.select + other.select,
-            send: self.send + other.send,
-            grow: self.grow + other.grow,
-            back_up: self.back_up + other.back_up,
-            writer: self.writer + other.writer,
-            rollouts: self.rollouts + other.rollouts,
-            study: self.study + other.study,
-            other: self.other + other.other,
+            select: make(self.select, other.select),
+            send: make(self.send, other.send),
+            grow: make(self.grow, other.grow),
+            back_up: make(self.back_up, other.back_up),
+            writer: make(self.writer, other.writer),
+            rollouts: make(self.rollouts, other.rollouts),
+            study: make(self.study, other.study),
+            other: make(self.other, other.other),
         }
     }
 
@@ -177,7 +163,7 @@ impl SearchSample {
 }
 
 /// A value with as many decimals as mean anything; a log of an hour holds a hundred thousand of them.
-fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::telemetry::{Health, peak_resident_bytes, resident_bytes};
+use crate::telemetry::{COMMIT, Health, peak_resident_bytes, resident_bytes};
 
 /// All figures, each with a line that says what it is.
 pub(super) fn text(health: &Health, is_busy: bool) -> String {
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
-    let commit = option_env!("PANZA_COMMIT").unwrap_or("unknown");
+    let commit = COMMIT.unwrap_or("unknown");
     let _ = writeln!(
         out,
         "# HELP panza_build_info What was built.\n# TYPE panza_build_info gauge\n\

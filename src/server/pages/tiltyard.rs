@@ -17,6 +17,8 @@ use crate::telemetry::{Bundle, Entry};
 
 /// Larger objects are not kept by those who fetch them; some room is left for what is around the packed log.
 const MOST_BYTES: usize = 1_000_000;
+/// So many bytes of seconds are packed at most.
+const MOST_SERIES: usize = 16 << 20;
 /// At most one second in so many is kept.
 const SPARSEST: usize = 256;
 /// Moves that get a row of figures, and the longest that such a row may be, in bytes.
@@ -100,7 +102,10 @@ fn figures_by_step(series: &str) -> BTreeMap<u64, Vec<(&'static str, Value)>> {
 fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     let series = std::mem::take(&mut bundle.series);
     let notes = bundle.notes.clone();
-    let mut keep_one_in = 1;
+    // What is larger would not fit however well it is packed, and packing takes long.
+    let mut keep_one_in = (series.len() / MOST_SERIES)
+        .next_power_of_two()
+        .min(SPARSEST);
     loop {
         bundle.series = thinned(&series, keep_one_in);
         bundle.notes = notes.clone();
