@@ -1,5 +1,5 @@
-//! Lists the rulesheets of `gdl-games` and the files of the log viewer, so that the program carries a copy of each, and finds out
-//! which commit it is built from.
+//! Lists the rulesheets of `gdl-games` and the files of the log viewer, so that the program carries
+//! a copy of each, and finds out which commit it is built from.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,8 +59,8 @@ fn embed_viewer(root: &Path) {
     write_out("embedded_viewer.rs", &source);
 }
 
-/// Sets `PANZA_COMMIT` for release builds, where it is known: from the environment, or from git. Builds for testing say nothing of
-/// it, since they would have to be made anew with every commit.
+/// Sets `PANZA_COMMIT` for release builds, where it is known: from the environment, or from git.
+/// Builds for testing say nothing of it, since they would have to be made anew with every commit.
 fn tell_commit(root: &Path) {
     println!("cargo::rerun-if-env-changed=PANZA_COMMIT");
     if env::var("PROFILE").is_ok_and(|profile| profile != "release") {

@@ -1,8 +1,9 @@
-//! What one step costs on the machine that the player plays with: a transition, the expansion of a node, and a whole
-//! playout; what lanes make of a step of 512 playouts; and what a position costs when many are looked at in one go.
+//! What one step costs on the machine that the player plays with: a transition, the expansion of a
+//! node, and a whole playout; what lanes make of a step of 512 playouts; and what a position costs
+//! when many are looked at in one go.
 //!
-//! Transitions and expansions go round the states of a few random playouts, so that a figure is a mean over opening,
-//! middle and end, and over both phases of games that have them.
+//! Transitions and expansions go round the states of a few random playouts, so that a figure is a
+//! mean over opening, middle and end, and over both phases of games that have them.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -82,8 +83,9 @@ impl Expansion {
         }
     }
 
-    /// Legal moves of each role, and of up to [`CHILDREN`] children the state, whether it is terminal, and then its
-    /// goals. The n-th child takes each role's n-th move, going round, so that roles that wait cost no children.
+    /// Legal moves of each role, and of up to [`CHILDREN`] children the state, whether it is
+    /// terminal, and then its goals. The n-th child takes each role's n-th move, going round, so
+    /// that roles that wait cost no children.
     fn expand(&mut self, reasoner: &mut dyn Reasoner, state: &[u64]) -> usize {
         reasoner.set_state(state);
         for (role, legal) in self.legal.iter_mut().enumerate() {
@@ -217,8 +219,8 @@ fn passes(criterion: &mut Criterion) {
 /// How many positions are looked at in one go.
 const BATCHES: [usize; 3] = [8, 64, 512];
 
-/// Steps to look at: one from each of many states, with all that is asked of a new leaf, or all from each of a few states, of
-/// which legal moves are not asked.
+/// Steps to look at: one from each of many states, with all that is asked of a new leaf, or all
+/// from each of a few states, of which legal moves are not asked.
 #[derive(Clone, Copy)]
 enum Looking {
     Leaves,
@@ -299,7 +301,8 @@ impl Measurement for WorkTime {
     }
 }
 
-/// What it costs to look at positions in one go, as the player does it and one by one. A figure is of one batch.
+/// What it costs to look at positions in one go, as the player does it and one by one. A figure is
+/// of one batch.
 fn looks(criterion: &mut Criterion<WorkTime>) {
     for name in GAMES.iter().chain(&["hex"]) {
         let game = Game::load(name).expect("the game can be played");

@@ -1,5 +1,5 @@
-//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing, so that the figure is what
-//! the searching thread spends on selecting, growing and backing up.
+//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing, so that
+//! the figure is what the searching thread spends on selecting, growing and backing up.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,14 +1,16 @@
 //! Typed indices and the vectors they index.
 //!
-//! Every table of the program is addressed by a `u32` of its own type, so that a role can never index a table of gates.
-//! [`IdVec`] is a plain vector whose index type is fixed. Nothing here knows what a role or a gate means.
+//! Every table of the program is addressed by a `u32` of its own type, so that a role can never
+//! index a table of gates. [`IdVec`] is a plain vector whose index type is fixed. Nothing here
+//! knows what a role or a gate means.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// A typed index: a `u32` in a coat.
 pub trait Id: Copy + Eq + std::hash::Hash + std::fmt::Debug {
-    /// Wraps a position. Positions beyond `u32::MAX` are a defect of the caller, who bounds its tables.
+    /// Wraps a position. Positions beyond `u32::MAX` are a defect of the caller, who bounds its
+    /// tables.
     fn from_index(index: usize) -> Self;
     /// The position in the table.
     fn index(self) -> usize;

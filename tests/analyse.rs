@@ -44,7 +44,8 @@ fn studied(rules: &Rules) -> Study {
     study(subject, budget)
 }
 
-/// What must be the same under all names, as text. Roles come in another order, so what is told of each is sorted.
+/// What must be the same under all names, as text. Roles come in another order, so what is told of
+/// each is sorted.
 fn exact(study: &Study) -> Vec<(&'static str, String)> {
     let structure = study.structure.as_ref().unwrap();
     let clockwork = structure.clockwork.as_ref().unwrap();

@@ -330,7 +330,8 @@ fn verify_compares_recorded_playouts_with_each_machine() {
         message.contains("bad.jsonl:1: not a recorded state"),
         "{message}"
     );
-    // What cannot be compiled is compared on the prover alone, unless a machine was asked for by name.
+    // What cannot be compiled is compared on the prover alone, unless a machine was asked for by
+    // name.
     let path = file(folder.path(), "endless.gdl", ENDLESS);
     let trace = file(folder.path(), "endless.jsonl", ENDLESS_TRACE);
     let arguments = [

@@ -1,7 +1,8 @@
 //! Recorded playouts, from reasoners that share no code with ours, against our machines.
 //!
-//! The project's own games are held against every machine. Of the corpus of published games, where it stands, a fast
-//! slice is held against the counter machine, with `PANZA_CORPUS_ALL=1` every game that has a network.
+//! The project's own games are held against every machine. Of the corpus of published games, where
+//! it stands, a fast slice is held against the counter machine, with `PANZA_CORPUS_ALL=1` every
+//! game that has a network.
 
 #[path = "common/corpus.rs"]
 mod common;
@@ -17,8 +18,9 @@ use panza::commands::game_source::EMBEDDED;
 use panza::commands::replay::{Replay, replay_file};
 use panza::gdl;
 
-/// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare variables under `next` and
-/// `true`, goals and terminality in bodies, recursion, negation inside it, symbols of strange characters, unsafe rules.
+/// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare
+/// variables under `next` and `true`, goals and terminality in bodies, recursion, negation inside
+/// it, symbols of strange characters, unsafe rules.
 const SLICE: [&str; 41] = [
     "ticTacToe",
     "connectFour",

@@ -1,5 +1,5 @@
-//! Playouts in which roles win where they can and shun what lets the other win, held against a slow twin that asks the counters
-//! about every move and every reply.
+//! Playouts in which roles win where they can and shun what lets the other win, held against a slow
+//! twin that asks the counters about every move and every reply.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ const ABREAST: u32 = 20_000;
 const FROM_A_WIN: u32 = 64;
 /// A joint move more than any playout has.
 const MAX_STEPS: u32 = 1000;
-/// How far means may be apart, in standard errors: what chance does once in thousands of runs. Seeds are fixed.
+/// How far means may be apart, in standard errors: what chance does once in thousands of runs.
+/// Seeds are fixed.
 const ERRORS: f64 = 4.0;
 
 /// A game of two roles in turn, played slowly.

@@ -1,8 +1,9 @@
-//! The counter engine and the lanes engine against the prover, state by state, on every game of the project.
+//! The counter engine and the lanes engine against the prover, state by state, on every game of the
+//! project.
 //!
-//! Both walk the same random playouts; at each state the facts, terminality, goals and every role's legal moves must be
-//! the same. The network is tried plain, with every pass, with each pass alone and in phases, each counted and unfolded,
-//! and by lanes.
+//! Both walk the same random playouts; at each state the facts, terminality, goals and every role's
+//! legal moves must be the same. The network is tried plain, with every pass, with each pass alone
+//! and in phases, each counted and unfolded, and by lanes.
 
 use std::path::Path;
 
@@ -34,7 +35,8 @@ fn every_game_agrees_with_the_prover_under_every_treatment() {
     assert!(games >= 18, "only {games} games");
 }
 
-/// A graph whose edges come and go while reachability recurses over them: a latch would keep what lost its support.
+/// A graph whose edges come and go while reachability recurses over them: a latch would keep what
+/// lost its support.
 const COMING_AND_GOING: &str = "
     (role walker)
     (node a) (node b) (node c) (node d)

@@ -1,6 +1,8 @@
-//! The project's own games against `tests/fingerprints.json`: their sizes as networks, and where playouts lead.
+//! The project's own games against `tests/fingerprints.json`: their sizes as networks, and where
+//! playouts lead.
 //!
-//! A difference is no fault by itself. Who meant it writes the file anew, and the difference shows in the review.
+//! A difference is no fault by itself. Who meant it writes the file anew, and the difference shows
+//! in the review.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +36,8 @@ fn games_come_to_what_is_written_down() {
     );
 }
 
-/// What the engine's playouts promise: each role with several legal moves draws one, roles in order, moves by number.
+/// What the engine's playouts promise: each role with several legal moves draws one, roles in
+/// order, moves by number.
 #[test]
 fn engines_draw_moves_by_their_numbers() {
     for (name, _) in EMBEDDED {

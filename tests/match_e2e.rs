@@ -1,4 +1,5 @@
-//! Whole matches over HTTP: the game manager against players that play, and against players that misbehave.
+//! Whole matches over HTTP: the game manager against players that play, and against players that
+//! misbehave.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,7 +40,8 @@ fn game_of(text: &str) -> Game {
     Game::from_sheet(sheet).unwrap()
 }
 
-/// Plays a match with a short play clock and no margin beyond it, so that silence costs little time.
+/// Plays a match with a short play clock and no margin beyond it, so that silence costs little
+/// time.
 fn play(game: &Game, seats: Vec<Seat>, runtime: &Runtime) -> MatchRecord {
     let (_sender, cancelled) = watch::channel(false);
     let rules_text = rules_on_one_line(&game.sheet.text);
@@ -67,7 +69,8 @@ fn start(spec: PlayerSpec, seed: u64, runtime: &Runtime) -> Player {
     Player::start(&spec, seed, runtime.handle()).unwrap()
 }
 
-/// Replays the moves on the prover: all legal, the end where the record has it, the goals as recorded.
+/// Replays the moves on the prover: all legal, the end where the record has it, the goals as
+/// recorded.
 fn assert_is_by_the_rules(game: &Game, record: &MatchRecord) {
     let mut prover = Prover::new(&game.rules).unwrap();
     let mut state = prover.initial_state();
@@ -230,7 +233,8 @@ fn our_own_server_plays_a_match_without_faults() {
 fn players_are_told_what_was_played_and_asked_at_once() {
     let runtime = runtime();
     let game = game("ticTacToe");
-    // Each answers START only when the other was asked too: a manager that asks in turn would wait for ever.
+    // Each answers START only when the other was asked too: a manager that asks in turn would wait
+    // for ever.
     let barrier = Arc::new(Barrier::new(2));
     let players: Vec<Scripted> = (0..2)
         .map(|_| {

@@ -1,4 +1,5 @@
-//! Whole matches of real games over real sockets, and the machine of last resort against the one it stands in for.
+//! Whole matches of real games over real sockets, and the machine of last resort against the one it
+//! stands in for.
 
 mod support;
 
@@ -171,7 +172,8 @@ fn a_single_player_game_is_played() {
     assert!(goals[0].is_some());
 }
 
-/// Facts, terminality, goals and legal moves of the compiled machine and the prover, on random walks.
+/// Facts, terminality, goals and legal moves of the compiled machine and the prover, on random
+/// walks.
 #[test]
 fn the_last_resort_is_a_machine_like_any_other() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {

@@ -1,4 +1,5 @@
-//! What browsers and match databases get: the list, matches, files, figures, and nothing that they should not get.
+//! What browsers and match databases get: the list, matches, files, figures, and nothing that they
+//! should not get.
 
 mod support;
 

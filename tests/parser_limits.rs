@@ -1,8 +1,8 @@
 //! The readers of rules under fire: mutated sheets, and texts made to be expensive.
 //!
-//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text at size n and at
-//! size 4n: work that grows with the text takes about four times as long, work that grows with its square sixteen
-//! times.
+//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text
+//! at size n and at size 4n: work that grows with the text takes about four times as long, work
+//! that grows with its square sixteen times.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -201,7 +201,8 @@ fn time_of(text: &str) -> Duration {
 
 /// Holds reading to growth in proportion, give or take a factor of two.
 fn grows_with_its_text(name: &str, n: usize, text_of: impl Fn(usize) -> String) {
-    // Where the large text outgrows a cache that the small one fits in, both are tried four times as large.
+    // Where the large text outgrows a cache that the small one fits in, both are tried four times
+    // as large.
     if let Err(first) = growth(n, &text_of) {
         growth(4 * n, &text_of).unwrap_or_else(|second| panic!("{name}: {first}; {second}"));
     }

@@ -1,4 +1,5 @@
-//! Each pass does what it is there for, on a sheet made for it; that it changes no output is held by the engines' tests.
+//! Each pass does what it is there for, on a sheet made for it; that it changes no output is held
+//! by the engines' tests.
 
 use panza::ground::Budget;
 use panza::propnet::Network;
@@ -40,7 +41,8 @@ fn products_find_what_the_rules_said() {
     assert!(after.n_edges() < 400, "{} edges after", after.n_edges());
 }
 
-/// Whose turn it is, asked by every move together with whether there is power, which there seldom is.
+/// Whose turn it is, asked by every move together with whether there is power, which there seldom
+/// is.
 const LAMPS: &str = "
     (role red) (role blue) (lamp 1) (lamp 2) (lamp 3) (lamp 4) (lamp 5) (lamp 6) (lamp 7) (lamp 8)
     (init (control red)) (init (step 0))

@@ -1,4 +1,5 @@
-//! The commands that measure and write down, as scripts meet them: `panza performance` and `panza fingerprint`.
+//! The commands that measure and write down, as scripts meet them: `panza performance` and `panza
+//! fingerprint`.
 
 use std::path::Path;
 use std::process::{Command, Output};

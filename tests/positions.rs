@@ -1,5 +1,5 @@
-//! Positions with proven good moves: the files hold what they should, their claims are proven anew, and the search finds
-//! a good move in each that is not among the hard ones.
+//! Positions with proven good moves: the files hold what they should, their claims are proven anew,
+//! and the search finds a good move in each that is not among the hard ones.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

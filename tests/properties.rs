@@ -1,9 +1,10 @@
-//! Random small games: all engines say what the prover says, playouts abreast come out as often as the rules have it, and
-//! printed rules read back the same.
+//! Random small games: all engines say what the prover says, playouts abreast come out as often as
+//! the rules have it, and printed rules read back the same.
 //!
-//! A game is spelled out from a list of numbers, each answering one question of the generator, so that a failure
-//! shrinks to short lists of small numbers and with them to a small game. Games have static and dynamic relations,
-//! recursion, negation by levels, function terms, simultaneous roles and derived legal moves.
+//! A game is spelled out from a list of numbers, each answering one question of the generator, so
+//! that a failure shrinks to short lists of small numbers and with them to a small game. Games have
+//! static and dynamic relations, recursion, negation by levels, function terms, simultaneous roles
+//! and derived legal moves.
 
 use std::fmt::Write;
 
@@ -53,7 +54,8 @@ fn term(choices: &mut Choices<'_>) -> &'static str {
     }
 }
 
-/// An atom that a rule of this level may ask for; relations of the same level only where `may_recurse`.
+/// An atom that a rule of this level may ask for; relations of the same level only where
+/// `may_recurse`.
 fn atom(choices: &mut Choices<'_>, level: usize, may_recurse: bool, may_move: bool) -> String {
     let top = if may_recurse { level + 1 } else { level };
     match choices.below(4 + usize::from(may_move)) {

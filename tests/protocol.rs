@@ -1,4 +1,5 @@
-//! The wire: raw bytes over real sockets, as real peers send them. After everything the server must be ready again.
+//! The wire: raw bytes over real sockets, as real peers send them. After everything the server must
+//! be ready again.
 
 mod support;
 
@@ -340,7 +341,8 @@ fn a_repeated_play_is_answered_alike_and_not_followed_twice() {
     let begin = Instant::now();
     assert_eq!(server.ask("( PLAY m ( (take 2) noop ) )"), answer);
     assert!(begin.elapsed() < Duration::from_millis(250));
-    // Had the joint move been followed twice, one token would be left here, and noop would not be our only move.
+    // Had the joint move been followed twice, one token would be left here, and noop would not be
+    // our only move.
     assert_eq!(server.ask("( PLAY m ( noop ( take 1 ) ) )"), "noop");
     assert_eq!(server.ask("( STOP m ( ( take 2 ) noop ) )"), "done");
     server.assert_available();
@@ -494,7 +496,8 @@ fn the_end_of_the_server_leaves_nobody_waiting() {
     let mut server = Running::new(settings(&[]), sound(HIGH));
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 60.0)), "ready");
     let thinking = server.send("( PLAY m NIL )");
-    // The PLAY is in once a repeat of it is: requests of one connection after the other's answer are in order.
+    // The PLAY is in once a repeat of it is: requests of one connection after the other's answer
+    // are in order.
     assert_eq!(server.ask("( PLAY x NIL )"), "busy");
     let begin = Instant::now();
     server.stop();

@@ -1,7 +1,9 @@
-//! The prover against the reference traces: legal moves, terminal, next states and goals, state by state.
+//! The prover against the reference traces: legal moves, terminal, next states and goals, state by
+//! state.
 //!
-//! A fast slice by default, all games with `PANZA_CORPUS_ALL=1` (in release mode: a minute or two). With
-//! `PANZA_CORPUS_GAME=key` one game. Without the corpus there is nothing to replay, and the test says so.
+//! A fast slice by default, all games with `PANZA_CORPUS_ALL=1` (in release mode: a minute or two).
+//! With `PANZA_CORPUS_GAME=key` one game. Without the corpus there is nothing to replay, and the
+//! test says so.
 
 #[path = "common/corpus.rs"]
 mod common;
@@ -220,7 +222,8 @@ fn replay(corpus: &Corpus, key: &str, max_states: usize) -> Outcome {
                 .collect();
             followed = terms.map(|terms| replay.prover.state_from_facts(&terms));
         }
-        // Without a state to stand on, this line cannot be checked; the fault that lost it is on record.
+        // Without a state to stand on, this line cannot be checked; the fault that lost it is on
+        // record.
         if let Some(state) = followed.take() {
             followed = replay.check(&line, &state);
         }

@@ -102,8 +102,9 @@ fn mutual_recursion_follows_the_state() {
 
 #[test]
 fn negation_within_a_relation_is_decided_fact_by_fact() {
-    // A position is won when some move leads to a lost one: `won` looks at itself under `not`, never at the same
-    // fact. Positions a and b can be repeated for ever and c reaches them only: neither won nor lost.
+    // A position is won when some move leads to a lost one: `won` looks at itself under `not`,
+    // never at the same fact. Positions a and b can be repeated for ever and c reaches them only:
+    // neither won nor lost.
     let text = "(role r)
          (<= (won ?x) (true (move ?x ?y)) (not (won ?y)))
          (<= (legal r (win ?x)) (won ?x))";

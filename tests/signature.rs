@@ -81,7 +81,8 @@ fn a_game_in_disguise_is_the_same_game() {
                 met.text() == known.text(),
                 "the text of {name}, seed {seed}"
             );
-            // A fact or move is carried over to one that stands in the same rules; mostly it is the very same one.
+            // A fact or move is carried over to one that stands in the same rules; mostly it is the
+            // very same one.
             for term in ground_terms(&rules) {
                 let there = translate(&term, &known, &met)
                     .unwrap_or_else(|| panic!("{name}: {term} is not carried over"));

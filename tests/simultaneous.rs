@@ -1,9 +1,9 @@
-//! How well the search mixes its moves where both roles of a game choose at once: positions near the end of two games are
-//! solved exactly, and what the search wants to play there is held against the best reply to it. Mixing is done at the
-//! root alone, so each position is searched for itself.
+//! How well the search mixes its moves where both roles of a game choose at once: positions near
+//! the end of two games are solved exactly, and what the search wants to play there is held against
+//! the best reply to it. Mixing is done at the root alone, so each position is searched for itself.
 //!
-//! Exploitability is how many points less than the value of the position a role gets that plays by the shares of the
-//! search once, against the best reply, where both play perfectly from then on.
+//! Exploitability is how many points less than the value of the position a role gets that plays by
+//! the shares of the search once, against the best reply, where both play perfectly from then on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ const STATES: usize = 1_000_000;
 /// Random walks in which positions are looked for.
 const WALKS: usize = 4_000;
 
-/// Solves states of a game of two roles whose goals always add up to 100, by backward induction over joint moves.
+/// Solves states of a game of two roles whose goals always add up to 100, by backward induction
+/// over joint moves.
 struct Solver {
     reasoner: Box<dyn Reasoner>,
     /// The first role's goal with best play by both.
@@ -135,8 +136,8 @@ impl Cases {
         }
     }
 
-    /// The exploitability of what each role's search wants to play, for each state and seed, and of even shares, for each
-    /// state.
+    /// The exploitability of what each role's search wants to play, for each state and seed, and of
+    /// even shares, for each state.
     fn lost(&mut self, iterations: u64) -> Lost {
         let settings = Settings::load(None, &[]).expect("the settings are fine as they come");
         let mut lost = Lost {
@@ -230,7 +231,8 @@ fn mean_and_worst(numbers: &[f64]) -> (f64, f64) {
     (sum / numbers.len() as f64, worst)
 }
 
-/// Holds what the searches lose, in points, against bounds and against what playing all moves alike loses, and prints it.
+/// Holds what the searches lose, in points, against bounds and against what playing all moves alike
+/// loses, and prints it.
 fn check(name: &str, cases: &mut Cases, iterations: u64, mean_below: f64, worst_below: f64) {
     let Lost { searched, even } = cases.lost(iterations);
     let (mean, worst) = mean_and_worst(&searched);

@@ -1,4 +1,5 @@
-//! What the rules alone say, in the search: goals that settled facts make certain, and moves that are alike.
+//! What the rules alone say, in the search: goals that settled facts make certain, and moves that
+//! are alike.
 
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use panza::machine::Machine;
 use panza::search::{Limit, Search};
 use panza::{gdl, ground, player, propnet};
 
-/// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then nothing is to be had. The doors
-/// can be taken in any order, so that there is much to search once a lock is broken.
+/// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
+/// nothing is to be had. The doors can be taken in any order, so that there is much to search once
+/// a lock is broken.
 const DOORS: &str = "(role thief)
     (door a) (door b) (door c) (door d) (door e) (door f)
     (<= (init (shut ?d)) (door ?d)) (init (hour 0))

@@ -1,4 +1,5 @@
-//! `panza tournament` as people meet it: whole small tournaments, broken off, gone on with, and shown.
+//! `panza tournament` as people meet it: whole small tournaments, broken off, gone on with, and
+//! shown.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,6 +1,7 @@
 //! Any bytes as a rulesheet: read, checked, rendered, laid out, read again.
 //!
-//! Nothing may panic, laying out twice gives what laying out once does, and the rules stay the same.
+//! Nothing may panic, laying out twice gives what laying out once does, and the rules stay the
+//! same.
 
 #![no_main]
 

@@ -1,14 +1,15 @@
 //! Controls: sets of bases of which just one is true in every state met.
 //!
-//! A few random games are played, and each base is summed up in one number: the states in which it is true draw random
-//! words, whose sum it gets. Just one base of a set is true in every state when the sums of its members add up to the
-//! sum over all states; that two different sets of states have equal sums happens once in 2⁶⁴ times. So sets are
-//! looked for by adding numbers, without keeping a state. (Zobrist's hashing, with addition, which counts how often.)
+//! A few random games are played, and each base is summed up in one number: the states in which it
+//! is true draw random words, whose sum it gets. Just one base of a set is true in every state when
+//! the sums of its members add up to the sum over all states; that two different sets of states
+//! have equal sums happens once in 2⁶⁴ times. So sets are looked for by adding numbers, without
+//! keeping a state. (Zobrist's hashing, with addition, which counts how often.)
 //!
-//! Four kinds of set are tried: pairs; all facts of one relation; all facts that differ in one place alone, as
-//! in `(control ?player)` or `(turn ?player select)`; and triples and quadruples of the bases that make most
-//! work, whatever their names. What is found is a guess from the states met, and good to run a game in phases, since
-//! each state is looked at before it is run.
+//! Four kinds of set are tried: pairs; all facts of one relation; all facts that differ in one
+//! place alone, as in `(control ?player)` or `(turn ?player select)`; and triples and quadruples of
+//! the bases that make most work, whatever their names. What is found is a guess from the states
+//! met, and good to run a game in phases, since each state is looked at before it is run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub struct PlayBudget {
 }
 
 impl PlayBudget {
-    /// A few hundredths of the time in which a network of this size (gates and edges) is made, as measured.
+    /// A few hundredths of the time in which a network of this size (gates and edges) is made, as
+    /// measured.
     pub fn for_size(size: usize, until: Option<Instant>) -> Self {
         Self {
             states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
@@ -50,8 +52,9 @@ const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
 /// Bases that make most work, from which triples and quadruples are made.
 const MAX_RESTLESS: usize = 32;
-/// A control is passed on at least once in so many moves. What stays for longer is a square of the board rather than a
-/// turn, and was true alone by accident of the few games seen: such splits made games slower.
+/// A control is passed on at least once in so many moves. What stays for longer is a square of the
+/// board rather than a turn, and was true alone by accident of the few games seen: such splits made
+/// games slower.
 const SELDOM: usize = 5;
 /// How many candidates are handed back.
 const MAX_CANDIDATES: usize = 512;
@@ -73,8 +76,8 @@ impl Found {
     }
 }
 
-/// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random games that was not the
-/// end. Those come first that change often and that many gates ask for.
+/// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random
+/// games that was not the end. Those come first that change often and that many gates ask for.
 ///
 /// The machine must be one of the network's game.
 pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> Found {
@@ -228,7 +231,8 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Takes the set in if just one of it was true in every state, and, unless it may rest, not the same one for long.
+    /// Takes the set in if just one of it was true in every state, and, unless it may rest, not the
+    /// same one for long.
     fn offer(&mut self, mut controls: Vec<BaseId>, may_rest: bool) {
         let sums = controls.iter().map(|base| self.seen.sums[base.index()]);
         let is_one = sums.fold(0, u64::wrapping_add) == self.seen.all;
@@ -259,8 +263,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Facts of one relation, and facts that are the same but for one argument, where there are few enough of them. Those
-    /// that were never met are left out.
+    /// Facts of one relation, and facts that are the same but for one argument, where there are few
+    /// enough of them. Those that were never met are left out.
     fn groups(&mut self, network: &Network) {
         let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
         let mut order: Vec<(usize, String)> = Vec::new();
@@ -424,7 +428,8 @@ mod tests {
         let bases: Vec<BaseId> = (0..7).map(BaseId).collect();
         finder.pairs(&bases);
         finder.triples_and_quadruples(&bases);
-        // Six states between two bases are no sum of one in each: 0 and 5 hold together in two of them.
+        // Six states between two bases are no sum of one in each: 0 and 5 hold together in two of
+        // them.
         finder.offer(vec![BaseId(0), BaseId(5)], true);
         let mut found: Vec<Vec<u32>> = finder
             .found

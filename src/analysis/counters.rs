@@ -1,11 +1,13 @@
-//! Facts that go their way whatever is played: step counters and turns, and with them how long the game can last.
+//! Facts that go their way whatever is played: step counters and turns, and with them how long the
+//! game can last.
 //!
-//! A fact is *autonomous* when its `next` reads no move and no fact that is not autonomous itself. The autonomous facts then run
-//! through one fixed sequence of values from the start, which is followed until it repeats itself, or until it says that the
-//! game must be over by then. (Sancho's control propositions.)
+//! A fact is *autonomous* when its `next` reads no move and no fact that is not autonomous itself.
+//! The autonomous facts then run through one fixed sequence of values from the start, which is
+//! followed until it repeats itself, or until it says that the game must be over by then. (Sancho's
+//! control propositions.)
 //!
-//! Invariants: what is told holds in every game that can be played from the initial state. Nothing is sampled. Recursion counts
-//! as if it depended on moves.
+//! Invariants: what is told holds in every game that can be played from the initial state. Nothing
+//! is sampled. Recursion counts as if it depended on moves.
 //!
 //! Never knows: what anybody plays.
 

@@ -1,12 +1,14 @@
 //! How far facts, moves and goals are from each other.
 //!
-//! The distance from one to another is the least number of transitions that have to be crossed for the first to have a say in
-//! the second. It is found going backwards: a fact depends on what its `next` reads, one transition earlier, and a move on
-//! what its `legal` reads, at the same time. (The dependency distances of Sancho's blog, which guide its local search.) Facts
-//! that are far from all goals matter late; moves far from each other can be thought of apart.
+//! The distance from one to another is the least number of transitions that have to be crossed for
+//! the first to have a say in the second. It is found going backwards: a fact depends on what its
+//! `next` reads, one transition earlier, and a move on what its `legal` reads, at the same time.
+//! (The dependency distances of Sancho's blog, which guide its local search.) Facts that are far
+//! from all goals matter late; moves far from each other can be thought of apart.
 //!
-//! A distance is a lower bound and nothing else: influence may in truth take longer, or be none. Rows are one byte per fact and
-//! move, made when they are asked for and kept while there is room: large games have thousands of each.
+//! A distance is a lower bound and nothing else: influence may in truth take longer, or be none.
+//! Rows are one byte per fact and move, made when they are asked for and kept while there is room:
+//! large games have thousands of each.
 //!
 //! Never knows: states, what anybody wants.
 
@@ -52,7 +54,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Transitions crossed between the source and the target of this row, at most [`FARTHEST`]; nothing where there is no influence.
+    /// Transitions crossed between the source and the target of this row, at most [`FARTHEST`];
+    /// nothing where there is no influence.
     pub fn at(&self, source: Source) -> Option<u8> {
         let place = match source {
             Source::Base(base) => base.index(),
@@ -99,7 +102,8 @@ impl Distances {
         }
     }
 
-    /// Transitions crossed between the two; nothing where there is no influence or the effort is spent.
+    /// Transitions crossed between the two; nothing where there is no influence or the effort is
+    /// spent.
     pub fn distance(&mut self, from: Source, to: Target, effort: &mut Effort) -> Option<u8> {
         self.row(to, effort)?.at(from)
     }
@@ -128,7 +132,8 @@ impl Distances {
         if !effort.spend(bytes.len() as u64 / 8) {
             return None;
         }
-        // What is read at the distance at hand, and the bases found there, whose `next` is read one farther.
+        // What is read at the distance at hand, and the bases found there, whose `next` is read one
+        // farther.
         let mut open: Vec<Signal> = Vec::new();
         let mut found: Vec<BaseId> = Vec::new();
         match target {

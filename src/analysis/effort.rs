@@ -1,7 +1,7 @@
 //! How much an analysis may do: a number of steps, and a time after which no further step is taken.
 //!
-//! Steps are looks at an edge of the network, so that the same bound gives the same findings on every machine; the time is there
-//! for those who must be done by then.
+//! Steps are looks at an edge of the network, so that the same bound gives the same findings on
+//! every machine; the time is there for those who must be done by then.
 //!
 //! Never knows: what the steps are for.
 

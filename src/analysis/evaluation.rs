@@ -1,12 +1,16 @@
-//! Evaluation: what a state promises each role, as a small network of numbers over the facts that hold in it.
+//! Evaluation: what a state promises each role, as a small network of numbers over the facts that
+//! hold in it.
 //!
-//! Every fact has a row of [`UNITS`] weights; the rows of the facts that hold are added up, what is negative in the hidden
-//! units is cut off, and a weighted sum of the units is squashed to a goal. A few units go past the cut, so that facts also
-//! count by themselves: with those alone it is a sum of piece values, with the others facts may matter together. Since few
-//! facts hold at a time, adding rows is as cheap as a table of pieces. (Shape and increments are those of Nasu's *NNUE*, 2018; that such a sum can be learned for any game from its network's facts is Goldwaser and Thielscher's, 2020.)
+//! Every fact has a row of [`UNITS`] weights; the rows of the facts that hold are added up, what is
+//! negative in the hidden units is cut off, and a weighted sum of the units is squashed to a goal.
+//! A few units go past the cut, so that facts also count by themselves: with those alone it is a
+//! sum of piece values, with the others facts may matter together. Since few facts hold at a time,
+//! adding rows is as cheap as a table of pieces. (Shape and increments are those of Nasu's *NNUE*,
+//! 2018; that such a sum can be learned for any game from its network's facts is Goldwaser and
+//! Thielscher's, 2020.)
 //!
-//! Invariants: equal states of one machine have equal values, but for rounding where they are reached from others by increments; values
-//! lie between 0 and 100, or the fixed sum of goals.
+//! Invariants: equal states of one machine have equal values, but for rounding where they are
+//! reached from others by increments; values lie between 0 and 100, or the fixed sum of goals.
 //!
 //! Never knows: how games are played, clocks. What learns it is `learning`.
 
@@ -42,7 +46,8 @@ impl Row {
 
     #[inline]
     fn dot(&self, other: &Self) -> f32 {
-        // Eight sums side by side, which compilers turn into vectors; one sum alone they may not reorder.
+        // Eight sums side by side, which compilers turn into vectors; one sum alone they may not
+        // reorder.
         let mut sums = [0.0f32; 8];
         for (left, right) in self.0.chunks_exact(8).zip(other.0.chunks_exact(8)) {
             for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
@@ -69,7 +74,8 @@ fn cut(units: &mut Row) {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Evaluation {
     n_roles: usize,
-    /// The sum of both roles' goals, where there are two and it is always the same: then one output says both.
+    /// The sum of both roles' goals, where there are two and it is always the same: then one output
+    /// says both.
     sum: Option<f32>,
     /// One row for each bit of a state.
     rows: Vec<Row>,
@@ -87,7 +93,8 @@ pub struct Parts {
     pub rows: Vec<Row>,
     /// What is added to each sum of rows.
     pub bias: Row,
-    /// One row for each output: one for both roles where their goals have a fixed sum, else one for each role.
+    /// One row for each output: one for both roles where their goals have a fixed sum, else one for
+    /// each role.
     pub outputs: Vec<Row>,
 }
 
@@ -95,8 +102,9 @@ pub struct Parts {
 pub const MOST_ROLES: usize = DIRECT;
 
 impl Evaluation {
-    /// An evaluation that knows nothing: each state of so many facts promises 50 to each role. `sum` is the sum of two roles' goals
-    /// where it is always the same. Nothing for more than [`MOST_ROLES`].
+    /// An evaluation that knows nothing: each state of so many facts promises 50 to each role.
+    /// `sum` is the sum of two roles' goals where it is always the same. Nothing for more than
+    /// [`MOST_ROLES`].
     pub fn new(
         n_roles: usize,
         n_facts: usize,
@@ -141,7 +149,8 @@ impl Evaluation {
         }
     }
 
-    /// The evaluation of these numbers, for so many roles; nothing where they do not fit together or are no numbers.
+    /// The evaluation of these numbers, for so many roles; nothing where they do not fit together
+    /// or are no numbers.
     pub fn from_parts(n_roles: usize, parts: Parts) -> Option<Self> {
         let n_outputs = if parts.sum.is_some() { 1 } else { n_roles };
         let fits = (1..=MOST_ROLES).contains(&n_roles)
@@ -182,8 +191,8 @@ impl Evaluation {
         Stand(self.sums(state))
     }
 
-    /// As [`values`](Self::values) for a state that differs little from `near`, where `stand` is: only the rows of facts that
-    /// changed are added or taken away. (Nasu's increments.)
+    /// As [`values`](Self::values) for a state that differs little from `near`, where `stand` is:
+    /// only the rows of facts that changed are added or taken away. (Nasu's increments.)
     #[inline]
     pub fn values_near(&self, stand: &Stand, near: &[u64], state: &[u64], values: &mut [f32]) {
         let mut units = self.sums_near(stand, near, state);
@@ -191,7 +200,8 @@ impl Evaluation {
         self.read_values(&units, values);
     }
 
-    /// How good such a state is for each role, without bounds: what [`values_near`](Self::values_near) squashes.
+    /// How good such a state is for each role, without bounds: what
+    /// [`values_near`](Self::values_near) squashes.
     #[inline]
     pub fn urges_near(&self, stand: &Stand, near: &[u64], state: &[u64], urges: &mut [f32]) {
         let mut units = self.sums_near(stand, near, state);
@@ -267,8 +277,8 @@ impl Evaluation {
         sums
     }
 
-    /// What a fact is worth to each role by itself, in points: how much more a state at par promises with it, hidden units left
-    /// out.
+    /// What a fact is worth to each role by itself, in points: how much more a state at par
+    /// promises with it, hidden units left out.
     pub fn worth(&self, bit: usize) -> Vec<f32> {
         let Some(row) = self.rows.get(bit) else {
             return vec![0.0; self.n_roles];
@@ -287,7 +297,8 @@ impl Evaluation {
     }
 }
 
-/// Teaches an evaluation. (AdaGrad; Duchi, Hazan and Singer 2011: facts that are rarely true learn faster.)
+/// Teaches an evaluation. (AdaGrad; Duchi, Hazan and Singer 2011: facts that are rarely true learn
+/// faster.)
 #[derive(Clone, Debug)]
 pub struct Teacher {
     /// What is being taught.
@@ -349,7 +360,8 @@ impl Teacher {
         }
     }
 
-    /// Forgets half of what slopes were seen, after which steps get longer again: for when play has changed.
+    /// Forgets half of what slopes were seen, after which steps get longer again: for when play has
+    /// changed.
     pub fn refresh(&mut self) {
         let all = self.rows.iter_mut().chain(&mut self.outputs);
         for row in all.chain([&mut self.bias]) {
@@ -446,7 +458,8 @@ mod tests {
         assert!((values[0] + values[1] - 60.0).abs() < 1e-3);
     }
 
-    /// Facts that count only together need the hidden units: a sum of facts cannot tell one of two from both or none.
+    /// Facts that count only together need the hidden units: a sum of facts cannot tell one of two
+    /// from both or none.
     #[test]
     fn one_of_two_is_learned() {
         let mut teacher = Teacher::new(fresh(1, None), 0.1);

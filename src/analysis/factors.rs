@@ -1,13 +1,15 @@
 //! Factors: games within a game that have nothing to do with each other.
 //!
-//! Bases are grouped by what ties them: one's next value reads the other, a move touches both, or the end of the game or a goal
-//! asks for something in both at once. What runs by itself, as whose turn it is and which step it is, ties nothing. Groups that
-//! are left apart are factors. (Sancho factors by disjuncts of the end alone, Cox et al. (2009) and Günther, Schiffel and
-//! Thielscher (2009) by dependencies of fluents and actions.) Moves need not be of one factor: where a move is a pair of moves on two boards,
-//! each board has its own classes of moves that are alike there.
+//! Bases are grouped by what ties them: one's next value reads the other, a move touches both, or
+//! the end of the game or a goal asks for something in both at once. What runs by itself, as whose
+//! turn it is and which step it is, ties nothing. Groups that are left apart are factors. (Sancho
+//! factors by disjuncts of the end alone, Cox et al. (2009) and Günther, Schiffel and Thielscher
+//! (2009) by dependencies of fluents and actions.) Moves need not be of one factor: where a move is
+//! a pair of moves on two boards, each board has its own classes of moves that are alike there.
 //!
-//! Invariants: all is read off the network, so names do not matter; the groups are the finest found, and what is in doubt is
-//! one group; a base is in one factor at most, and a control in none.
+//! Invariants: all is read off the network, so names do not matter; the groups are the finest
+//! found, and what is in doubt is one group; a base is in one factor at most, and a control in
+//! none.
 
 mod clockwork;
 mod ends;
@@ -36,7 +38,8 @@ const MAX_ROUNDS: usize = 64;
 pub struct Alike {
     /// The moves, in rising order.
     pub moves: Vec<MoveId>,
-    /// Whether they do only what is usual, and ask for nothing in the factor: its player does nothing there, or as good as.
+    /// Whether they do only what is usual, and ask for nothing in the factor: its player does
+    /// nothing there, or as good as.
     pub is_usual: bool,
 }
 
@@ -45,7 +48,8 @@ pub struct Alike {
 pub struct Factor {
     /// Its bases, in rising order.
     pub bases: Vec<BaseId>,
-    /// Per role the moves that do something unusual in it or ask for something in it, in rising order.
+    /// Per role the moves that do something unusual in it or ask for something in it, in rising
+    /// order.
     pub moves: IdVec<RoleId, Vec<MoveId>>,
     /// Per role all moves that it may choose between anywhere, those alike in this factor together.
     pub alike: IdVec<RoleId, Vec<Alike>>,
@@ -58,11 +62,13 @@ pub struct Factor {
 /// What a game falls into.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Factors {
-    /// The factors, by their first bases; those that do not matter come last, as one. Fewer than two where the game is one.
+    /// The factors, by their first bases; those that do not matter come last, as one. Fewer than
+    /// two where the game is one.
     pub factors: Vec<Factor>,
     /// The bases that no move ever changes, in rising order.
     pub controls: Vec<BaseId>,
-    /// Whether each move is made in all factors at once; else a move is of one factor, or is several such moves at once.
+    /// Whether each move is made in all factors at once; else a move is of one factor, or is
+    /// several such moves at once.
     pub is_joint: bool,
     /// Moves that are made because there is nothing else to do, as passing while others move.
     pub forced: Vec<MoveId>,
@@ -99,7 +105,8 @@ impl Deadline {
 
 /// Finds the factors of a game; nothing when the time is up first, or the game is too large.
 ///
-/// The network should be as it was built from the rules, before passes: they take conditions apart that the rules name.
+/// The network should be as it was built from the rules, before passes: they take conditions apart
+/// that the rules name.
 pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     let mut deadline = Deadline {
         until,
@@ -147,8 +154,8 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     })
 }
 
-/// The moves that are made because there is nothing else to do, in rising order, as far as whose turn it is tells; nothing when
-/// the time is up first.
+/// The moves that are made because there is nothing else to do, in rising order, as far as whose
+/// turn it is tells; nothing when the time is up first.
 pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
     let mut deadline = Deadline {
         until,
@@ -243,8 +250,8 @@ impl Game<'_> {
     ) -> Option<()> {
         let network = self.network;
         let mut seen = Seen::default();
-        // Whatever a role does, its next value is one of those after each of the role's moves. Any role will do: the one that tells most is
-        // the one with the fewest bases.
+        // Whatever a role does, its next value is one of those after each of the role's moves. Any
+        // role will do: the one that tells most is the one with the fewest bases.
         let mut fewest: IdVec<BaseId, Option<Vec<BaseId>>> =
             network.facts.iter().map(|_| None).collect();
         for role in network.roles.ids() {
@@ -290,8 +297,8 @@ impl Game<'_> {
         Some(())
     }
 
-    /// In a game of several roles, a group in which one role alone has moves is no game, as a track of one's own in a race:
-    /// all those are united.
+    /// In a game of several roles, a group in which one role alone has moves is no game, as a track
+    /// of one's own in a race: all those are united.
     fn unite_solitary(
         &self,
         touching: &Touching,

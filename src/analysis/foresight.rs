@@ -1,7 +1,7 @@
 //! Foresight: how well an evaluation foretells what comes of games, beside means of playouts.
 //!
-//! Positions from the midst of games that taught nothing are held against how those games ended. Least squares then say how much of
-//! the one and of the other foretells best.
+//! Positions from the midst of games that taught nothing are held against how those games ended.
+//! Least squares then say how much of the one and of the other foretells best.
 //!
 //! Never knows: how the games were played, what is made of the answer.
 
@@ -12,8 +12,8 @@ use super::learning::LearningBudget;
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
 
-/// How well the first role's goals are foretold in the midst of games, by what positions promise and by means of playouts. Each
-/// is a correlation with what came of the games, -1 to 1.
+/// How well the first role's goals are foretold in the midst of games, by what positions promise
+/// and by means of playouts. Each is a correlation with what came of the games, -1 to 1.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Foresight {
     /// Positions that were looked at.
@@ -105,7 +105,8 @@ pub(super) fn compare(
     }
 }
 
-/// The weight of the first of two series in that mean of both that is nearest to a third: least squares, with weights that are not negative.
+/// The weight of the first of two series in that mean of both that is nearest to a third: least
+/// squares, with weights that are not negative.
 fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) -> f64 {
     let (with_first, with_second, both) = (first.together(), second.together(), between.together());
     let (spread_first, spread_second) = (between.spread(0), between.spread(1));

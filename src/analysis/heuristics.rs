@@ -1,8 +1,10 @@
-//! Heuristics that a person can read: what kinds of facts are worth, told from a learned evaluation.
+//! Heuristics that a person can read: what kinds of facts are worth, told from a learned
+//! evaluation.
 //!
-//! Facts of one relation are sorted by one of their arguments, as the squares of a board by what stands on them. Where kinds differ
-//! much more from each other than facts of a kind among themselves, that argument says what counts: pieces and their values. Nothing
-//! is known of boards or names; the worths alone tell.
+//! Facts of one relation are sorted by one of their arguments, as the squares of a board by what
+//! stands on them. Where kinds differ much more from each other than facts of a kind among
+//! themselves, that argument says what counts: pieces and their values. Nothing is known of boards
+//! or names; the worths alone tell.
 //!
 //! Never knows: how the evaluation was learned, what it is used for.
 
@@ -34,7 +36,8 @@ const LEAST_SHARE: f32 = 0.3;
 /// Kinds that are worth less than this many points to every role are left out.
 const LEAST_WORTH: f32 = 0.5;
 
-/// What kinds of facts are worth, the weightiest first. `facts` are the texts of the state's bits, in order.
+/// What kinds of facts are worth, the weightiest first. `facts` are the texts of the state's bits,
+/// in order.
 pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
     let worths: Vec<Vec<f32>> = (0..facts.len()).map(|bit| evaluation.worth(bit)).collect();
     // Relation and number of arguments, with the facts' places.

@@ -1,14 +1,16 @@
 //! What follows from a few known values, whatever the rest may be.
 //!
-//! Some signals are assumed, everything else is unknown, and the gates are asked what they force: an AND with an input that is off
-//! is off, one that is on has all inputs on, and so forth in both directions (unit propagation, as satisfiability solvers do
-//! it). Where the game goes on ([`Scope::Transitions`]) moves count as legal moves, one for each role: what is not legal is not
-//! made, what is made is legal, and the last possible move of a role is made. Of states, final ones among them
-//! ([`Scope::States`]), nothing of this kind is taken for granted.
+//! Some signals are assumed, everything else is unknown, and the gates are asked what they force:
+//! an AND with an input that is off is off, one that is on has all inputs on, and so forth in both
+//! directions (unit propagation, as satisfiability solvers do it). Where the game goes on
+//! ([`Scope::Transitions`]) moves count as legal moves, one for each role: what is not legal is not
+//! made, what is made is legal, and the last possible move of a role is made. Of states, final ones
+//! among them ([`Scope::States`]), nothing of this kind is taken for granted.
 //!
-//! Invariants: what is told holds in every state and for every legal joint move that agree with what was assumed, or the
-//! assumptions contradict each other. A block's least fixpoint is a fixpoint, so its gates are asked like all others; what only
-//! the word 'least' decides stays unknown. Undoing brings back exactly what was known before.
+//! Invariants: what is told holds in every state and for every legal joint move that agree with
+//! what was assumed, or the assumptions contradict each other. A block's least fixpoint is a
+//! fixpoint, so its gates are asked like all others; what only the word 'least' decides stays
+//! unknown. Undoing brings back exactly what was known before.
 //!
 //! Never knows: which assumptions are worth making.
 
@@ -170,7 +172,8 @@ impl<'a> Implications<'a> {
         (made.propagate(effort) == Outcome::Consistent).then_some(made)
     }
 
-    /// A role always makes a move: gates that ask whether it makes none, and moves that are its only one.
+    /// A role always makes a move: gates that ask whether it makes none, and moves that are its
+    /// only one.
     fn assume_moves(&mut self) {
         let mut n_inverted = vec![0usize; self.moves_of.len()];
         for (gate, content) in self.network.gates.enumerate() {
@@ -291,7 +294,8 @@ impl<'a> Implications<'a> {
         for &input in network.inputs(id) {
             let input = if is_or { !input } else { input };
             if self.value(input).is_none() {
-                // When the others' news has not come round yet, more than one may be unknown here no longer.
+                // When the others' news has not come round yet, more than one may be unknown here
+                // no longer.
                 self.assume(!input);
             }
         }
@@ -398,7 +402,8 @@ mod tests {
     use super::*;
     use crate::analysis::testing::{base, effort, mv, network};
 
-    /// A counter that `up` moves on, and a lamp that only `on` lights, which needs the lamp to be off.
+    /// A counter that `up` moves on, and a lamp that only `on` lights, which needs the lamp to be
+    /// off.
     const LAMP: &str = "
         (role r) (init (step 1)) (succ 1 2) (succ 2 3)
         (<= (legal r on) (not (true lit)))

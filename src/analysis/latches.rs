@@ -1,12 +1,13 @@
 //! Latches: facts that stay what they are whatever is played.
 //!
-//! A positive latch stays true once it is true, a negative one stays false once it is false: a mark on a board that is
-//! never taken back, a square that is never blank again. Some facts stay only once another one is settled: nobody's mark
-//! comes to a square that is not blank. Each is proven on the network: the fact is assumed, everything else is unknown, and the
-//! fact's `next` follows ([`Implications`]).
+//! A positive latch stays true once it is true, a negative one stays false once it is false: a mark
+//! on a board that is never taken back, a square that is never blank again. Some facts stay only
+//! once another one is settled: nobody's mark comes to a square that is not blank. Each is proven
+//! on the network: the fact is assumed, everything else is unknown, and the fact's `next` follows
+//! ([`Implications`]).
 //!
-//! Invariants: a latch holds in every game from every state, reachable or not, as long as legal moves are made and the
-//! game goes on. What is not told may be a latch all the same.
+//! Invariants: a latch holds in every game from every state, reachable or not, as long as legal
+//! moves are made and the game goes on. What is not told may be a latch all the same.
 //!
 //! Never knows: goals (see [`super::score_ranges`]), what anybody plays.
 
@@ -162,7 +163,8 @@ fn conditional(
         }
         near.clear();
         if outcome == Outcome::Consistent {
-            // Facts whose `next` is settled, or reads something that is, or something that reads that.
+            // Facts whose `next` is settled, or reads something that is, or something that reads
+            // that.
             near.extend(
                 known
                     .known_since(mark)

@@ -1,11 +1,13 @@
 //! Learning: an evaluation from games that a machine plays against itself, hundreds abreast.
 //!
-//! In each state every move is made and what it leads to is evaluated; a good one is taken, not always the best. When
-//! a game is over, each of its states is shown to the evaluation with the goals that came of it, mixed with what was thought
-//! of the states in between (Sutton's temporal differences, 1988). What is learned is played at once, so that both get
-//! better together, as Tesauro's backgammon player did (1995), at the speed at which a machine looks at positions.
+//! In each state every move is made and what it leads to is evaluated; a good one is taken, not
+//! always the best. When a game is over, each of its states is shown to the evaluation with the
+//! goals that came of it, mixed with what was thought of the states in between (Sutton's temporal
+//! differences, 1988). What is learned is played at once, so that both get better together, as
+//! Tesauro's backgammon player did (1995), at the speed at which a machine looks at positions.
 //!
-//! Invariants: the same machine, seed and number of games learn the same; each game has a bound in moves.
+//! Invariants: the same machine, seed and number of games learn the same; each game has a bound in
+//! moves.
 //!
 //! Never knows: trees, GDL text, what a fact means.
 
@@ -64,7 +66,8 @@ const COMPARING: u32 = 6;
 
 /// Games abreast.
 const ABREAST: usize = 128;
-/// About so many joint moves are looked at before the clock is: some milliseconds of even a slow game.
+/// About so many joint moves are looked at before the clock is: some milliseconds of even a slow
+/// game.
 const AT_ONCE: usize = 2048;
 /// A game with more joint moves is given up.
 const LONGEST: usize = 500;
@@ -72,7 +75,8 @@ const LONGEST: usize = 500;
 const MOST_MOVES: usize = 64;
 /// How much what happened counts against what was thought a move later.
 const TRUST: f32 = 0.85;
-/// For so many games what was thought counts for nothing, since nothing is known yet; after as many more it counts in full.
+/// For so many games what was thought counts for nothing, since nothing is known yet; after as many
+/// more it counts in full.
 const GREEN: usize = 3000;
 /// How far chance moves the choice between moves; in units before the squash.
 const WARMTH: f32 = 0.3;
@@ -83,10 +87,11 @@ const RATE: f32 = 0.08;
 /// Games from which on it is told whether goals always have the same sum.
 const GAMES_FOR_SUM: usize = 256;
 
-/// Learns from games of the machine, further from what is known where something is: an evaluation, and the games it was learned
-/// from.
+/// Learns from games of the machine, further from what is known where something is: an evaluation,
+/// and the games it was learned from.
 ///
-/// Nothing for games of more roles than are evaluated, and for machines whose states are not sets of facts.
+/// Nothing for games of more roles than are evaluated, and for machines whose states are not sets
+/// of facts.
 pub fn learn(
     machine: &Arc<dyn Machine>,
     known: Option<(Evaluation, usize)>,
@@ -205,7 +210,8 @@ struct School {
     /// Joint moves of finished games.
     moves: u64,
     given_up: usize,
-    /// Where nothing is taught but positions are taken: those, and the first role's goal that came of each.
+    /// Where nothing is taught but positions are taken: those, and the first role's goal that came
+    /// of each.
     taken: Option<Vec<(Vec<u64>, f32)>>,
 }
 
@@ -308,7 +314,8 @@ impl School {
         true
     }
 
-    /// Shows the states of a game, the last ones first; or takes some of them, where nothing is taught.
+    /// Shows the states of a game, the last ones first; or takes some of them, where nothing is
+    /// taught.
     fn learn_from(&mut self, game: &Game, goals: &[f32]) {
         let words = self.initial.len();
         if let Some(taken) = &mut self.taken {
@@ -336,7 +343,8 @@ impl School {
         }
     }
 
-    /// The joint moves to be looked at for the games from this one on, as many games as are looked at together.
+    /// The joint moves to be looked at for the games from this one on, as many games as are looked
+    /// at together.
     fn ask(&mut self, from: usize) -> Asked {
         let n_roles = self.n_roles;
         let mut asked = Asked {
@@ -434,7 +442,8 @@ impl School {
         true
     }
 
-    /// Takes the moves asked for into the best of each game and role. What they lead to is in `positions`.
+    /// Takes the moves asked for into the best of each game and role. What they lead to is in
+    /// `positions`.
     #[inline]
     fn choose(&mut self, asked: &Asked, best: &mut [Best]) {
         let (n_roles, words) = (self.n_roles, self.initial.len());

@@ -1,8 +1,10 @@
 //! Analysis: what a game shows to those who look at its network and play it at random.
 //!
-//! Each file answers one question about a game from its rules, network or machine and hands back plain data.
+//! Each file answers one question about a game from its rules, network or machine and hands back
+//! plain data.
 //!
-//! Invariants: what is found by playing is a guess and says so; the same game, seed and budget give the same answer.
+//! Invariants: what is found by playing is a guess and says so; the same game, seed and budget give
+//! the same answer.
 //!
 //! Never knows: trees, wall clocks (it is handed budgets).
 

@@ -1,21 +1,22 @@
-//! Partitioned choices: puzzles in which the order of moves does not matter and one of certain moves must be made.
+//! Partitioned choices: puzzles in which the order of moves does not matter and one of certain
+//! moves must be made.
 //!
-//! In a Sudoku each square must be filled, in whatever order, so a search may take up any one square and try its digits, best
-//! that with the fewest; trying all squares at each step would look at the same positions in every order. (Sancho's partitioned
-//! choices.)
+//! In a Sudoku each square must be filled, in whatever order, so a search may take up any one
+//! square and try its digits, best that with the fewest; trying all squares at each step would look
+//! at the same positions in every order. (Sancho's partitioned choices.)
 //!
 //! It is proven from the network, for games of one role:
-//! - each fact is only ever set by moves, or only ever cleared by moves, or goes its way by itself ([`Controls`]) and is read
-//!   by no `legal`;
-//! - a move is legal as long as certain facts were neither set nor cleared, and if one move rules out another, that one
-//!   rules out this one;
+//! - each fact is only ever set by moves, or only ever cleared by moves, or goes its way by itself
+//!   ([`Controls`]) and is read by no `legal`;
+//! - a move is legal as long as certain facts were neither set nor cleared, and if one move rules
+//!   out another, that one rules out this one;
 //! - the game ends when time is up, by a move that always ends it, or when no other move is legal.
 //!
-//! Then every order of the moves of a game is a game with the same end. When the goal needs one of some facts, a move that
-//! brings one of them about can come first.
+//! Then every order of the moves of a game is a game with the same end. When the goal needs one of
+//! some facts, a move that brings one of them about can come first.
 //!
-//! Invariants: if the best goal can be reached from a state, it can be reached with one of the moves that [`Partitions::smallest`]
-//! tells there. Nothing is said of lesser goals.
+//! Invariants: if the best goal can be reached from a state, it can be reached with one of the
+//! moves that [`Partitions::smallest`] tells there. Nothing is said of lesser goals.
 //!
 //! Never knows: searching.
 
@@ -153,8 +154,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The signals of which a signal is the conjunction (or the disjunction), as far down as the gates are of that kind. Nothing when
-    /// the effort is spent.
+    /// The signals of which a signal is the conjunction (or the disjunction), as far down as the
+    /// gates are of that kind. Nothing when the effort is spent.
     fn parts(&mut self, signal: Signal, is_conjunction: bool) -> Option<Vec<Signal>> {
         let network = self.network;
         let mut parts = Vec::new();
@@ -221,7 +222,8 @@ impl Reader<'_> {
         Some(effects)
     }
 
-    /// What moves do to facts whose form does not tell it: each move is assumed, and each fact with each value.
+    /// What moves do to facts whose form does not tell it: each move is assumed, and each fact with
+    /// each value.
     fn effects_by_trial(&mut self, bases: &[BaseId], effects: &mut Effects) -> Option<()> {
         if bases.is_empty() {
             return Some(());
@@ -263,7 +265,8 @@ impl Reader<'_> {
                 false => clearers[place].clone(),
             });
         }
-        // A fact that is set must not be cleared: each move that would needs something that was lost when the fact was set.
+        // A fact that is set must not be cleared: each move that would needs something that was
+        // lost when the fact was set.
         for (place, &base) in bases.iter().enumerate() {
             if !effects.is_set[base] {
                 continue;
@@ -291,8 +294,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// What becomes of a fact with this value under what is assumed; inside, nothing where it cannot have that value. Nothing when
-    /// it is not known.
+    /// What becomes of a fact with this value under what is assumed; inside, nothing where it
+    /// cannot have that value. Nothing when it is not known.
     fn result(&mut self, known: &mut Implications<'_>, from: Setting) -> Option<Option<bool>> {
         let next = self.network.next[from.base];
         let mark = known.mark();
@@ -307,7 +310,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether moves stay legal until a move is made that rules them out, and rule out each other mutually.
+    /// Whether moves stay legal until a move is made that rules them out, and rule out each other
+    /// mutually.
     fn orders_do_not_matter(&mut self, effects: &Effects, last: &[MoveId]) -> Option<()> {
         let network = self.network;
         let mut ruled_out: Vec<(MoveId, MoveId)> = Vec::new();
@@ -339,8 +343,8 @@ impl Reader<'_> {
         ruled_out.iter().all(is_mutual).then_some(())
     }
 
-    /// Whether the game ends only by time, by a move that always ends it, or when no other move is legal: then tells the moves that
-    /// always end it.
+    /// Whether the game ends only by time, by a move that always ends it, or when no other move is
+    /// legal: then tells the moves that always end it.
     fn ends_with_the_moves(
         &mut self,
         controls: &Controls,
@@ -455,7 +459,8 @@ mod tests {
         assert_eq!(found.smallest(&state_of(&network, &done), &[]), Choice::Any);
     }
 
-    /// The same posts with a mark on those that are bare, rules that say which facts stay by naming all other moves, and a way out.
+    /// The same posts with a mark on those that are bare, rules that say which facts stay by naming
+    /// all other moves, and a way out.
     #[test]
     fn facts_that_stay_while_others_move_are_understood() {
         let bare = "

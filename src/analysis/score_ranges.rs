@@ -1,12 +1,13 @@
 //! Score ranges: which goals can still come about, told from a state.
 //!
-//! What is settled in a state ([`Latches`]) is so at the end of the game too, and a goal that it makes false will not come about:
-//! a line that holds a mark of each side is nobody's any more. The gates that goals read, as far as settled facts can ever
-//! say something of them, are laid out once; for a state the settled facts are put in and what follows is followed.
+//! What is settled in a state ([`Latches`]) is so at the end of the game too, and a goal that it
+//! makes false will not come about: a line that holds a mark of each side is nobody's any more. The
+//! gates that goals read, as far as settled facts can ever say something of them, are laid out
+//! once; for a state the settled facts are put in and what follows is followed.
 //!
-//! Invariants: the goals at the end of every game that goes on from the state, terminal or with a role that has no legal
-//! move, lie within the range; an undefined goal counts as 0. A state with nothing settled has the widest range, which is that of all
-//! values that the rules name.
+//! Invariants: the goals at the end of every game that goes on from the state, terminal or with a
+//! role that has no legal move, lie within the range; an undefined goal counts as 0. A state with
+//! nothing settled has the widest range, which is that of all values that the rules name.
 //!
 //! Never knows: trees.
 
@@ -63,7 +64,8 @@ enum Goal {
 pub struct ScoreRanges {
     watches: Vec<Watch>,
     n_nodes: usize,
-    /// Per gate what it drives, read as an AND, and how many of its inputs have to come on for that.
+    /// Per gate what it drives, read as an AND, and how many of its inputs have to come on for
+    /// that.
     outputs: Vec<Wire>,
     n_inputs: Vec<u32>,
     /// Per node the gates that read it: twice the gate, and whether inverted.
@@ -88,7 +90,8 @@ const CAN_BE_ON: u8 = 1;
 const CAN_BE_OFF: u8 = 2;
 
 impl ScoreRanges {
-    /// Lays out what settled facts can say of goals. Nothing when they say nothing or the effort is spent.
+    /// Lays out what settled facts can say of goals. Nothing when they say nothing or the effort is
+    /// spent.
     pub fn new(network: &Network, latches: &Latches, effort: &mut Effort) -> Option<Self> {
         let known = Implications::new(network, Scope::States, effort)?;
         let reach = reach(network, &known, latches, effort)?;

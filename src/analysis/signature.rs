@@ -1,19 +1,23 @@
-//! What a game is, whatever its names: a signature of rules, and names that depend on nothing but the rules' form.
+//! What a game is, whatever its names: a signature of rules, and names that depend on nothing but
+//! the rules' form.
 //!
-//! Two rulesheets that differ in names of symbols and variables, in the order of rules, of conditions and of the
-//! arguments of `or` and `distinct` have the same [`Signature`]. Symbols get colours by where they stand, over and over
-//! until nothing more is told apart (colour refinement, after Weisfeiler and Leman); the signature is the hash of all
-//! rules in colours ([`colours`]). Where symbols still share a colour, one of them is made special and the refinement
-//! goes on, until each has a colour of its own; in the order of colours they get their [canonical
-//! names](Canonical::to_canonical), and the rules in canonical names are the canonical text ([`text`]). Where texts are
-//! equal, so are the games, and facts and moves can be carried from one to the other without doubt.
+//! Two rulesheets that differ in names of symbols and variables, in the order of rules, of
+//! conditions and of the arguments of `or` and `distinct` have the same [`Signature`]. Symbols get
+//! colours by where they stand, over and over until nothing more is told apart (colour refinement,
+//! after Weisfeiler and Leman); the signature is the hash of all rules in colours ([`colours`]).
+//! Where symbols still share a colour, one of them is made special and the refinement goes on,
+//! until each has a colour of its own; in the order of colours they get their [canonical
+//! names](Canonical::to_canonical), and the rules in canonical names are the canonical text
+//! ([`text`]). Where texts are equal, so are the games, and facts and moves can be carried from one
+//! to the other without doubt.
 //!
-//! Words of GDL and numbers that may be goals ([`kept`]) stay what they are; all other numbers are names like any other.
+//! Words of GDL and numbers that may be goals ([`kept`]) stay what they are; all other numbers are
+//! names like any other.
 //!
-//! Invariants: everything here is a function of the rules, the same on every machine and in every run. Symbols that
-//! are made special are tried all, as far as the work allows, so the text nearly never depends on the order of the
-//! rulesheet; where it does, [`Canonical::matching`] looks on, and where that ends too, a game is recognised but
-//! nothing is carried over.
+//! Invariants: everything here is a function of the rules, the same on every machine and in every
+//! run. Symbols that are made special are tried all, as far as the work allows, so the text nearly
+//! never depends on the order of the rulesheet; where it does, [`Canonical::matching`] looks on,
+//! and where that ends too, a game is recognised but nothing is carried over.
 //!
 //! Never knows: networks, machines, clocks (it is handed an amount of work).
 
@@ -29,8 +33,8 @@ use crate::ids::{Id, Symbol};
 
 use colours::{Partition, Sheet};
 
-/// Terms that are looked at to name the symbols of a game, a tenth of a second's work or less. A rulesheet's signature
-/// takes a hundredth of it, as a rule.
+/// Terms that are looked at to name the symbols of a game, a tenth of a second's work or less. A
+/// rulesheet's signature takes a hundredth of it, as a rule.
 pub const WORK: u64 = 6_000_000;
 /// So many ways to name the symbols are held against a text that was stored.
 const MOST_TRIED: usize = 64;
@@ -56,7 +60,8 @@ pub struct Canonical {
     text: String,
 }
 
-/// The signature of rules. Each rule is looked at some times, in all not more than about `work` terms.
+/// The signature of rules. Each rule is looked at some times, in all not more than about `work`
+/// terms.
 pub fn signature(rules: &Rules, work: u64) -> Signature {
     let sheet = Sheet::new(rules);
     let mut left = work;
@@ -64,7 +69,8 @@ pub fn signature(rules: &Rules, work: u64) -> Signature {
     sheet.signature(&partition)
 }
 
-/// The signature of rules and, when `work` terms are enough to name every symbol, their canonical form.
+/// The signature of rules and, when `work` terms are enough to name every symbol, their canonical
+/// form.
 pub fn identify(rules: &Rules, work: u64) -> (Signature, Option<Canonical>) {
     let mut namings = Namings::new(rules, work);
     (namings.signature, namings.next())
@@ -76,8 +82,9 @@ impl Canonical {
         Namings::new(rules, work).next()
     }
 
-    /// The canonical form of rules whose text is `text`. Nothing when no naming with this text was found: the rules
-    /// are others, or symbols look alike in so many ways that `work` terms did not get to the right one.
+    /// The canonical form of rules whose text is `text`. Nothing when no naming with this text was
+    /// found: the rules are others, or symbols look alike in so many ways that `work` terms did not
+    /// get to the right one.
     pub fn matching(rules: &Rules, text: &str, work: u64) -> Option<Canonical> {
         let mut namings = Namings::new(rules, work);
         namings.keeps_all = true;
@@ -91,7 +98,8 @@ impl Canonical {
         self.signature
     }
 
-    /// The rules in canonical names, sorted, one a line. Games with equal texts are equal but for their names.
+    /// The rules in canonical names, sorted, one a line. Games with equal texts are equal but for
+    /// their names.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -101,8 +109,8 @@ impl Canonical {
         self.names.get(symbol.index())?.as_deref()
     }
 
-    /// A ground term or atom of the game, a fact or a move as GDL text, in canonical names. Nothing for what is no term,
-    /// and for names that the rules do not have.
+    /// A ground term or atom of the game, a fact or a move as GDL text, in canonical names. Nothing
+    /// for what is no term, and for names that the rules do not have.
     pub fn to_canonical(&self, term: &str) -> Option<String> {
         renamed(term, &|name| self.name(self.symbols.find(name)?))
     }
@@ -115,8 +123,8 @@ impl Canonical {
     }
 }
 
-/// A fact or a move of one game as the other game says it. Nothing when the canonical texts differ, or for what is no
-/// term of the first game.
+/// A fact or a move of one game as the other game says it. Nothing when the canonical texts differ,
+/// or for what is no term of the first game.
 pub fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
     (from.text == to.text).then(|| to.from_canonical(&from.to_canonical(term)?))?
 }
@@ -161,8 +169,8 @@ fn write_renamed<'a>(
     Some(())
 }
 
-/// Ways to name all symbols. The first one is the canonical form; the others differ from it only where symbols look
-/// alike and yet are not interchangeable.
+/// Ways to name all symbols. The first one is the canonical form; the others differ from it only
+/// where symbols look alike and yet are not interchangeable.
 struct Namings<'a> {
     rules: &'a Rules,
     sheet: Sheet<'a>,
@@ -192,8 +200,9 @@ impl<'a> Namings<'a> {
         }
     }
 
-    /// The partition after one more symbol of this cell got a colour of its own: those with the least hash of all the
-    /// symbols that could be taken, so that it does not matter in which order they come.
+    /// The partition after one more symbol of this cell got a colour of its own: those with the
+    /// least hash of all the symbols that could be taken, so that it does not matter in which order
+    /// they come.
     fn further(&mut self, partition: &Partition, cell: &[u32]) {
         let mut best: Vec<Partition> = Vec::new();
         let mut least = u64::MAX;

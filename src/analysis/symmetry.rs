@@ -1,14 +1,18 @@
-//! Symmetries of the rules: permutations of facts and moves that leave what the network computes unchanged.
+//! Symmetries of the rules: permutations of facts and moves that leave what the network computes
+//! unchanged.
 //!
-//! A board that can be reflected, heaps that can be swapped: what can be won in a state can be won in its image, so of moves that
-//! are images of each other under symmetries that keep the state, one need be tried. Symmetries are automorphisms of the
-//! network as a graph, found by colour refinement and individualisation as in programs for graph isomorphism (McKay): one path
-//! of choices down to a discrete colouring on the left, and for each choice the other candidates on the right, from the
-//! deepest choice upwards, so that what is found below makes most candidates above superfluous.
+//! A board that can be reflected, heaps that can be swapped: what can be won in a state can be won
+//! in its image, so of moves that are images of each other under symmetries that keep the state,
+//! one need be tried. Symmetries are automorphisms of the network as a graph, found by colour
+//! refinement and individualisation as in programs for graph isomorphism (McKay): one path of
+//! choices down to a discrete colouring on the left, and for each choice the other candidates on
+//! the right, from the deepest choice upwards, so that what is found below makes most candidates
+//! above superfluous.
 //!
-//! Invariants: each generator was checked gate by gate, so colours that collide cost a symmetry and never bring a false one. Symmetries
-//! of the dynamics need not keep the initial state; goals and the end are kept by all of them. Hand over the network as
-//! built: passes that share gates greedily hide symmetries.
+//! Invariants: each generator was checked gate by gate, so colours that collide cost a symmetry and
+//! never bring a false one. Symmetries of the dynamics need not keep the initial state; goals and
+//! the end are kept by all of them. Hand over the network as built: passes that share gates
+//! greedily hide symmetries.
 //!
 //! Never knows: which moves are good.
 
@@ -83,8 +87,8 @@ pub struct Symmetries {
     pub generators: Vec<Symmetry>,
     /// Symmetries that swap roles; with the generators they give all there are.
     pub role_swaps: Vec<Symmetry>,
-    /// How many symmetries keep each role, the identity counted; nothing when the effort was spent before that was clear, or there
-    /// are too many to count.
+    /// How many symmetries keep each role, the identity counted; nothing when the effort was spent
+    /// before that was clear, or there are too many to count.
     pub order: Option<u128>,
     /// How many of these keep the initial state too; nothing when there are too many to look at.
     pub order_at_start: Option<u128>,
@@ -93,7 +97,8 @@ pub struct Symmetries {
 }
 
 impl Symmetries {
-    /// Finds symmetries. When the effort is spent early, those found are right, and no order is told.
+    /// Finds symmetries. When the effort is spent early, those found are right, and no order is
+    /// told.
     pub fn find(network: &Network, effort: &mut Effort) -> Self {
         let mut found = Self::default();
         let Some(graph) = Graph::new(network, effort) else {
@@ -159,12 +164,13 @@ impl Symmetries {
         self.generators.is_empty()
     }
 
-    /// Sorts a role's legal moves in a state into classes of moves that are images of each other while the state stays what it is:
-    /// what can be reached after one of a class can be reached, but for names, after each. Per move, the place in `legal`
-    /// of the first move of its class.
+    /// Sorts a role's legal moves in a state into classes of moves that are images of each other
+    /// while the state stays what it is: what can be reached after one of a class can be reached,
+    /// but for names, after each. Per move, the place in `legal` of the first move of its class.
     ///
-    /// Where several roles choose at once, equivalent moves are worth the same, but one that is always played in place of all is
-    /// foreseen: a class has to be mixed, as stone, scissors and paper do.
+    /// Where several roles choose at once, equivalent moves are worth the same, but one that is
+    /// always played in place of all is foreseen: a class has to be mixed, as stone, scissors and
+    /// paper do.
     pub fn equivalent_moves(&self, state: &[u64], legal: &[MoveId]) -> Vec<usize> {
         let mut class: Vec<usize> = (0..legal.len()).collect();
         let place = |mv: MoveId| legal.iter().position(|&other| other == mv);
@@ -234,8 +240,9 @@ impl Search<'_> {
         true
     }
 
-    /// The size of the orbit of what was chosen at a level, under symmetries that keep all that was chosen before it. New
-    /// generators are put to what was found. Nothing when the effort is spent.
+    /// The size of the orbit of what was chosen at a level, under symmetries that keep all that was
+    /// chosen before it. New generators are put to what was found. Nothing when the effort is
+    /// spent.
     fn orbit(
         &self,
         level: usize,
@@ -248,7 +255,8 @@ impl Search<'_> {
             // Gates of one block that do the same: swapping them is nothing to speak of.
             return Some(1);
         }
-        // Images, under what was found at this level and below, of vertices that are bases, moves or roles.
+        // Images, under what was found at this level and below, of vertices that are bases, moves
+        // or roles.
         let mut orbit: Vec<u32> = vec![step.chosen];
         let mut known: HashSet<u32> = orbit.iter().copied().collect();
         let mut not_in: HashSet<u32> = HashSet::new();
@@ -282,7 +290,8 @@ impl Search<'_> {
         Some(orbit.len())
     }
 
-    /// Adds all images. At a level of other things than roles, all that was found keeps what was chosen above.
+    /// Adds all images. At a level of other things than roles, all that was found keeps what was
+    /// chosen above.
     fn close(&self, orbit: &mut Vec<u32>, known: &mut HashSet<u32>, found: &Symmetries) {
         let mut next = 0;
         while next < orbit.len() {
@@ -297,7 +306,8 @@ impl Search<'_> {
         }
     }
 
-    /// A symmetry that makes the left path's colouring after this level that on the right; inside, nothing if there is none.
+    /// A symmetry that makes the left path's colouring after this level that on the right; inside,
+    /// nothing if there is none.
     fn match_right(
         &self,
         level: usize,

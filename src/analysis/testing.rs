@@ -61,7 +61,8 @@ pub(super) fn state_of(network: &Network, bases: &[BaseId]) -> Vec<u64> {
     state
 }
 
-/// One random game: all states from the first to the last, the moves between them, and the final goals where it came to an end.
+/// One random game: all states from the first to the last, the moves between them, and the final
+/// goals where it came to an end.
 pub(super) struct Played {
     pub states: Vec<Vec<u64>>,
     pub moves: Vec<Vec<MoveId>>,
@@ -108,7 +109,8 @@ pub(super) fn play(network: &Network, n_games: usize, max_steps: usize) -> Vec<P
     games
 }
 
-/// The project's games, and with `PANZA_CORPUS` set to the corpus of published games those that have a network within some seconds.
+/// The project's games, and with `PANZA_CORPUS` set to the corpus of published games those that
+/// have a network within some seconds.
 pub(super) fn each_game(mut visit: impl FnMut(&str, &Network)) {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut folders: Vec<PathBuf> = vec![own];

@@ -38,7 +38,8 @@ pub(super) struct ShownDiagnostic<'a> {
     help: &'a str,
 }
 
-/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do not.
+/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do
+/// not.
 ///
 /// # Errors
 /// A rulesheet that cannot be found or read.

@@ -1,8 +1,8 @@
 //! One view of whatever can run a game, for the commands that measure and compare.
 //!
-//! The reference prover and the compiled machines differ in how they hold states and moves; [`Engine`] hides the
-//! difference behind types of their own, so that replaying, counting and playing are written once and cost
-//! nothing extra.
+//! The reference prover and the compiled machines differ in how they hold states and moves;
+//! [`Engine`] hides the difference behind types of their own, so that replaying, counting and
+//! playing are written once and cost nothing extra.
 
 use std::fmt;
 use std::sync::Arc;
@@ -118,8 +118,9 @@ pub trait Engine {
     /// Names a fact that no state can hold.
     fn state_from_facts(&mut self, facts: &[String]) -> Result<Self::State, String>;
 
-    /// Plays uniformly random legal moves from a state until the game ends, some role has no legal move, or
-    /// `max_steps` joint moves were made; adds the final goals to `goal_sums` unless it was cut off.
+    /// Plays uniformly random legal moves from a state until the game ends, some role has no legal
+    /// move, or `max_steps` joint moves were made; adds the final goals to `goal_sums` unless it
+    /// was cut off.
     ///
     /// # Errors
     /// The prover gave up.

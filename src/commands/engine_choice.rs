@@ -65,7 +65,8 @@ pub const WIDTH: usize = 512;
 /// Builds an engine, 512 lanes wide where it runs by lanes.
 ///
 /// # Errors
-/// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every engine.
+/// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every
+/// engine.
 pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
     match choice {
         // Lanes are no help with one state at a time.
@@ -74,7 +75,8 @@ pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> 
     }
 }
 
-/// Builds an engine for playouts, 256, 512 or 1024 lanes wide where lanes are asked for. [`EngineChoice::Auto`] is what measures faster.
+/// Builds an engine for playouts, 256, 512 or 1024 lanes wide where lanes are asked for.
+/// [`EngineChoice::Auto`] is what measures faster.
 ///
 /// # Errors
 /// As [`build`].
@@ -142,8 +144,8 @@ pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
     Ok(Arc::new(compiled.machine))
 }
 
-/// The machine that measures faster, for a search; for a single thread one that does not depend on what was measured, so that
-/// a seed means the same search each time: lanes where there are any.
+/// The machine that measures faster, for a search; for a single thread one that does not depend on
+/// what was measured, so that a seed means the same search each time: lanes where there are any.
 ///
 /// # Errors
 /// As [`build_machine`].

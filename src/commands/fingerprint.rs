@@ -1,12 +1,14 @@
-//! `panza fingerprint`: what a game comes to as a network, and where random playouts lead, in one line per game.
+//! `panza fingerprint`: what a game comes to as a network, and where random playouts lead, in one
+//! line per game.
 //!
-//! A file of fingerprints under version control shows in every review which change made networks larger or
-//! smaller, and which changed how games run. Sizes may change for the better; behaviour may change only when rules,
-//! random numbers or the fingerprint itself do.
+//! A file of fingerprints under version control shows in every review which change made networks
+//! larger or smaller, and which changed how games run. Sizes may change for the better; behaviour
+//! may change only when rules, random numbers or the fingerprint itself do.
 //!
-//! Invariants: [`Behaviour`] depends on rules and seed alone. Moves are drawn in the order of their texts, and states
-//! are hashed as sorted texts, so that neither the numbers of moves and bases nor the engine's inside matter, and the
-//! prover behaves the same. The engine's own playouts ([`EnginePlayouts`]) stand in fields of their own.
+//! Invariants: [`Behaviour`] depends on rules and seed alone. Moves are drawn in the order of their
+//! texts, and states are hashed as sorted texts, so that neither the numbers of moves and bases nor
+//! the engine's inside matter, and the prover behaves the same. The engine's own playouts
+//! ([`EnginePlayouts`]) stand in fields of their own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +37,8 @@ const PLAYOUTS: u32 = 200;
 /// Arguments of `panza fingerprint`.
 #[derive(Args, Debug)]
 pub struct FingerprintArguments {
-    /// Paths to rulesheets, or names of games; all games that come with the program when none is named.
+    /// Paths to rulesheets, or names of games; all games that come with the program when none is
+    /// named.
     #[arg(value_name = "GAME")]
     games: Vec<String>,
     /// Write the fingerprints to this file instead of standard output.
@@ -99,7 +102,8 @@ pub struct Sizes {
 
 /// Where random playouts lead.
 ///
-/// Each role that has several legal moves draws one of them, roles in their order, moves in the order of their texts.
+/// Each role that has several legal moves draws one of them, roles in their order, moves in the
+/// order of their texts.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Behaviour {
     /// Joint moves made.
@@ -108,7 +112,8 @@ pub struct Behaviour {
     pub states: u64,
     /// Playouts that were cut off.
     pub cut_off: u32,
-    /// Sum of each role's goals over the playouts that came to their end; an undefined goal counts 0.
+    /// Sum of each role's goals over the playouts that came to their end; an undefined goal counts
+    /// 0.
     pub goal_sums: Vec<u64>,
     /// FNV-1a over the facts of all visited states, in hexadecimal digits.
     pub states_hash: String,

@@ -1,7 +1,7 @@
 //! `panza format`: a rulesheet in one layout.
 //!
-//! Prints it, or with `--write` puts it in the place of the file. A file is replaced as a whole or not at all, and
-//! only when the layout changes it.
+//! Prints it, or with `--write` puts it in the place of the file. A file is replaced as a whole or
+//! not at all, and only when the layout changes it.
 
 use std::fs;
 use std::io::Write;
@@ -41,8 +41,8 @@ struct Report<'a> {
 /// Runs the command. Parentheses that do not match make it [`Outcome::DoesNotHold`].
 ///
 /// # Errors
-/// A rulesheet that cannot be found or read. With `--write` also one that is no file, is not UTF-8, or cannot be
-/// replaced.
+/// A rulesheet that cannot be found or read. With `--write` also one that is no file, is not UTF-8,
+/// or cannot be replaced.
 pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcome> {
     let sheet = Rulesheet::find(&arguments.game)?;
     let target = match (arguments.write, &sheet.file) {
@@ -90,8 +90,8 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
     Ok(Outcome::Holds)
 }
 
-/// Puts a text in the place of a rulesheet's file: written beside it first, so that whoever reads the file finds the
-/// old text or the new one.
+/// Puts a text in the place of a rulesheet's file: written beside it first, so that whoever reads
+/// the file finds the old text or the new one.
 fn replace(path: &Path, sheet: &Rulesheet, text: &str) -> anyhow::Result<()> {
     let shown = &sheet.origin;
     // A link stays a link.

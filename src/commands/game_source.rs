@@ -1,8 +1,8 @@
 //! From what the command line calls a game to its rules.
 //!
-//! A game is a path to a rulesheet, or the name of one: first looked for in `gdl-games` beside the working
-//! directory, so that a changed rulesheet counts at once, then among the copies inside the program, so that an
-//! installed program knows its games anywhere.
+//! A game is a path to a rulesheet, or the name of one: first looked for in `gdl-games` beside the
+//! working directory, so that a changed rulesheet counts at once, then among the copies inside the
+//! program, so that an installed program knows its games anywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,8 @@ impl Game {
     /// Finds a rulesheet and reads its rules.
     ///
     /// # Errors
-    /// As [`Rulesheet::find`]; also rules that cannot be played, with line and column of the first error.
+    /// As [`Rulesheet::find`]; also rules that cannot be played, with line and column of the first
+    /// error.
     pub fn load(argument: &str) -> anyhow::Result<Self> {
         Self::from_sheet(Rulesheet::find(argument)?)
     }
@@ -135,7 +136,8 @@ impl Game {
             .iter()
             .filter(|diagnostic| diagnostic.severity == Severity::Error)
             .collect();
-        // What is missing in the rules as a whole has no place, and is missing because of a fault that has one.
+        // What is missing in the rules as a whole has no place, and is missing because of a fault
+        // that has one.
         let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
         let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
             return Ok(Self { sheet, rules });
@@ -150,7 +152,8 @@ impl Game {
         }
     }
 
-    /// Reads what the player would play of a rulesheet: published games have faults, and what is left of them is played.
+    /// Reads what the player would play of a rulesheet: published games have faults, and what is
+    /// left of them is played.
     ///
     /// # Errors
     /// Nothing of it can be played; the message has line and column of the first error.

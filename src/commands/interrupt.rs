@@ -1,14 +1,17 @@
 //! Ctrl-C.
 //!
-//! Commands that compute hold nothing that must be put in order, so they end at once; commands that talk to
-//! others ([`watch()`]) are told and take their leave first. Either way the exit status is [`EXIT_STATUS`].
+//! Commands that compute hold nothing that must be put in order, so they end at once; commands that
+//! talk to others ([`watch()`]) are told and take their leave first. Either way the exit status is
+//! [`EXIT_STATUS`].
 
 use tokio::sync::watch;
 
-/// The exit status of a command that was interrupted: 128 plus the number of the signal, as shells have it.
+/// The exit status of a command that was interrupted: 128 plus the number of the signal, as shells
+/// have it.
 pub const EXIT_STATUS: u8 = 130;
 
-/// Ctrl-C, listened to from the moment this is made: a key pressed before anybody waits for it is not lost.
+/// Ctrl-C, listened to from the moment this is made: a key pressed before anybody waits for it is
+/// not lost.
 struct CtrlC(
     #[cfg(unix)] tokio::signal::unix::Signal,
     #[cfg(windows)] tokio::signal::windows::CtrlC,
@@ -37,7 +40,8 @@ pub fn exit_on_ctrl_c() -> std::io::Result<()> {
     exit_on_ctrl_c_after(|| {})
 }
 
-/// Ends the program on Ctrl-C from now on, after `leave` has put in order what must not be left behind.
+/// Ends the program on Ctrl-C from now on, after `leave` has put in order what must not be left
+/// behind.
 ///
 /// # Errors
 /// The signal cannot be listened to.
@@ -74,7 +78,8 @@ pub async fn ended() {
             return;
         }
     }
-    // An error means that the signal cannot be listened to; then the system's own way of ending must do.
+    // An error means that the signal cannot be listened to; then the system's own way of ending
+    // must do.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -100,8 +105,9 @@ pub fn watch() -> watch::Receiver<bool> {
     receiver
 }
 
-/// Becomes true on Ctrl-C and, where there is such a signal, on SIGTERM; a second time ends the program at once,
-/// after `leave` has put in order what must not be left behind. Must be called on a runtime.
+/// Becomes true on Ctrl-C and, where there is such a signal, on SIGTERM; a second time ends the
+/// program at once, after `leave` has put in order what must not be left behind. Must be called on
+/// a runtime.
 pub fn watch_ending(leave: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {

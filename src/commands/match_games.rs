@@ -51,7 +51,8 @@ pub struct MatchArguments {
     /// Give each player the next role in each further match.
     #[arg(long)]
     swap: bool,
-    /// Fixes what random players play and which moves replace missing ones. [default: another one each time]
+    /// Fixes what random players play and which moves replace missing ones. [default: another one
+    /// each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     // Those of the players that are panza.
@@ -84,8 +85,8 @@ struct ReportedFault<'a> {
     fault: &'a Fault,
 }
 
-/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match had no proper
-/// end.
+/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match
+/// had no proper end.
 ///
 /// # Errors
 /// Unusable arguments, rules that cannot be evaluated, or no port for a player of ours.

@@ -1,10 +1,10 @@
 //! The command line: one module per subcommand, and what they share.
 //!
-//! A subcommand's module reads its arguments, calls what does the work, and shows the result; work that is worth
-//! testing stands in modules of its own (`playouts`, `replay`, `game_manager`).
+//! A subcommand's module reads its arguments, calls what does the work, and shows the result; work
+//! that is worth testing stands in modules of its own (`playouts`, `replay`, `game_manager`).
 //!
-//! Invariants: with `--json` standard output carries JSON objects only; a command that fails has said why in one
-//! line that names what and where.
+//! Invariants: with `--json` standard output carries JSON objects only; a command that fails has
+//! said why in one line that names what and where.
 
 pub mod analyse;
 pub mod bench;
@@ -104,7 +104,8 @@ enum Command {
             panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
-    /// Build every game of a corpus of published games and verify its recorded playouts on each machine.
+    /// Build every game of a corpus of published games and verify its recorded playouts on each
+    /// machine.
     #[command(
         after_help = "FOLDER holds games.csv (a key in the first column), games/KEY.kif, traces/KEY.jsonl.gz and perhaps traces-clingo.\n\
             Each game is built and verified in a process of its own. The result is a page of Markdown.\n\
@@ -151,7 +152,8 @@ enum Command {
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
     Bench(bench::BenchArguments),
-    /// Measure games by counters and by lanes, beside outside programs and with passes left out, and write a page about it.
+    /// Measure games by counters and by lanes, beside outside programs and with passes left out,
+    /// and write a page about it.
     #[command(
         after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
             prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
@@ -164,14 +166,16 @@ enum Command {
             panza performance hex --widths 512 --profile-of hex,reversi --threads-on hex --without-passes-on ''"
     )]
     Performance(performance::PerformanceArguments),
-    /// Write down what games come to, sizes and random playouts, in a file that shows what a change changes.
+    /// Write down what games come to, sizes and random playouts, in a file that shows what a change
+    /// changes.
     #[command(
         after_help = "Without GAME: all games that come with the program. Status 1: --against found differences.\n\n\
             Examples:\n  panza fingerprint --out tests/fingerprints.json\n  \
             panza fingerprint --against tests/fingerprints.json\n  panza fingerprint connectFour --playouts 1000 --json"
     )]
     Fingerprint(fingerprint::FingerprintArguments),
-    /// Play a tournament between players that a file names, go on where it was broken off, and show what it came to.
+    /// Play a tournament between players that a file names, go on where it was broken off, and show
+    /// what it came to.
     #[command(
         after_help = "FILE is TOML; config/example-tournament.toml explains every key. The least of it:\n\n  \
             games = [\"ticTacToe\", \"connectFour\"]\n  games_a_side = 10\n  start_clock = 10\n  play_clock = 1\n  \

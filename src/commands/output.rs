@@ -1,7 +1,7 @@
 //! What a command writes on standard output: lines for people, or JSON objects for scripts.
 //!
-//! With `--json` only objects are written, one per line, so that a script can read the output line by line;
-//! everything else a command has to say goes to standard error.
+//! With `--json` only objects are written, one per line, so that a script can read the output line
+//! by line; everything else a command has to say goes to standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -67,8 +67,8 @@ impl Output {
         !self.json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 
-    /// Writes text and a line end on standard error; nothing when scripts read this, for they have it in an object.
-    /// Whoever closed standard error does not want to know.
+    /// Writes text and a line end on standard error; nothing when scripts read this, for they have
+    /// it in an object. Whoever closed standard error does not want to know.
     pub fn complaint(self, text: impl fmt::Display) {
         if !self.json {
             let _ = writeln!(io::stderr(), "{text}");

@@ -1,7 +1,7 @@
 //! `panza perft`: counts the paths of joint moves from the initial state.
 //!
-//! The count is the same for every right engine, so equal numbers from two of them say that legal moves, next
-//! states and terminality agree in a whole neighbourhood of the initial state.
+//! The count is the same for every right engine, so equal numbers from two of them say that legal
+//! moves, next states and terminality agree in a whole neighbourhood of the initial state.
 
 use std::time::Instant;
 

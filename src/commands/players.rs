@@ -1,7 +1,8 @@
-//! The players of a match by their specification: our own server, the two built-in ones, or any address.
+//! The players of a match by their specification: our own server, the two built-in ones, or any
+//! address.
 //!
-//! Players of our own listen on loopback ports of their own and are spoken to as strangers are, so that a match
-//! in one process tests what a match over the network would.
+//! Players of our own listen on loopback ports of their own and are spoken to as strangers are, so
+//! that a match in one process tests what a match over the network would.
 
 use std::fmt;
 
@@ -85,8 +86,8 @@ enum Running {
 }
 
 impl Player {
-    /// Starts a player, or notes where it listens. `seed` fixes what it draws, where it is one of ours; it then has the
-    /// settings that come with the program, but writes and remembers nothing.
+    /// Starts a player, or notes where it listens. `seed` fixes what it draws, where it is one of
+    /// ours; it then has the settings that come with the program, but writes and remembers nothing.
     ///
     /// # Errors
     /// No port or thread could be had.
@@ -94,8 +95,8 @@ impl Player {
         Self::start_with(spec, &SettingsChoice::default(), seed, runtime)
     }
 
-    /// As [`start`](Self::start), with these settings for a server of ours. It writes and remembers only where a file or a
-    /// single setting asks for it.
+    /// As [`start`](Self::start), with these settings for a server of ours. It writes and remembers
+    /// only where a file or a single setting asks for it.
     ///
     /// # Errors
     /// As [`start`](Self::start), and settings that cannot be used.

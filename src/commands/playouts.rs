@@ -1,7 +1,8 @@
 //! Uniformly random playouts by the clock, on one thread or several, and what they say.
 //!
-//! Each thread has its own engine and its own stream of random numbers, and plays until the time is up. Rates are
-//! per second of the thread's own processor time, so that a busy machine does not make an engine look slow.
+//! Each thread has its own engine and its own stream of random numbers, and plays until the time is
+//! up. Rates are per second of the thread's own processor time, so that a busy machine does not
+//! make an engine look slow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,12 +29,14 @@ pub struct Figures {
     pub steps: u64,
     /// Joint moves of playouts that came to their end.
     pub finished_steps: u64,
-    /// Sum of each role's goals over the playouts that came to their end, and where playouts run abreast over those that
-    /// were cut off too: there each counts with the goals of its last state.
+    /// Sum of each role's goals over the playouts that came to their end, and where playouts run
+    /// abreast over those that were cut off too: there each counts with the goals of its last
+    /// state.
     pub goal_sums: Vec<u64>,
     /// How many playouts are in that sum.
     pub with_goals: u64,
-    /// How many playouts a thread has under way abreast; nothing where it makes one after the other.
+    /// How many playouts a thread has under way abreast; nothing where it makes one after the
+    /// other.
     pub width: Option<usize>,
     /// Processor time, all threads together.
     pub cpu: Duration,
@@ -107,8 +110,8 @@ pub enum Until {
     Playouts(u64),
 }
 
-/// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`. `done` counts the playouts
-/// while they are made.
+/// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`. `done`
+/// counts the playouts while they are made.
 ///
 /// # Errors
 /// The prover gave up on one of the threads.
@@ -166,8 +169,8 @@ pub fn play<E: Engine>(
     };
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
-    // Looking at the clock after each playout would cost short games a few per cent, so it is looked at after a
-    // batch, which grows as long as it takes less than a millisecond.
+    // Looking at the clock after each playout would cost short games a few per cent, so it is
+    // looked at after a batch, which grows as long as it takes less than a millisecond.
     let mut batch = 1;
     loop {
         let batch_started = started.elapsed();
@@ -202,7 +205,8 @@ pub fn play<E: Engine>(
     Ok(figures.over(started, cpu_started))
 }
 
-/// Plays abreast on this thread, for a machine that does so; nothing where playouts are made one after the other.
+/// Plays abreast on this thread, for a machine that does so; nothing where playouts are made one
+/// after the other.
 fn abreast(built: &Built, seed: u64, until: Until, done: &AtomicU64) -> Option<Figures> {
     let Built::Machine(machine) = built else {
         return None;
@@ -211,8 +215,9 @@ fn abreast(built: &Built, seed: u64, until: Until, done: &AtomicU64) -> Option<F
     play_abreast(playouts.as_mut(), &machine.initial_state(), until, done)
 }
 
-/// Plays with so much asked for at all times that no lane waits for another, until the time is up; then all that was
-/// asked for is played, since those that end early would be the short ones. Nothing where the state cannot be played from abreast.
+/// Plays with so much asked for at all times that no lane waits for another, until the time is up;
+/// then all that was asked for is played, since those that end early would be the short ones.
+/// Nothing where the state cannot be played from abreast.
 fn play_abreast(
     playouts: &mut dyn Playouts,
     state: &[u64],

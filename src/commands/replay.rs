@@ -1,9 +1,9 @@
 //! Replays a recorded trace on an engine and counts where the two differ.
 //!
-//! Every recorded state is taken as it stands, so that one fault is counted where it arises and not again at
-//! each state after it; only where a trace leaves the state out is the playout followed with the engine's own
-//! successor. Compared are the initial state, each successor, whether the game is over, each role's legal moves
-//! and the goals that were recorded.
+//! Every recorded state is taken as it stands, so that one fault is counted where it arises and not
+//! again at each state after it; only where a trace leaves the state out is the playout followed
+//! with the engine's own successor. Compared are the initial state, each successor, whether the
+//! game is over, each role's legal moves and the goals that were recorded.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,7 +29,8 @@ pub struct Disagreement {
     pub playout: u64,
     /// Number of the state in it.
     pub step: u64,
-    /// What differs: `init`, `state`, `next`, `terminal`, `legal`, `moves`, `goal`, `roles` or `engine`.
+    /// What differs: `init`, `state`, `next`, `terminal`, `legal`, `moves`, `goal`, `roles` or
+    /// `engine`.
     pub what: &'static str,
     /// The role, where it is about one.
     pub role: Option<String>,
@@ -147,7 +148,8 @@ impl<E: Engine> Comparison<'_, E> {
         Ok(())
     }
 
-    /// The state to compare at, compared with what was expected of it; nothing when it cannot be known.
+    /// The state to compare at, compared with what was expected of it; nothing when it cannot be
+    /// known.
     fn stand(&mut self, recorded: &TraceState) -> Result<Option<E::State>, EngineError> {
         let expected = self.expected_next.take().filter(|expected| {
             expected.playout == recorded.playout && expected.step == recorded.step
@@ -327,8 +329,8 @@ impl<E: Engine> Comparison<'_, E> {
     }
 }
 
-/// What the trace says of a role's goal: nothing, that there is none, or the goal. Of several values the highest
-/// counts; a role with a value that is no number is left out.
+/// What the trace says of a role's goal: nothing, that there is none, or the goal. Of several
+/// values the highest counts; a role with a value that is no number is left out.
 fn recorded_goal(recorded: &TraceState, role: &str) -> Option<Option<i64>> {
     let single = recorded.goal.as_ref().and_then(|goals| goals.get(role));
     if let Some(&goal) = single {

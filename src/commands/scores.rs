@@ -24,8 +24,9 @@ impl Scores {
         }
     }
 
-    /// Adds a match: which player had each role, and each role's goal. A role without a goal counts as 0. Who alone
-    /// has the highest goal wins, who shares it draws, all others lose; a single player wins with 100.
+    /// Adds a match: which player had each role, and each role's goal. A role without a goal counts
+    /// as 0. Who alone has the highest goal wins, who shares it draws, all others lose; a single
+    /// player wins with 100.
     pub fn add(&mut self, seated: &[usize], goals: &[Option<u8>]) {
         let goals: Vec<u8> = goals.iter().map(|goal| goal.unwrap_or(0)).collect();
         let highest = goals.iter().copied().max().unwrap_or(0);

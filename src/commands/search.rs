@@ -66,7 +66,8 @@ struct Report<'a> {
     nodes: u32,
     playouts: u64,
     playouts_per_second: f64,
-    /// Nanoseconds of processor time that an iteration took the thread that owns the graph, its own playouts included.
+    /// Nanoseconds of processor time that an iteration took the thread that owns the graph, its own
+    /// playouts included.
     writer_nanoseconds: Option<f64>,
     parts: Option<Parts>,
     bytes: usize,

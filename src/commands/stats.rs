@@ -40,7 +40,8 @@ struct Report<'a> {
     reason: Option<String>,
 }
 
-/// Runs the command. A game that cannot be compiled is told so, and is no error: it is played with the prover.
+/// Runs the command. A game that cannot be compiled is told so, and is no error: it is played with
+/// the prover.
 ///
 /// # Errors
 /// A game that cannot be read.

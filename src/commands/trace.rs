@@ -1,8 +1,9 @@
-//! Recorded playouts: one JSON object per line, one line per state, as independent reasoners wrote them.
+//! Recorded playouts: one JSON object per line, one line per state, as independent reasoners wrote
+//! them.
 //!
-//! A trace says of each state which facts hold, whether the game is over, who may do what, what was played and
-//! what the goals are. Fields may be missing: large traces give `state` at some steps only, goals are given where
-//! they were asked for. Files ending in `.gz` are unpacked on the way.
+//! A trace says of each state which facts hold, whether the game is over, who may do what, what was
+//! played and what the goals are. Fields may be missing: large traces give `state` at some steps
+//! only, goals are given where they were asked for. Files ending in `.gz` are unpacked on the way.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -54,8 +55,8 @@ impl TraceState {
     }
 }
 
-/// GDL text in the one form that machines use: one space between elements, `(foo)` as `foo`, keywords in lower
-/// case. Text that is not one expression stays as it is.
+/// GDL text in the one form that machines use: one space between elements, `(foo)` as `foo`,
+/// keywords in lower case. Text that is not one expression stays as it is.
 pub fn canonical(text: &str) -> String {
     fn write(expression: &Sexpr, symbols: &Symbols, out: &mut String) {
         match expression {

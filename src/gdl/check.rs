@@ -1,7 +1,8 @@
 //! Static checks: what is wrong with rules that could be read.
 //!
-//! Faults that change what the rules mean are errors, oddities that every reasoner takes in its stride are warnings;
-//! whether a game is played all the same is decided by [`super::is_playable`], which few errors forbid.
+//! Faults that change what the rules mean are errors, oddities that every reasoner takes in its
+//! stride are warnings; whether a game is played all the same is decided by [`super::is_playable`],
+//! which few errors forbid.
 
 use std::collections::{HashMap, HashSet};
 
@@ -341,8 +342,8 @@ impl Checker<'_> {
     }
 }
 
-/// The standard's restriction on recursion, for the recursive conditions of one rule: an argument is ground, an
-/// argument of the head, or bound outside the recursion.
+/// The standard's restriction on recursion, for the recursive conditions of one rule: an argument
+/// is ground, an argument of the head, or bound outside the recursion.
 struct Restriction<'a> {
     in_head: HashSet<&'a Term>,
     bound: HashSet<u32>,

@@ -1,7 +1,7 @@
 //! Strongly connected components of a graph, whatever its nodes are.
 //!
-//! Tarjan's algorithm with its own stack, so that a long chain costs memory and not the thread's stack. Components come
-//! dependencies first.
+//! Tarjan's algorithm with its own stack, so that a long chain costs memory and not the thread's
+//! stack. Components come dependencies first.
 
 /// Tarjan's strongly connected components of the graph `0..n` with these targets per node.
 pub fn strongly_connected<It: Iterator<Item = usize>>(

@@ -1,4 +1,5 @@
-//! What there is to say about a rulesheet: code, place, message and help, shown the way rustc shows its own.
+//! What there is to say about a rulesheet: code, place, message and help, shown the way rustc shows
+//! its own.
 
 use std::borrow::Cow;
 
@@ -110,8 +111,8 @@ impl Diagnostic {
 /// How much of a name a message shows.
 const LONGEST_NAME: usize = 80;
 
-/// A name as messages show it: cut short when it is longer than any name should be, so that many messages about
-/// one long name stay small.
+/// A name as messages show it: cut short when it is longer than any name should be, so that many
+/// messages about one long name stay small.
 pub(super) fn brief(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((at, _)) => Cow::Owned(format!("{}...", &name[..at])),

@@ -1,9 +1,10 @@
 //! One layout for every rulesheet.
 //!
-//! A rule stands with its head on the first line and each condition on a line of its own, indented by two; what
-//! fits on a line of [`WIDTH`] characters stays there. Comments stay where they are: behind what they follow, or on a
-//! line of their own. Single blank lines between statements are kept, several become one. Formatting twice gives what
-//! formatting once does, and the rules read the same before and after.
+//! A rule stands with its head on the first line and each condition on a line of its own, indented
+//! by two; what fits on a line of [`WIDTH`] characters stays there. Comments stay where they are:
+//! behind what they follow, or on a line of their own. Single blank lines between statements are
+//! kept, several become one. Formatting twice gives what formatting once does, and the rules read
+//! the same before and after.
 
 use super::diagnostic::Diagnostic;
 use super::sexpr;
@@ -28,7 +29,8 @@ enum Content<'a> {
 /// The rulesheet in canonical layout.
 ///
 /// # Errors
-/// The faults of a text whose parentheses do not match or nest too deep; nothing can be laid out then.
+/// The faults of a text whose parentheses do not match or nest too deep; nothing can be laid out
+/// then.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let (_, faults) = sexpr::parse(text);
     if !faults.is_empty() {
@@ -111,8 +113,8 @@ fn on_one_line(entry: &Entry<'_>, room: usize) -> Option<String> {
     write_on_line(entry, &mut line, &mut left).then_some(line)
 }
 
-/// Adds an entry to a line that has room for so many characters; false as soon as it cannot be done, so that a
-/// long list costs no more than a line.
+/// Adds an entry to a line that has room for so many characters; false as soon as it cannot be
+/// done, so that a long list costs no more than a line.
 fn write_on_line(entry: &Entry<'_>, line: &mut String, left: &mut usize) -> bool {
     match &entry.content {
         Content::Symbol(text) => take(text, line, left),

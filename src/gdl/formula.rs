@@ -1,9 +1,10 @@
 //! Formulas: bodies on their way to plain conjunctions.
 //!
-//! Negation stands at the leaves, so a formula is a tree of "all of" and "any of"; its disjunctive normal form has one
-//! conjunction per way to choose. What that costs is counted before it is done.
+//! Negation stands at the leaves, so a formula is a tree of "all of" and "any of"; its disjunctive
+//! normal form has one conjunction per way to choose. What that costs is counted before it is done.
 //!
-//! Invariant: a formula that never holds for want of alternatives is `Any` of nothing, and none stands inside another.
+//! Invariant: a formula that never holds for want of alternatives is `Any` of nothing, and none
+//! stands inside another.
 
 use std::collections::HashSet;
 
@@ -27,8 +28,8 @@ pub(super) fn all(parts: Vec<Formula>) -> Formula {
     Formula::All(parts)
 }
 
-/// A disjunction, parts that never hold left out. So a formula has no alternatives only when it is `Any` of nothing,
-/// and counting them tells what multiplying out costs.
+/// A disjunction, parts that never hold left out. So a formula has no alternatives only when it is
+/// `Any` of nothing, and counting them tells what multiplying out costs.
 pub(super) fn any(mut parts: Vec<Formula>) -> Formula {
     parts.retain(|part| !matches!(part, Formula::Any(parts) if parts.is_empty()));
     Formula::Any(parts)

@@ -1,11 +1,11 @@
 //! Game Description Language: from text to checked rules.
 //!
-//! Text becomes tokens ([`token`]), tokens become s-expressions ([`sexpr`]), and those become [`Rules`] ([`read`]):
-//! negation pushed inwards and `or` expanded, so that a body is a plain list of literals. Reading never stops at
-//! the first fault; every fault becomes a [`Diagnostic`].
+//! Text becomes tokens ([`token`]), tokens become s-expressions ([`sexpr`]), and those become
+//! [`Rules`] ([`read`]): negation pushed inwards and `or` expanded, so that a body is a plain list
+//! of literals. Reading never stops at the first fault; every fault becomes a [`Diagnostic`].
 //!
-//! Invariants: a span always lies inside the text it was read from; in [`Rules`] every variable index is below its
-//! rule's variable count and keywords are lower case.
+//! Invariants: a span always lies inside the text it was read from; in [`Rules`] every variable
+//! index is below its rule's variable count and keywords are lower case.
 //!
 //! Never knows: propositions, gates, time, files, HTTP.
 
@@ -31,7 +31,8 @@ pub use term::TermTable;
 
 /// Reads and checks a whole rulesheet: the rules, and everything there is to say about them.
 ///
-/// Faulty statements are left out and reported. [`is_playable`] says whether what is left is a game.
+/// Faulty statements are left out and reported. [`is_playable`] says whether what is left is a
+/// game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
     let (statements, mut diagnostics) = sexpr::parse(text);
     let (rules, more) = read::read_rules(&statements);
@@ -41,7 +42,8 @@ pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
     (rules, diagnostics)
 }
 
-/// Whether rules with these diagnostics can be played, however faulty: there must be somebody to play, and a move.
+/// Whether rules with these diagnostics can be played, however faulty: there must be somebody to
+/// play, and a move.
 pub fn is_playable(diagnostics: &[Diagnostic]) -> bool {
     const FATAL: [&str; 4] = ["no-role", "no-legal", "nesting-too-deep", "text-too-long"];
     diagnostics

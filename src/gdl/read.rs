@@ -1,10 +1,11 @@
 //! From s-expressions to [`Rules`].
 //!
-//! Bodies are formulas of `and`, `or`, `not`, `distinct` and atoms. Negation is pushed inwards, then `or` is
-//! multiplied out; a body that would become more than [`MAX_ALTERNATIVES`] rules keeps its `or`s as helper
-//! relations instead. `(not (distinct a b))` is equality and is solved by unification. Both can make much of little
-//! text, so what they make is counted, and a rule that makes too much is a fault. A faulty statement is reported and
-//! left out; the others are still read.
+//! Bodies are formulas of `and`, `or`, `not`, `distinct` and atoms. Negation is pushed inwards,
+//! then `or` is multiplied out; a body that would become more than [`MAX_ALTERNATIVES`] rules keeps
+//! its `or`s as helper relations instead. `(not (distinct a b))` is equality and is solved by
+//! unification. Both can make much of little text, so what they make is counted, and a rule that
+//! makes too much is a fault. A faulty statement is reported and left out; the others are still
+//! read.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -21,10 +22,12 @@ use crate::ids::Symbol;
 
 /// A body is multiplied out into at most this many rules.
 const MAX_ALTERNATIVES: usize = 64;
-/// How many terms and letters may be copied to multiply out `or` and to solve equalities, over a whole rulesheet.
+/// How many terms and letters may be copied to multiply out `or` and to solve equalities, over a
+/// whole rulesheet.
 const MAX_COPIES: usize = 1 << 23;
 
-/// Reads statements. A rulesheet wrapped in one more pair of parentheses, as START carries it, is unwrapped.
+/// Reads statements. A rulesheet wrapped in one more pair of parentheses, as START carries it, is
+/// unwrapped.
 pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
     let mut statements = statements;
     if let [Sexpr::List(items, _)] = statements
@@ -49,7 +52,8 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
     (reader.rules, reader.diagnostics)
 }
 
-/// What helper relations are called, before their number: a beginning that no symbol of these statements has.
+/// What helper relations are called, before their number: a beginning that no symbol of these
+/// statements has.
 fn helper_prefix(statements: &[Sexpr]) -> String {
     fn longest_run(expression: &Sexpr) -> usize {
         match expression {
@@ -376,9 +380,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts a helper relation in place of each top-level `or`: its arguments are the variables that the `or` shares
-    /// with the rest of the rule, and each branch becomes a rule of its own, together with those positive literals
-    /// of the rule that bind what the branch needs.
+    /// Puts a helper relation in place of each top-level `or`: its arguments are the variables that
+    /// the `or` shares with the rest of the rule, and each branch becomes a rule of its own,
+    /// together with those positive literals of the rule that bind what the branch needs.
     fn with_helpers(&mut self, pending: &Pending, body: Formula) -> Result<Formula, TooLarge> {
         let mut parts = Vec::new();
         flatten_all(body, &mut parts);
@@ -458,8 +462,8 @@ struct Pending {
 }
 
 impl Pending {
-    /// The rule for one conjunction, with its equalities solved and its variables renumbered; nothing when the
-    /// equalities contradict each other.
+    /// The rule for one conjunction, with its equalities solved and its variables renumbered;
+    /// nothing when the equalities contradict each other.
     fn rule(
         &self,
         conjunction: Conjunction,
@@ -478,7 +482,8 @@ impl Pending {
                     if is_inside {
                         return Ok(None);
                     }
-                    // A chain of equalities can double a term at each step, so this is counted before it is done.
+                    // A chain of equalities can double a term at each step, so this is counted
+                    // before it is done.
                     let mut rest = Measure::default();
                     head.arguments
                         .iter()

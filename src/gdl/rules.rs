@@ -1,7 +1,8 @@
 //! Rules as every reasoner takes them: heads, and bodies that are plain lists of literals.
 //!
-//! `or` is expanded and negation stands at atoms only, so a body is a conjunction. A relation is a name with an
-//! arity: `(foo)` and `foo` are one, `(foo a)` is another. Variables are numbered per rule.
+//! `or` is expanded and negation stands at atoms only, so a body is a conjunction. A relation is a
+//! name with an arity: `(foo)` and `foo` are one, `(foo a)` is another. Variables are numbered per
+//! rule.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! S-expressions: nested lists of symbols, each with its place in the text.
 //!
-//! Parsing keeps its own stack, so deep nesting costs memory and not the thread's stack; nesting is bounded by
-//! [`MAX_DEPTH`] all the same, because later passes walk the tree. Faults are reported and repaired: a stray `)`
-//! is skipped, an open list is closed at the end of the text.
+//! Parsing keeps its own stack, so deep nesting costs memory and not the thread's stack; nesting is
+//! bounded by [`MAX_DEPTH`] all the same, because later passes walk the tree. Faults are reported
+//! and repaired: a stray `)` is skipped, an open list is closed at the end of the text.
 
 use std::fmt;
 

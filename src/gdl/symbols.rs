@@ -1,6 +1,7 @@
 //! Names as numbers.
 //!
-//! Symbols are case-sensitive apart from GDL's own words, which are lower case here however they were written.
+//! Symbols are case-sensitive apart from GDL's own words, which are lower case here however they
+//! were written.
 
 use std::collections::HashMap;
 

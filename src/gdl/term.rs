@@ -1,8 +1,8 @@
 //! Ground terms, each stored once and known by a number.
 //!
-//! Equal terms have equal numbers, so comparing and hashing a term is comparing and hashing a `u32`. An atom is
-//! stored the same way, as the relation's name applied to its arguments. A function with no arguments is its
-//! constant. The table only grows.
+//! Equal terms have equal numbers, so comparing and hashing a term is comparing and hashing a
+//! `u32`. An atom is stored the same way, as the relation's name applied to its arguments. A
+//! function with no arguments is its constant. The table only grows.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -137,7 +137,8 @@ impl TermTable {
         }
     }
 
-    /// The number of the term that an s-expression writes, if names and term are known. Empty lists are no terms.
+    /// The number of the term that an s-expression writes, if names and term are known. Empty lists
+    /// are no terms.
     pub fn find_sexpr(&self, symbols: &Symbols, expression: &Sexpr) -> Option<TermId> {
         match expression {
             Sexpr::Symbol(text, _) => self.find(symbols.find(text)?, &[]),
@@ -153,8 +154,8 @@ impl TermTable {
         }
     }
 
-    /// The number of the term that an s-expression writes, added when new. Nothing for what is no term: an empty
-    /// list, a list that starts with a list, a variable.
+    /// The number of the term that an s-expression writes, added when new. Nothing for what is no
+    /// term: an empty list, a list that starts with a list, a variable.
     pub fn intern_sexpr(&mut self, symbols: &mut Symbols, expression: &Sexpr) -> Option<TermId> {
         match expression {
             Sexpr::Symbol(text, _) if text.starts_with('?') => None,

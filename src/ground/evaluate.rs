@@ -1,8 +1,8 @@
 //! The fixpoint: every atom that can ever hold, and every instance of a rule.
 //!
-//! Atoms wait in a queue. Taking one out, it enters the indexes and is tried as the trigger of each plan that its
-//! relation has; what the plans derive joins the queue. An atom's number in the order of taking says which atoms are
-//! older, so that an instance with several new atoms is met once.
+//! Atoms wait in a queue. Taking one out, it enters the indexes and is tried as the trigger of each
+//! plan that its relation has; what the plans derive joins the queue. An atom's number in the order
+//! of taking says which atoms are older, so that an instance with several new atoms is met once.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
@@ -50,7 +50,8 @@ const WAITING: u32 = u32::MAX - 1;
 struct Instances {
     heads: Vec<TermId>,
     ends: Vec<u32>,
-    /// Positive atoms as `2·atom`, negated ones as `2·atom + 1`, like [`BodyLiteral`] but over terms.
+    /// Positive atoms as `2·atom`, negated ones as `2·atom + 1`, like [`BodyLiteral`] but over
+    /// terms.
     literals: Vec<u32>,
 }
 
@@ -257,7 +258,8 @@ impl<'a> Evaluation<'a> {
                 + self.instances.ends.capacity()
                 + self.instances.literals.capacity())
                 * 4;
-        // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory there is.
+        // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory
+        // there is.
         if bytes > self.budget.max_bytes
             || self.instances.literals.len() > (u32::MAX / 4) as usize
             || self.terms.len() > (u32::MAX / 4) as usize
@@ -273,7 +275,8 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Counts a candidate against its rule; a rule that costs too much stops the evaluation, to be split.
+    /// Counts a candidate against its rule; a rule that costs too much stops the evaluation, to be
+    /// split.
     fn charge_rule(&mut self, rule: usize) -> Result<(), Stop> {
         self.work_of[rule] = self.work_of[rule].saturating_add(1);
         if self.work_of[rule] >= SPLIT_ABOVE {
@@ -367,7 +370,8 @@ impl<'a> Evaluation<'a> {
                 self.extend(plan, at + 1)
             }
             Step::Distinct(left, right) => {
-                // Terms are unique, so the ids tell; one that is in no table differs from all that are.
+                // Terms are unique, so the ids tell; one that is in no table differs from all that
+                // are.
                 let left = left.build(&mut self.terms, &self.bindings);
                 let right = right.build(&mut self.terms, &self.bindings);
                 if left == right {
@@ -403,7 +407,8 @@ impl<'a> Evaluation<'a> {
         }
         let body = &mut self.instances.literals[start..];
         body.sort_unstable();
-        // An atom together with its negation never holds; the pair stands side by side after sorting.
+        // An atom together with its negation never holds; the pair stands side by side after
+        // sorting.
         let is_contradiction = body
             .windows(2)
             .any(|pair| pair[0] ^ 1 == pair[1] && pair[1] & 1 == 1);

@@ -1,7 +1,8 @@
 //! Indexes: the atoms found so far, by relation and by the values at chosen places.
 //!
-//! An index is named by its [`Skeleton`], the shape of an atom with some places marked as keys. Buckets are found by
-//! a hash of the key values; two keys may share a bucket, so whoever looks an atom up still matches it.
+//! An index is named by its [`Skeleton`], the shape of an atom with some places marked as keys.
+//! Buckets are found by a hash of the key values; two keys may share a bucket, so whoever looks an
+//! atom up still matches it.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -24,7 +25,8 @@ pub enum Skeleton {
 }
 
 impl Skeleton {
-    /// The skeleton of a pattern whose bound places are keys, and the patterns of those places in order.
+    /// The skeleton of a pattern whose bound places are keys, and the patterns of those places in
+    /// order.
     pub fn of(pattern: &Pattern) -> (Skeleton, Vec<Pattern>) {
         let mut keys = Vec::new();
         let skeleton = match pattern {

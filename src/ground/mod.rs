@@ -1,12 +1,13 @@
 //! Grounding: from rules with variables to a program of ground atoms.
 //!
-//! Everything that could ever hold is found by a semi-naive fixpoint over the relaxed game: `does` follows from
-//! `legal`, `true` from `init` and `next`, the negation of what may change is ignored. Relations that depend on neither
-//! `true` nor `does` are evaluated exactly beforehand and vanish from the result. Each instance of a rule is met
-//! exactly once, at the moment the last of its atoms is found, and written down.
+//! Everything that could ever hold is found by a semi-naive fixpoint over the relaxed game: `does`
+//! follows from `legal`, `true` from `init` and `next`, the negation of what may change is ignored.
+//! Relations that depend on neither `true` nor `does` are evaluated exactly beforehand and vanish
+//! from the result. Each instance of a rule is met exactly once, at the moment the last of its
+//! atoms is found, and written down.
 //!
-//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies hold no static atoms; an atom
-//! without rules that is neither base nor move never holds.
+//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies hold no
+//! static atoms; an atom without rules that is neither base nor move never holds.
 //!
 //! Never knows: gates, playouts, the prover.
 
@@ -104,7 +105,8 @@ pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundErro
         return Err(GroundError::NoRoles);
     }
     let mut prepared = PreparedRules::new(rules);
-    // Each round splits a rule, takes a split back for good, or settles that a rule stays whole, so this ends.
+    // Each round splits a rule, takes a split back for good, or settles that a rule stays whole, so
+    // this ends.
     loop {
         match Evaluation::new(rules, &prepared, budget).run() {
             Ok(program) => return Ok(program),

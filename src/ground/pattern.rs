@@ -1,7 +1,7 @@
 //! Patterns: terms with variables, compiled for one place of one plan.
 //!
-//! At each place of a join it is known beforehand which variables are bound already, so a variable is either bound
-//! here or compared here, and matching needs no undo.
+//! At each place of a join it is known beforehand which variables are bound already, so a variable
+//! is either bound here or compared here, and matching needs no undo.
 
 use crate::gdl::rules::Term;
 use crate::gdl::{Atom, TermTable};
@@ -14,7 +14,8 @@ pub enum Pattern {
     Bind(u32),
     /// A variable with a value from before: it must stand here.
     Check(u32),
-    /// A variable that took its value in this very pattern: it must stand here, but says nothing beforehand.
+    /// A variable that took its value in this very pattern: it must stand here, but says nothing
+    /// beforehand.
     Repeat(u32),
     /// A term without variables.
     Ground(TermId),

@@ -1,8 +1,8 @@
 //! Join plans: in which order the literals of a body are looked up.
 //!
-//! A plan starts from one atom that was just found (its trigger) or from nothing, and visits the other literals in
-//! an order chosen greedily: conditions as soon as their variables are bound, then the literal with the fewest
-//! expected matches.
+//! A plan starts from one atom that was just found (its trigger) or from nothing, and visits the
+//! other literals in an order chosen greedily: conditions as soon as their variables are bound,
+//! then the literal with the fewest expected matches.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -27,7 +27,8 @@ pub enum Step {
         pattern: Pattern,
         /// The literal's place in the body.
         place: usize,
-        /// Whether the trigger itself is no candidate, because it was met at this place in another plan.
+        /// Whether the trigger itself is no candidate, because it was met at this place in another
+        /// plan.
         excludes_trigger: bool,
     },
     /// Go on if the atom is there.
@@ -86,12 +87,12 @@ const GROWING_FAN_OUT: f64 = 12.0;
 /// A plan is followed by one call within another per condition, so a rule may not have more.
 const MAX_CONDITIONS: usize = 10_000;
 
-/// All plans of one rule together have at most so many steps. Each condition can be a trigger and then has all others
-/// as steps, so only rules of thousands of conditions come near.
+/// All plans of one rule together have at most so many steps. Each condition can be a trigger and
+/// then has all others as steps, so only rules of thousands of conditions come near.
 const MAX_STEPS: usize = 1 << 22;
 
-/// The plans of a rule: one per positive literal of a growing relation, or one that runs once. Nothing when the time
-/// is up or the rule has too many conditions.
+/// The plans of a rule: one per positive literal of a growing relation, or one that runs once.
+/// Nothing when the time is up or the rule has too many conditions.
 pub fn plans_of(
     number: usize,
     rule: &Rule,
@@ -163,14 +164,15 @@ fn plan(
                 best = Some((cost, position));
             }
         }
-        // Every variable of a condition is bound by some positive literal, so something can always be taken.
+        // Every variable of a condition is bound by some positive literal, so something can always
+        // be taken.
         let Some((_, position)) = best else { break };
         let place = waiting.remove(position);
         match &rule.body[place] {
             Literal::Positive(atom) => {
                 let pattern = Pattern::of_atom(atom, &mut is_bound, terms);
-                // An instance is met when its last atom is found; when an atom fits several places, at the last
-                // of them. So places before the trigger's take only older atoms.
+                // An instance is met when its last atom is found; when an atom fits several places,
+                // at the last of them. So places before the trigger's take only older atoms.
                 let excludes_trigger =
                     trigger.is_some_and(|at| place > at) && triggers.contains(&place);
                 if pattern.is_bound() {

@@ -45,10 +45,10 @@ struct SplitRecord {
 impl PreparedRules {
     /// Takes a rulesheet's rules.
     ///
-    /// Rules whose head has a variable that nothing binds derive nothing and are left out, but for the role of `legal` and
-    /// `goal`, which then is any. A negated atom with such a
-    /// variable gets a helper relation: `(not (p ?x ?free))` means that no instance of `?free` holds. A `distinct` with
-    /// one says nothing and is dropped.
+    /// Rules whose head has a variable that nothing binds derive nothing and are left out, but for
+    /// the role of `legal` and `goal`, which then is any. A negated atom with such a variable gets
+    /// a helper relation: `(not (p ?x ?free))` means that no instance of `?free` holds. A
+    /// `distinct` with one says nothing and is dropped.
     pub fn new(source: &Rules) -> Self {
         let mut prepared = Self {
             rules: Vec::with_capacity(source.rules.len()),
@@ -68,7 +68,8 @@ impl PreparedRules {
     fn add(&mut self, rule: &Rule) {
         let mut bound = rule.bound_variables();
         let mut rule = rule.clone();
-        // Who may move and who has which goal is asked for each role, so a role left open stands for all of them.
+        // Who may move and who has which goal is asked for each role, so a role left open stands
+        // for all of them.
         if let (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) =
             (rule.head.relation, &rule.head.arguments[..])
             && !std::mem::replace(&mut bound[*variable as usize], true)
@@ -137,8 +138,8 @@ impl PreparedRules {
         &self.names
     }
 
-    /// Helper relations that only say which values a variable may have: an atom of theirs that can be derived at all is as good as
-    /// true.
+    /// Helper relations that only say which values a variable may have: an atom of theirs that can
+    /// be derived at all is as good as true.
     pub fn domains(&self) -> &HashSet<Symbol> {
         &self.domains
     }

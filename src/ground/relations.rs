@@ -1,8 +1,9 @@
 //! Relations and what they depend on.
 //!
-//! A relation is a name with an arity. It is dynamic when it depends on `true` or `does`, directly or through others,
-//! or when it stands in a static recursion through negation, which only the ground program can order; all others are
-//! static. Static relations come sorted so that each group depends on earlier groups only.
+//! A relation is a name with an arity. It is dynamic when it depends on `true` or `does`, directly
+//! or through others, or when it stands in a static recursion through negation, which only the
+//! ground program can order; all others are static. Static relations come sorted so that each group
+//! depends on earlier groups only.
 
 use std::collections::HashMap;
 
@@ -43,8 +44,8 @@ impl Relations {
                 signatures.len() as u32 - 1
             })
         };
-        // The edges of the relaxed game: a head depends on its body, `true` on `next` and so on need no edge, since
-        // `true` and `does` are dynamic by definition.
+        // The edges of the relaxed game: a head depends on its body, `true` on `next` and so on
+        // need no edge, since `true` and `does` are dynamic by definition.
         let mut edges: Vec<(u32, u32, bool)> = Vec::new();
         for (_, rule) in live() {
             let head = number(rule.head.signature());
@@ -108,8 +109,8 @@ impl Relations {
             .zip(&is_dynamic)
             .map(|(&signature, &dynamic)| dynamic || is_asked(signature))
             .collect();
-        // Dependents come after what they depend on, so going backwards meets every asker first, apart from those
-        // inside one group, which want each other as soon as one is wanted.
+        // Dependents come after what they depend on, so going backwards meets every asker first,
+        // apart from those inside one group, which want each other as soon as one is wanted.
         for group in groups.iter().rev() {
             if group.iter().any(|&node| is_wanted[node as usize]) {
                 for &node in group {

@@ -1,19 +1,22 @@
 //! Splitting rules with many variables.
 //!
-//! A rule's instances number up to the product of its variables' domains, but a variable that is not in the head only
-//! has to exist: the literals it occurs in can be gathered in a helper relation over the other variables they
-//! mention. Taking such variables out one after the other, smallest gathering first, is bucket elimination, and
-//! follows a tree decomposition of the rule; the instances then number up to the domains' product over the largest
-//! gathering only. (For grounding: Bichler, Morak, Woltran, *lpopt: A Rule Optimization Tool for Answer Set
+//! A rule's instances number up to the product of its variables' domains, but a variable that is
+//! not in the head only has to exist: the literals it occurs in can be gathered in a helper
+//! relation over the other variables they mention. Taking such variables out one after the other,
+//! smallest gathering first, is bucket elimination, and follows a tree decomposition of the rule;
+//! the instances then number up to the domains' product over the largest gathering only. (For
+//! grounding: Bichler, Morak, Woltran, *lpopt: A Rule Optimization Tool for Answer Set
 //! Programming*, 2016.)
 //!
-//! Where the literals left out would have been selective, splitting costs instead of saving. So only rules that proved
-//! expensive are split, and a split whose helper turns out to be far more expensive is taken back.
+//! Where the literals left out would have been selective, splitting costs instead of saving. So
+//! only rules that proved expensive are split, and a split whose helper turns out to be far more
+//! expensive is taken back.
 
 use crate::gdl::rules::{Atom, Literal, Rule, Term};
 use crate::ids::Symbol;
 
-/// Rules with more conditions or variables than this stay whole: looking for the best gathering takes the cube of it.
+/// Rules with more conditions or variables than this stay whole: looking for the best gathering
+/// takes the cube of it.
 const MAX_SIZE: usize = 256;
 
 /// A rule in parts.
@@ -23,8 +26,8 @@ pub struct Split {
     pub rule: Rule,
     /// The helpers' rules.
     pub helpers: Vec<Rule>,
-    /// The helpers that only say which values a variable may have. What binds the variable stays in the rule as well, so for them
-    /// it is enough to hold whenever they possibly could.
+    /// The helpers that only say which values a variable may have. What binds the variable stays in
+    /// the rule as well, so for them it is enough to hold whenever they possibly could.
     pub domains: Vec<Symbol>,
 }
 

@@ -1,16 +1,19 @@
 //! From network to flat arrays: the external representation that the counter engine runs on.
 //!
-//! Components are numbered in one space: bases, moves, then all others by level, where a component's level is above
-//! those of its inputs. Each level starts at a multiple of 64, so that 64 numbers of one word never depend on each
-//! other; the gates of blocks come last. Each has a counter whose top bit is its value. A component's users lie in one run of the edge array, those that take it plain before those that take
-//! it inverted, so that a flip is an add of one number to the first run and of its negative to the second, whatever
-//! the users' kinds. (The idea of counters whose sign bit is the value is from Sancho's external representation.)
+//! Components are numbered in one space: bases, moves, then all others by level, where a
+//! component's level is above those of its inputs. Each level starts at a multiple of 64, so that
+//! 64 numbers of one word never depend on each other; the gates of blocks come last. Each has a
+//! counter whose top bit is its value. A component's users lie in one run of the edge array, those
+//! that take it plain before those that take it inverted, so that a flip is an add of one number to
+//! the first run and of its negative to the second, whatever the users' kinds. (The idea of
+//! counters whose sign bit is the value is from Sancho's external representation.)
 //!
-//! An output hangs on a component as its trigger. A signal that cannot carry one (an inverted one, an input, one that
-//! carries another already) gets a helper: an OR of that one signal.
+//! An output hangs on a component as its trigger. A signal that cannot carry one (an inverted one,
+//! an input, one that carries another already) gets a helper: an OR of that one signal.
 //!
-//! A block of gates that depend on each other is cut out of the graph: what leads into it ends at helpers, its ports,
-//! whose trigger wakes the block; what leads out of it starts at other helpers, its mirrors, which the block sets.
+//! A block of gates that depend on each other is cut out of the graph: what leads into it ends at
+//! helpers, its ports, whose trigger wakes the block; what leads out of it starts at other helpers,
+//! its mirrors, which the block sets.
 
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
@@ -94,7 +97,8 @@ pub(super) struct Block {
     pub gates: Box<[(u32, u32)]>,
     /// Its ports.
     pub ports: std::ops::Range<u32>,
-    /// Inner edges: of the n-th gate in `gates`, `edges[starts[n]..starts[n + 1]]`, as positions in `gates`.
+    /// Inner edges: of the n-th gate in `gates`, `edges[starts[n]..starts[n + 1]]`, as positions in
+    /// `gates`.
     pub starts: Box<[u32]>,
     /// See `starts`.
     pub edges: Box<[u32]>,
@@ -396,7 +400,8 @@ impl<'a> Compiler<'a> {
             users[from as usize].push(to);
             n_waiting[to as usize] += 1;
         }
-        // Mirrors have no inputs here, so they count as level 0 like bases and moves; they never wait for a turn.
+        // Mirrors have no inputs here, so they count as level 0 like bases and moves; they never
+        // wait for a turn.
         let mut level = vec![0u32; n];
         let mut open: Vec<u32> = (0..n as u32)
             .filter(|&component| n_waiting[component as usize] == 0)
@@ -466,9 +471,9 @@ impl<'a> Compiler<'a> {
                 trigger: 0,
             })
             .collect();
-        // Before any input has a value: every component off, and counters as if no edge had been counted. The
-        // engine brings this to rest by counting each inverted edge of a component that is off. Numbers that pad a
-        // level are never touched.
+        // Before any input has a value: every component off, and counters as if no edge had been
+        // counted. The engine brings this to rest by counting each inverted edge of a component
+        // that is off. Numbers that pad a level are never touched.
         let mut at_rest = vec![OR_START; n];
         for (component, &kind) in self.kinds.iter().enumerate() {
             let number = number_of[component] as usize;

@@ -1,13 +1,15 @@
 //! The counter engine: one state at a time, by counting.
 //!
-//! A game is run unfolded where that can be done (see [`super::unfolded`]). What is left runs on the counters of a network as
-//! it is, which follow the moves gate by gate and hold recursion: games that cannot be unfolded, states that belong to
-//! no phase, and joint moves that are not legal.
+//! A game is run unfolded where that can be done (see [`super::unfolded`]). What is left runs on
+//! the counters of a network as it is, which follow the moves gate by gate and hold recursion:
+//! games that cannot be unfolded, states that belong to no phase, and joint moves that are not
+//! legal.
 //!
-//! Invariants between calls: either `unfolded_phase` names the phase whose values stand on the state at hand, or the counters
-//! of `phases[current]` do; all counters are what their inputs make them ([`CounterReasoner::check`] recomputes them).
-//! Whatever runs, a playout draws the n-th of a role's legal moves in the order of their numbers, once for
-//! each role that has several, roles in order.
+//! Invariants between calls: either `unfolded_phase` names the phase whose values stand on the
+//! state at hand, or the counters of `phases[current]` do; all counters are what their inputs make
+//! them ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of a
+//! role's legal moves in the order of their numbers, once for each role that has several, roles in
+//! order.
 
 #[cfg(test)]
 mod tests;
@@ -24,8 +26,8 @@ use whole::Counters;
 
 /// A game run by counting.
 ///
-/// A game with a control has a layout per phase, chosen by the state at hand; each keeps counters of its own, standing on the
-/// last state of that phase.
+/// A game with a control has a layout per phase, chosen by the state at hand; each keeps counters
+/// of its own, standing on the last state of that phase.
 #[derive(Debug)]
 pub struct CounterMachine {
     /// The whole game first, then the phases.
@@ -43,8 +45,9 @@ impl CounterMachine {
         Self::with_phases(layout, Vec::new(), Vec::new())
     }
 
-    /// A machine with a layout for the whole game, and one for each of the control bases, of which just one is true
-    /// in every reachable state. A state for which that does not hold is run on the layout of the whole game.
+    /// A machine with a layout for the whole game, and one for each of the control bases, of which
+    /// just one is true in every reachable state. A state for which that does not hold is run on
+    /// the layout of the whole game.
     pub fn with_phases(whole: Layout, controls: Vec<BaseId>, phases: Vec<Layout>) -> Self {
         debug_assert_eq!(controls.len(), phases.len());
         let initial = whole.initial.clone();
@@ -63,15 +66,16 @@ impl CounterMachine {
         }
     }
 
-    /// A machine that runs the phases, or the whole game when there are no controls, unfolded. The layout of the whole game serves
-    /// for what no phase covers.
+    /// A machine that runs the phases, or the whole game when there are no controls, unfolded. The
+    /// layout of the whole game serves for what no phase covers.
     pub fn with_unfolded(whole: Layout, controls: Vec<BaseId>, unfolded: UnfoldedLayout) -> Self {
         let mut machine = Self::new(whole);
         machine.run_unfolded((controls, Some(unfolded)));
         machine
     }
 
-    /// Runs the whole game's machine on these controls' unfolded phases from now on, and gives back what it ran on before.
+    /// Runs the whole game's machine on these controls' unfolded phases from now on, and gives back
+    /// what it ran on before.
     pub(crate) fn run_unfolded(
         &mut self,
         (controls, unfolded): (Vec<BaseId>, Option<UnfoldedLayout>),
@@ -234,7 +238,8 @@ pub struct CounterReasoner {
     phases: Vec<Counters>,
     current: usize,
     unfolded: Option<UnfoldedCounters>,
-    /// The phase of the unfolded game in which the state at hand is; none when the state is on one of `phases`.
+    /// The phase of the unfolded game in which the state at hand is; none when the state is on one
+    /// of `phases`.
     unfolded_phase: Option<usize>,
     /// A role's legal moves, on demand.
     legal: Vec<MoveId>,
@@ -285,8 +290,8 @@ impl CounterReasoner {
         Some(stopped)
     }
 
-    /// As [`Self::play_unfolded`], compiled for processors with these instructions: counting and finding bits take
-    /// one instruction instead of a dozen.
+    /// As [`Self::play_unfolded`], compiled for processors with these instructions: counting and
+    /// finding bits take one instruction instead of a dozen.
     ///
     /// # Safety
     /// The processor must have them.
@@ -301,7 +306,8 @@ impl CounterReasoner {
         self.play_unfolded::<true>(random, steps, max_steps)
     }
 
-    /// Plays one move on the counters of a phase or of the whole game. False when the game ends before.
+    /// Plays one move on the counters of a phase or of the whole game. False when the game ends
+    /// before.
     fn play_whole(&mut self, random: &mut Random, may_move: bool) -> Option<PlayoutEnd> {
         let (layout, counters) = self.now();
         if counters.reads(layout.terminal) || !counters.choose_moves(random) {
@@ -385,8 +391,8 @@ impl Reasoner for CounterReasoner {
                 out.extend_from_slice(counters.next_state(layout, phase, &self.places));
                 return;
             }
-            // Unfolded phases take legal moves for granted. What others are said to have played is followed on the
-            // whole game's network, without leaving the phase.
+            // Unfolded phases take legal moves for granted. What others are said to have played is
+            // followed on the whole game's network, without leaving the phase.
             let whole = &self.machine.layouts[0];
             self.phases[0].set_state(whole, &counters.state);
             self.phases[0].make_moves(whole, joint_move);

@@ -1,12 +1,12 @@
 //! Machines: what runs a game.
 //!
-//! A [`Machine`] is a game compiled once and shared by all threads; a [`Reasoner`] is one thread's hands on it,
-//! holding the one state it stands on. Search and measurement speak to games through these two traits alone, so
-//! that every engine can take the place of any other.
+//! A [`Machine`] is a game compiled once and shared by all threads; a [`Reasoner`] is one thread's
+//! hands on it, holding the one state it stands on. Search and measurement speak to games through
+//! these two traits alone, so that every engine can take the place of any other.
 //!
-//! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and mean something to
-//! their own machine only. A [`MoveId`] belongs to one role. After a reasoner is made, asking it allocates nothing
-//! but what the caller hands in.
+//! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and mean
+//! something to their own machine only. A [`MoveId`] belongs to one role. After a reasoner is made,
+//! asking it allocates nothing but what the caller hands in.
 //!
 //! Never knows: trees, clocks, GDL text (names are handed through as strings).
 
@@ -61,8 +61,9 @@ pub trait Machine: Send + Sync {
     /// The facts that hold in a state, as canonical GDL text without `true`, sorted.
     fn state_facts(&self, state: &[u64]) -> Vec<String>;
 
-    /// The facts that the bits of a state stand for, in order, as in [`state_facts`](Self::state_facts). Nothing where a state is
-    /// not a set of facts with a bit for each.
+    /// The facts that the bits of a state stand for, in order, as in
+    /// [`state_facts`](Self::state_facts). Nothing where a state is not a set of facts with a bit
+    /// for each.
     fn facts(&self) -> Option<Vec<String>> {
         None
     }
@@ -76,20 +77,22 @@ pub trait Machine: Send + Sync {
     /// A new thread's hands on the game, standing on the initial state.
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
 
-    /// Many playouts at once, drawing from a stream that `random` seeds, each cut off after `max_steps` joint moves; nothing
-    /// where one after the other is as fast.
+    /// Many playouts at once, drawing from a stream that `random` seeds, each cut off after
+    /// `max_steps` joint moves; nothing where one after the other is as fast.
     fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
         let _ = (random, max_steps);
         None
     }
 
-    /// A new thread's hands for looking at many positions in one go; one after the other where nothing faster is to be had.
+    /// A new thread's hands for looking at many positions in one go; one after the other where
+    /// nothing faster is to be had.
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.n_roles();
         Box::new(OneByOne::new(n_roles, self.reasoner()))
     }
 
-    /// The games that this game falls into, each of which may be played on its own; nothing where it is one.
+    /// The games that this game falls into, each of which may be played on its own; nothing where
+    /// it is one.
     fn parts(&self) -> Option<&Arc<Parts>> {
         None
     }
@@ -107,15 +110,17 @@ pub trait Reasoner: Send {
     /// Of several goal values the highest counts.
     fn goals(&mut self, out: &mut [Option<u8>]);
 
-    /// The role's legal moves here, in no particular order, each once. May be empty in a broken game.
+    /// The role's legal moves here, in no particular order, each once. May be empty in a broken
+    /// game.
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId];
 
-    /// The state after a joint move (one move per role, in role order), written over `out`. This reasoner
-    /// keeps standing where it stood.
+    /// The state after a joint move (one move per role, in role order), written over `out`. This
+    /// reasoner keeps standing where it stood.
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>);
 
-    /// Plays uniformly random legal moves from here until the game ends or `max_steps` joint moves were made, and
-    /// writes the final goals (undefined counts as 0). The reasoner stands on the last state afterwards.
+    /// Plays uniformly random legal moves from here until the game ends or `max_steps` joint moves
+    /// were made, and writes the final goals (undefined counts as 0). The reasoner stands on the
+    /// last state afterwards.
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd;
 }
 
@@ -154,14 +159,15 @@ pub trait Playouts: Send {
     /// Playouts wanted and not ended. While there are fewer than the width, some lanes idle.
     fn n_wanted(&self) -> u64;
 
-    /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of these playouts' kind: then
-    /// a [`Reasoner`] has to play them.
+    /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of
+    /// these playouts' kind: then a [`Reasoner`] has to play them.
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket>;
 
     /// Takes all playouts under way a step further.
     fn advance(&mut self);
 
-    /// A ticket all of whose playouts have ended, and what came of them, put in place of what `tally` was.
+    /// A ticket all of whose playouts have ended, and what came of them, put in place of what
+    /// `tally` was.
     fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket>;
 }
 
@@ -185,9 +191,11 @@ pub struct Positions {
     pub state_ends: Vec<u32>,
     /// Whether the game is over there.
     pub terminal: Vec<bool>,
-    /// For each position each role's goal, as [`Reasoner::goals`] has them, where the game is over; `None` for each role elsewhere.
+    /// For each position each role's goal, as [`Reasoner::goals`] has them, where the game is over;
+    /// `None` for each role elsewhere.
     pub goals: Vec<Option<u8>>,
-    /// For each position and role the end of its legal moves in `legal`. Empty when legal moves were not asked for.
+    /// For each position and role the end of its legal moves in `legal`. Empty when legal moves
+    /// were not asked for.
     pub legal_ends: Vec<u32>,
     /// The legal moves, in rising order. Empty when they were not asked for.
     pub legal: Vec<MoveId>,
@@ -210,7 +218,8 @@ impl Positions {
         run_of(&self.states, &self.state_ends, index)
     }
 
-    /// Each role's goal where the game is over, `None` for each elsewhere; empty when there is no such position.
+    /// Each role's goal where the game is over, `None` for each elsewhere; empty when there is no
+    /// such position.
     #[inline]
     pub fn goals(&self, index: usize) -> &[Option<u8>] {
         let start = index * self.n_roles;
@@ -218,8 +227,8 @@ impl Positions {
         goals.unwrap_or_default()
     }
 
-    /// The role's legal moves in the position with this index, in rising order; empty when they were not asked for or there is no
-    /// such position or role.
+    /// The role's legal moves in the position with this index, in rising order; empty when they
+    /// were not asked for or there is no such position or role.
     #[inline]
     pub fn legal(&self, index: usize, role: RoleId) -> &[MoveId] {
         if role.index() >= self.n_roles {
@@ -229,7 +238,8 @@ impl Positions {
         run_of(&self.legal, &self.legal_ends, run)
     }
 
-    /// Forgets all positions and keeps the room they took: a start for positions of a game with so many roles.
+    /// Forgets all positions and keeps the room they took: a start for positions of a game with so
+    /// many roles.
     pub fn clear(&mut self, n_roles: usize) {
         self.n_roles = n_roles;
         self.states.clear();
@@ -241,7 +251,8 @@ impl Positions {
     }
 }
 
-/// One of the runs that lie one behind the other and end where `ends` says; empty when there is no such run.
+/// One of the runs that lie one behind the other and end where `ends` says; empty when there is no
+/// such run.
 #[inline]
 fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
     let Some(&end) = ends.get(index) else {
@@ -253,12 +264,14 @@ fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
 
 /// Looks at many positions in one go.
 ///
-/// Where several steps start from one state, they should follow each other: some engines then stand on it only once.
+/// Where several steps start from one state, they should follow each other: some engines then stand
+/// on it only once.
 pub trait Expander: Send {
     /// How many positions cost as much as one.
     fn width(&self) -> usize;
 
-    /// Looks at as many positions as steps are given, and puts what they are like in place of what `positions` was. The order is that of
-    /// the steps. Legal moves are told if `with_legal` says so; goals only of positions in which the game is over.
+    /// Looks at as many positions as steps are given, and puts what they are like in place of what
+    /// `positions` was. The order is that of the steps. Legal moves are told if `with_legal` says
+    /// so; goals only of positions in which the game is over.
     fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions);
 }

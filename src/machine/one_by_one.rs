@@ -1,7 +1,8 @@
 //! Expansion where nothing is faster than one position after the other: with a reasoner.
 //!
-//! Steps from one state that follow each other are made while the reasoner stands on it, and only then it goes from one to the next of what
-//! they led to, which differ little: an engine that follows changes likes that best.
+//! Steps from one state that follow each other are made while the reasoner stands on it, and only
+//! then it goes from one to the next of what they led to, which differ little: an engine that
+//! follows changes likes that best.
 //!
 //! Never knows: which engine the reasoner is of.
 

@@ -15,9 +15,11 @@ pub struct Part {
     pub machine: Arc<dyn Machine>,
     /// For each bit of its states the bit of the whole game's states that it is.
     pub bases: Vec<BaseId>,
-    /// For each move of the whole game the move that it is in the part; nothing where it leaves the part to itself.
+    /// For each move of the whole game the move that it is in the part; nothing where it leaves the
+    /// part to itself.
     pub moves: IdVec<MoveId, Option<MoveId>>,
-    /// For each of the part's moves whether it stands for doing nothing in the part, while something is done elsewhere.
+    /// For each of the part's moves whether it stands for doing nothing in the part, while
+    /// something is done elsewhere.
     pub is_pass: IdVec<MoveId, bool>,
 }
 

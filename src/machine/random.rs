@@ -1,4 +1,5 @@
-//! Randomness for playouts: xoshiro256++, a fixed algorithm, so that a seed means the same playouts for ever.
+//! Randomness for playouts: xoshiro256++, a fixed algorithm, so that a seed means the same playouts
+//! for ever.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,8 +19,8 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number in `0..bound`, each exactly as likely as any other (Lemire's multiplication with rejection, 2019).
-    /// The bound must not be 0.
+    /// A number in `0..bound`, each exactly as likely as any other (Lemire's multiplication with
+    /// rejection, 2019). The bound must not be 0.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         debug_assert!(bound > 0);

@@ -1,16 +1,20 @@
-//! Wide vectors for plain code: work is compiled twice, for any processor and for one with AVX2, and the fitting one is run.
+//! Wide vectors for plain code: work is compiled twice, for any processor and for one with AVX2,
+//! and the fitting one is run.
 //!
-//! Loops over rows of numbers then work on eight at a time instead of four, without a word about vectors in them. Both ways do the
-//! same operations in the same order on each number, so the results are the same.
+//! Loops over rows of numbers then work on eight at a time instead of four, without a word about
+//! vectors in them. Both ways do the same operations in the same order on each number, so the
+//! results are the same.
 //!
 //! Never knows: what the work is.
 
-/// Does the work, with the widest vectors that the compiler may use for it. What it calls is only compiled anew where it is inlined.
+/// Does the work, with the widest vectors that the compiler may use for it. What it calls is only
+/// compiled anew where it is inlined.
 #[inline]
 pub fn widely<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has just said that it has AVX2, which is all that `with_avx2` asks for.
+        // SAFETY: the processor has just said that it has AVX2, which is all that `with_avx2` asks
+        // for.
         return unsafe { with_avx2(work) };
     }
     work()

@@ -1,7 +1,8 @@
 //! Putting a broken file aside.
 //!
-//! Two programs may find the same file broken at once, and the second must not put aside what the first has begun anew.
-//! So the file is locked, and it is looked at once more whether it is still the one of that name and still broken.
+//! Two programs may find the same file broken at once, and the second must not put aside what the
+//! first has begun anew. So the file is locked, and it is looked at once more whether it is still
+//! the one of that name and still broken.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,8 +23,8 @@ pub(super) fn tells_of_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Puts the file at `path` aside if it is broken, with what SQLite put beside it; says where it is now. Nothing when it
-/// is not broken, since somebody else may have put it aside meanwhile.
+/// Puts the file at `path` aside if it is broken, with what SQLite put beside it; says where it is
+/// now. Nothing when it is not broken, since somebody else may have put it aside meanwhile.
 pub(super) fn put_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let file = match File::open(path) {
         Ok(file) => file,

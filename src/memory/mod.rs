@@ -1,7 +1,9 @@
-//! What is known of games from matches that were played: an SQLite file with a record for each game.
+//! What is known of games from matches that were played: an SQLite file with a record for each
+//! game.
 //!
-//! A game is known by a signature, a text that whoever asks works out. Its record holds notes, one JSON value for each
-//! [`Kind`], and the results of matches. Several programs may use one file at once: each call is one transaction.
+//! A game is known by a signature, a text that whoever asks works out. Its record holds notes, one
+//! JSON value for each [`Kind`], and the results of matches. Several programs may use one file at
+//! once: each call is one transaction.
 //!
 //! ```text
 //!  games    signature, canonical text, first and last time seen
@@ -9,11 +11,13 @@
 //!  matches  signature, match, roles, our role, goals, steps, seconds, how it ended, time
 //! ```
 //!
-//! Invariants: the file is whole after every crash (write-ahead log, transactions); a file that is broken is put aside
-//! under another name and a new one begun ([`aside`]); a file that belongs to another program or to a later version of
-//! this one is left as it is; no more games are kept than was asked for, those that were seen last.
+//! Invariants: the file is whole after every crash (write-ahead log, transactions); a file that is
+//! broken is put aside under another name and a new one begun ([`aside`]); a file that belongs to
+//! another program or to a later version of this one is left as it is; no more games are kept than
+//! was asked for, those that were seen last.
 //!
-//! Never knows: rules, names, players. It waits for the disk, so whoever has a clock asks from a thread apart.
+//! Never knows: rules, names, players. It waits for the disk, so whoever has a clock asks from a
+//! thread apart.
 
 mod aside;
 mod schema;
@@ -73,7 +77,8 @@ pub struct PastMatch {
     pub roles: Vec<String>,
     /// The one that we played.
     pub our_role: String,
-    /// Each role's goal, 0 to 100, where the game was over and the goal is defined; empty when it was not.
+    /// Each role's goal, 0 to 100, where the game was over and the goal is defined; empty when it
+    /// was not.
     pub goals: Vec<Option<u8>>,
     /// Joint moves that were made.
     pub steps: u32,

@@ -34,8 +34,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file, or begins it, folder and all. Whoever waits for another program does so for `patience` at most.
-    /// A broken file is put aside, with a warning.
+    /// Opens the file, or begins it, folder and all. Whoever waits for another program does so for
+    /// `patience` at most. A broken file is put aside, with a warning.
     ///
     /// # Errors
     /// The file cannot be made or used, or is not ours to use.
@@ -71,8 +71,8 @@ impl Store {
         self.attempt(|connection, _| read(connection, signature))
     }
 
-    /// Adds to what is known of a game: notes, each in place of the one of its kind, and a match. `text` is kept when the
-    /// game is new.
+    /// Adds to what is known of a game: notes, each in place of the one of its kind, and a match.
+    /// `text` is kept when the game is new.
     ///
     /// # Errors
     /// A note is too long, or the file cannot be written.
@@ -102,8 +102,8 @@ impl Store {
         })
     }
 
-    /// Does something with the file; when that shows that the file is broken, it is put aside, and the same is done with
-    /// a new one.
+    /// Does something with the file; when that shows that the file is broken, it is put aside, and
+    /// the same is done with a new one.
     fn attempt<T>(
         &mut self,
         mut action: impl FnMut(&mut Connection, usize) -> rusqlite::Result<T>,

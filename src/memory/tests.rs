@@ -130,7 +130,8 @@ fn several_may_write_at_once() {
         for writer in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                // Each with a connection of its own, as programs apart have; even the file is begun by all at once.
+                // Each with a connection of its own, as programs apart have; even the file is begun
+                // by all at once.
                 let mut store = open(path);
                 for number in 0..25 {
                     let name = format!("{writer}.{number}");

@@ -58,17 +58,20 @@ pub struct Compiled {
     pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
-    /// From ground program to networks, those of sets of controls that were weighed and left among them.
+    /// From ground program to networks, those of sets of controls that were weighed and left among
+    /// them.
     pub network_time: Duration,
     /// From networks to machine.
     pub compile_time: Duration,
     /// What lanes can be made from.
     pub lanes: LanesSource,
-    /// The network before the passes, in which factors and symmetries of the rules are plain to see; nothing for large games.
+    /// The network before the passes, in which factors and symmetries of the rules are plain to
+    /// see; nothing for large games.
     pub built: Option<Arc<Network>>,
 }
 
-/// Compiles rules: grounds them, builds the network, makes it smaller, finds its phases, lays all of it out.
+/// Compiles rules: grounds them, builds the network, makes it smaller, finds its phases, lays all
+/// of it out.
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
@@ -178,7 +181,8 @@ struct Candidate {
     mean_length: f64,
 }
 
-/// The choice of a game's phases: a few are unfolded, and the one that takes least work in play is taken.
+/// The choice of a game's phases: a few are unfolded, and the one that takes least work in play is
+/// taken.
 struct Choice<'a> {
     network: &'a Network,
     set: &'a passes::PassSet,
@@ -186,7 +190,8 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The unfolded phases of these controls, or the unfolded game for none, and the phases' networks.
+    /// The unfolded phases of these controls, or the unfolded game for none, and the phases'
+    /// networks.
     fn unfold(&self, controls: &[BaseId]) -> Option<(Unfolded, Vec<Network>)> {
         let phases = match controls {
             [] => None,
@@ -261,7 +266,8 @@ impl Choice<'_> {
         }
     }
 
-    /// The machine of a game that cannot be unfolded, with the phases that its network's form shows.
+    /// The machine of a game that cannot be unfolded, with the phases that its network's form
+    /// shows.
     fn counted(&self) -> Candidate {
         let found = propnet::phases(self.network, self.limits);
         let found = match *self.set == passes::PassSet::default() {
@@ -287,8 +293,8 @@ impl Choice<'_> {
     }
 }
 
-/// The machine to play a game with: compiled, with lanes for playouts where those are faster, and with machines for its parts where
-/// it falls into some.
+/// The machine to play a game with: compiled, with lanes for playouts where those are faster, and
+/// with machines for its parts where it falls into some.
 ///
 /// # Errors
 /// As [`compile`].

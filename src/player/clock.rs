@@ -1,8 +1,10 @@
-//! The clock arithmetic of a match, as pure functions: no clock is read here, every instant is handed in.
+//! The clock arithmetic of a match, as pure functions: no clock is read here, every instant is
+//! handed in.
 //!
-//! An answer has two deadlines. By the first it leaves with the best move known; only when no legal move is known
-//! yet it waits on, up to the second. Both lie before the end of the clock, by a margin that grows with the lateness
-//! that was observed and never takes more than half of the clock.
+//! An answer has two deadlines. By the first it leaves with the best move known; only when no legal
+//! move is known yet it waits on, up to the second. Both lie before the end of the clock, by a
+//! margin that grows with the lateness that was observed and never takes more than half of the
+//! clock.
 
 use std::time::{Duration, Instant};
 
@@ -25,20 +27,22 @@ pub(super) fn deadlines(received: Instant, clock: Duration, margin: Duration) ->
     }
 }
 
-/// Until when a machine may be built: the given share of the time until `ready` is due. When none has come by then,
-/// the machine of last resort is asked for.
+/// Until when a machine may be built: the given share of the time until `ready` is due. When none
+/// has come by then, the machine of last resort is asked for.
 pub(super) fn build_until(received: Instant, ready_by: Instant, share: f64) -> Instant {
     let time = ready_by.saturating_duration_since(received);
     received + time.mul_f64(share.clamp(0.0, 1.0))
 }
 
-/// When a match is given up: after `idle_abort` of silence, counted from the last message or from the end of the
-/// clock that was running, whichever is later, since other players may use theirs to the end.
+/// When a match is given up: after `idle_abort` of silence, counted from the last message or from
+/// the end of the clock that was running, whichever is later, since other players may use theirs to
+/// the end.
 pub(super) fn give_up_at(heard: Instant, clock_end: Instant, idle_abort: Duration) -> Instant {
     heard.max(clock_end) + idle_abort
 }
 
-/// How late answers have been lately: the largest delay seen, forgotten by an eighth with each answer since.
+/// How late answers have been lately: the largest delay seen, forgotten by an eighth with each
+/// answer since.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lateness(Duration);
 

@@ -1,7 +1,7 @@
 //! What each message means in the phase at hand, and when its answer leaves.
 //!
-//! The conductor runs no game code and reads no clock: messages and instants are handed in, moves are advised by the
-//! match thread, answers leave through callbacks.
+//! The conductor runs no game code and reads no clock: messages and instants are handed in, moves
+//! are advised by the match thread, answers leave through callbacks.
 //!
 //! | message | idle | the running match | another match |
 //! |---|---|---|---|
@@ -11,13 +11,15 @@
 //! | STOP | `busy` | `done` at once | `busy` |
 //! | ABORT | `busy` | `aborted` at once | `busy` |
 //!
-//! Answers that are still owed when a match ends leave at that moment: `ready` for a START, the move for a PLAY.
+//! Answers that are still owed when a match ends leave at that moment: `ready` for a START, the
+//! move for a PLAY.
 //!
-//! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last PLAY is unanswered;
-//! the moves are not legal once more in the position after them; our move among them is not the one we answered. In a
-//! game where all players may do the same twice in a row, a PLAY that names our answer is a new one. The rule errs
-//! only where a manager has replaced our move by our previous one while all others repeated theirs as well. NIL after
-//! other moves is a repeat always, since it tells of nothing to follow.
+//! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last
+//! PLAY is unanswered; the moves are not legal once more in the position after them; our move among
+//! them is not the one we answered. In a game where all players may do the same twice in a row, a
+//! PLAY that names our answer is a new one. The rule errs only where a manager has replaced our
+//! move by our previous one while all others repeated theirs as well. NIL after other moves is a
+//! repeat always, since it tells of nothing to follow.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,7 +104,8 @@ impl Waiting {
 struct Match {
     start: StartRequest,
     our_place: usize,
-    // Dropped before the link: the match thread waits for that end, and writes out the notes as the last to hold them.
+    // Dropped before the link: the match thread waits for that end, and writes out the notes as the
+    // last to hold them.
     record: Record,
     link: Link,
     /// When a message about it came last, and when the clock that runs for it ends.

@@ -1,7 +1,7 @@
 //! A machine and what thinks on it: the state of the match as one machine sees it.
 //!
-//! Moves arrive as text and may be unknown or illegal here; the engine follows them as far as they make sense, says
-//! what did not, and always keeps one consistent state.
+//! Moves arrive as text and may be unknown or illegal here; the engine follows them as far as they
+//! make sense, says what did not, and always keeps one consistent state.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -58,8 +58,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// An engine on the initial state. `role` is the role's name and its place in the rulesheet; without either the
-    /// first role is played, which is wrong but yields moves.
+    /// An engine on the initial state. `role` is the role's name and its place in the rulesheet;
+    /// without either the first role is played, which is wrong but yields moves.
     pub fn new(machine: Arc<dyn Machine>, role: (&str, usize), thinker: &ThinkerFactory) -> Self {
         let roles = || (0..machine.n_roles()).map(RoleId::from_index);
         let role = roles()
@@ -79,11 +79,12 @@ impl Engine {
         }
     }
 
-    /// Follows the moves that were played, in role order, and returns what is wrong with them in our eyes.
+    /// Follows the moves that were played, in role order, and returns what is wrong with them in
+    /// our eyes.
     ///
-    /// A move that is known but not legal here is followed all the same: it is what was played, so it is our state
-    /// that must be wrong. In place of an unknown or missing move a legal one stands. Without any legal move for
-    /// such a role the state stays.
+    /// A move that is known but not legal here is followed all the same: it is what was played, so
+    /// it is our state that must be wrong. In place of an unknown or missing move a legal one
+    /// stands. Without any legal move for such a role the state stays.
     pub fn advance(&mut self, moves: &[String]) -> Vec<String> {
         let mut faults = Vec::new();
         let n_roles = self.machine.n_roles();

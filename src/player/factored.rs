@@ -1,12 +1,14 @@
 //! Playing a game by its parts: a search for each, and one that chooses between them.
 //!
-//! A part's search values each move there, and passing, which is what a move elsewhere comes to. A move of the game is worth
-//! what it is worth in all parts together, each value taken as the odds of winning there: so the part where most is to be gained
-//! over passing is played in, a sure win is taken, and what surely loses is left. Who plays alone plays on in one part until nothing more
+//! A part's search values each move there, and passing, which is what a move elsewhere comes to. A
+//! move of the game is worth what it is worth in all parts together, each value taken as the odds
+//! of winning there: so the part where most is to be gained over passing is played in, a sure win
+//! is taken, and what surely loses is left. Who plays alone plays on in one part until nothing more
 //! is to be gained there.
 //!
-//! Parts say little about a single step of the whole game, so wins at once, and moves that let others win at once, are looked
-//! for in the whole game. Where the parts are all over and the game is not, the whole game is searched from there.
+//! Parts say little about a single step of the whole game, so wins at once, and moves that let
+//! others win at once, are looked for in the whole game. Where the parts are all over and the game
+//! is not, the whole game is searched from there.
 //!
 //! Invariant: only moves that are legal in the whole game are chosen.
 
@@ -86,8 +88,8 @@ pub(super) struct Factored {
 }
 
 impl Factored {
-    /// A search by parts that stands on `state`; nothing where the machine knows of no parts, where these do not start where the game
-    /// does, or where playing by parts is no better.
+    /// A search by parts that stands on `state`; nothing where the machine knows of no parts, where
+    /// these do not start where the game does, or where playing by parts is no better.
     pub fn new(
         machine: &Arc<dyn Machine>,
         role: RoleId,
@@ -95,7 +97,8 @@ impl Factored {
         config: &SearchConfig,
     ) -> Option<Self> {
         let parts: Arc<Parts> = Arc::clone(machine.parts()?);
-        // Where several choose at once in every part, moves have to be mixed, and the whole game's search does that.
+        // Where several choose at once in every part, moves have to be mixed, and the whole game's
+        // search does that.
         if parts.is_joint && machine.n_roles() > 1 {
             return None;
         }
@@ -272,7 +275,8 @@ impl Factored {
         worths.sum()
     }
 
-    /// The best move of several roles' games, or where each move is made in all parts, and what it is worth.
+    /// The best move of several roles' games, or where each move is made in all parts, and what it
+    /// is worth.
     fn weigh(&mut self, candidates: &[MoveId]) -> Option<(MoveId, f64)> {
         let reports: Vec<Option<Report>> = self.boards.iter_mut().map(Report::of).collect();
         candidates
@@ -388,7 +392,8 @@ fn odds(value: f64) -> f64 {
     (value / (1.0 - value)).ln()
 }
 
-/// All joint moves here, with one role's move given or with all of its moves; nothing where they are many or someone has none.
+/// All joint moves here, with one role's move given or with all of its moves; nothing where they
+/// are many or someone has none.
 fn joint_moves(
     reasoner: &mut dyn Reasoner,
     n_roles: usize,

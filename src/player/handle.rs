@@ -34,8 +34,8 @@ enum Event {
 
 /// A player: hand it messages, and it answers them through callbacks, from a thread of its own.
 ///
-/// Clones are handles on the same player. No method waits, [`shut_down`](Self::shut_down) apart. The player ends with
-/// its last handle.
+/// Clones are handles on the same player. No method waits, [`shut_down`](Self::shut_down) apart.
+/// The player ends with its last handle.
 #[derive(Clone)]
 pub struct Player {
     events: Sender<Event>,
@@ -51,9 +51,11 @@ impl Player {
     /// The system gives no thread.
     pub fn new(settings: &Settings, factories: Factories) -> io::Result<Player> {
         let (events, inbox) = unbounded();
-        // Nothing is ever sent: the channel is disconnected when all threads of the player are gone.
+        // Nothing is ever sent: the channel is disconnected when all threads of the player are
+        // gone.
         let (alive, gone) = bounded::<()>(0);
-        // A channel of its own, since a match thread that held the inbox would keep the player from ending.
+        // A channel of its own, since a match thread that held the inbox would keep the player from
+        // ending.
         let (wake, woken) = bounded::<()>(1);
         let is_busy = Arc::new(AtomicBool::new(false));
         let settings = Arc::new(settings.clone());
@@ -119,14 +121,15 @@ impl Player {
         self.send(Request::Abort { match_id }, reply);
     }
 
-    /// Tells how long an answer took from its callback to the wire, so that later ones leave earlier by as much.
+    /// Tells how long an answer took from its callback to the wire, so that later ones leave
+    /// earlier by as much.
     pub fn note_delay(&self, delay: Duration) {
         // A player that has ended needs no advice.
         let _ = self.events.send(Event::Delay(delay));
     }
 
-    /// Ends the match that runs, and the player; answers that are owed leave. Waits for all threads to end, no longer
-    /// than `patience`, and says whether they did.
+    /// Ends the match that runs, and the player; answers that are owed leave. Waits for all threads
+    /// to end, no longer than `patience`, and says whether they did.
     pub fn shut_down(&self, patience: Duration) -> bool {
         let _ = self.events.send(Event::ShutDown);
         self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)

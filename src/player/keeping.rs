@@ -1,7 +1,8 @@
 //! Keeping: what was learned about a game as notes for matches to come, and back.
 //!
-//! Rows of the evaluation are kept by the names of their facts, since facts have other numbers in the next match; a match in other
-//! words reads them in its own. What does not fit the game at hand is not taken.
+//! Rows of the evaluation are kept by the names of their facts, since facts have other numbers in
+//! the next match; a match in other words reads them in its own. What does not fit the game at hand
+//! is not taken.
 //!
 //! Invariant: what was kept comes back the same, up to the third decimal.
 //!
@@ -51,7 +52,8 @@ fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: u
     })
 }
 
-/// What is known from before about the game of this machine; nothing where there is no note that fits.
+/// What is known from before about the game of this machine; nothing where there is no note that
+/// fits.
 pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) -> Option<Knowledge> {
     let note = recollection.note(Kind::Evaluation)?;
     // Outputs are in the order of roles.

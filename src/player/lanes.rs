@@ -1,7 +1,8 @@
 //! From a compiled game to lanes: which phases they go through.
 //!
-//! The candidates are those that the counter engine weighed; of those whose phases always follow each other in the same order, the ones
-//! with the fewest operations a step are taken, or the whole game where that has fewer.
+//! The candidates are those that the counter engine weighed; of those whose phases always follow
+//! each other in the same order, the ones with the fewest operations a step are taken, or the whole
+//! game where that has fewer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +34,8 @@ pub struct LanesSource {
 }
 
 impl LanesSource {
-    /// The game as programs for lanes; nothing where those would be too large or the budget ends first.
+    /// The game as programs for lanes; nothing where those would be too large or the budget ends
+    /// first.
     pub fn programs(&self, limits: ground::Budget, playing: Playing) -> Option<Programs> {
         let compile = |phases: Option<&Phases>, playing| {
             compile::compile(&self.network, phases, self.mean_length, playing)
@@ -84,8 +86,8 @@ const STEPS_AT_ONCE: u32 = 32;
 /// Steps of a gang between two looks at the clock.
 const ADVANCES_AT_ONCE: u32 = 8;
 
-/// The faster machine of a compiled game, counters alone or with lanes for playouts, and what was measured of each, which
-/// is logged too.
+/// The faster machine of a compiled game, counters alone or with lanes for playouts, and what was
+/// measured of each, which is logged too.
 ///
 /// As long as the budget lasts: without time to make lanes, or to measure them, it is the counters.
 pub fn faster(
@@ -141,11 +143,13 @@ pub fn faster(
     (Arc::new(machine), speeds)
 }
 
-/// How many positions are looked at abreast: few more than most batches have, since what is not needed costs too.
+/// How many positions are looked at abreast: few more than most batches have, since what is not
+/// needed costs too.
 const EXPANDED: usize = 256;
 
-/// Lanes for looking at positions, held against the counters for up to `time`; nothing where that may take more than a fair share of
-/// the time `left`. Making them takes less than making lanes for playouts does.
+/// Lanes for looking at positions, held against the counters for up to `time`; nothing where that
+/// may take more than a fair share of the time `left`. Making them takes less than making lanes for
+/// playouts does.
 fn expansion(
     counter: &Arc<CounterMachine>,
     network: &Network,
@@ -174,7 +178,8 @@ fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
     let stopwatch = Stopwatch::start();
     reasoner.set_state(&initial);
     while stopwatch.is_within(time) {
-        // It goes on where it stands: a whole playout of a slow game takes many times the time there is.
+        // It goes on where it stands: a whole playout of a slow game takes many times the time
+        // there is.
         let end = reasoner.playout(&mut random, STEPS_AT_ONCE, &mut goals);
         let (steps, is_over) = match end {
             PlayoutEnd::Finished { steps } => (steps, true),
@@ -223,7 +228,8 @@ pub(super) fn playouts_speed(playouts: &mut dyn Playouts, initial: &[u64], time:
     n_steps as f64 / stopwatch.elapsed().as_secs_f64().max(1e-9)
 }
 
-/// The game of a counter machine as a machine of lanes on this processor, with `n_words` words a vector (4, 8 or 16), if it can be one.
+/// The game of a counter machine as a machine of lanes on this processor, with `n_words` words a
+/// vector (4, 8 or 16), if it can be one.
 pub fn compile_lanes(
     counter: Arc<CounterMachine>,
     source: &LanesSource,
@@ -247,7 +253,8 @@ mod tests {
     use super::*;
     use crate::gdl;
 
-    /// Rules whose roads, built one after the other, are followed by recursion, with nothing that passes a turn round.
+    /// Rules whose roads, built one after the other, are followed by recursion, with nothing that
+    /// passes a turn round.
     const ROADS: &str = "(role builder)
         (<= (base (road ?x ?y)) (place ?x) (place ?y)) (<= (input builder (build ?x ?y)) (place ?x) (place ?y))
         (place a) (place b) (place c) (place d) (init (road a b))

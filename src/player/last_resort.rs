@@ -1,11 +1,12 @@
 //! The prover as a machine: for games that no faster machine takes.
 //!
-//! The prover knows states of any length and moves by their terms; a machine has states of fixed width and numbered
-//! moves. So both are numbered here as they come up, and a state is one word: its number. States inside playouts are
-//! not numbered, so that the table grows with the search tree and not with the playouts.
+//! The prover knows states of any length and moves by their terms; a machine has states of fixed
+//! width and numbered moves. So both are numbered here as they come up, and a state is one word:
+//! its number. States inside playouts are not numbered, so that the table grows with the search
+//! tree and not with the playouts.
 //!
-//! One prover serves all threads in turn. A question that is beyond its limits is answered as if there were nothing:
-//! not over, no moves, no goals, no change.
+//! One prover serves all threads in turn. A question that is beyond its limits is answered as if
+//! there were nothing: not over, no moves, no goals, no change.
 //!
 //! Invariant: equal states have equal numbers.
 

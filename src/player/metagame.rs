@@ -1,11 +1,13 @@
-//! The metagame: what is learned about a game between START and the first move, and what it decides for the search.
+//! The metagame: what is learned about a game between START and the first move, and what it decides
+//! for the search.
 //!
-//! First an evaluation is learned from games that the machine plays against itself (`analysis::learning`); how much it counts is
-//! read off from how well it foretells other games beside playouts. Then, as long as there is time, searches with the settings found
-//! that way play against searches with others, and a setting that clearly wins takes their place (`tuning`).
+//! First an evaluation is learned from games that the machine plays against itself
+//! (`analysis::learning`); how much it counts is read off from how well it foretells other games
+//! beside playouts. Then, as long as there is time, searches with the settings found that way play
+//! against searches with others, and a setting that clearly wins takes their place (`tuning`).
 //!
-//! Invariants: it ends in time, and whatever it has found by then counts; what it decides is a matter of speed and strength, never of
-//! what is legal or proven.
+//! Invariants: it ends in time, and whatever it has found by then counts; what it decides is a
+//! matter of speed and strength, never of what is legal or proven.
 //!
 //! Never knows: messages, threads of a match.
 
@@ -28,7 +30,8 @@ use crate::search::SearchConfig;
 /// Settings of the search that go by the game.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameters {
-    /// The weight of what positions promise beside playouts; see [`SearchConfig::evaluation_share`].
+    /// The weight of what positions promise beside playouts; see
+    /// [`SearchConfig::evaluation_share`].
     pub evaluation_share: f32,
     /// So many times the exploration that such results get.
     pub exploration: f32,
@@ -106,26 +109,30 @@ pub struct MetagameBudget {
 const LEAST: Duration = Duration::from_millis(150);
 /// The part of the time that learning takes, where tuning is wanted too.
 const LEARNING: f64 = 0.65;
-/// An evaluation that was learned from fewer games does not count. In Breakthrough one that was learned from 2,500 games lost
-/// eleven matches of twelve, though it foretold results as well as playouts do; one from 25,000 games won eleven of twelve.
+/// An evaluation that was learned from fewer games does not count. In Breakthrough one that was
+/// learned from 2,500 games lost eleven matches of twelve, though it foretold results as well as
+/// playouts do; one from 25,000 games won eleven of twelve.
 const LEAST_GAMES: usize = 12_000;
-/// Nor does one that was compared in fewer positions, or foretells less, by itself or held against playouts. (Of the games on nine
-/// boards of Tic-Tac-Toe it foretold a tenth, and lost all matches.)
+/// Nor does one that was compared in fewer positions, or foretells less, by itself or held against
+/// playouts. (Of the games on nine boards of Tic-Tac-Toe it foretold a tenth, and lost all
+/// matches.)
 const LEAST_POSITIONS: usize = 300;
 const LEAST_CORRELATION: f64 = 0.2;
 const LEAST_OF_PLAYOUTS: f64 = 0.85;
 /// Beside playouts it gets at most this weight.
 const BESIDE: f64 = 0.6;
-/// One that foretells so much, and more than playouts do, is better off without them, since it has many more positions looked at
-/// then. In Checkers, where it foretold 0.72, it won 18 of 20 matches alone and 16 of 20 beside playouts; in Breakthrough, at 0.33, it
-/// won nine of ten beside playouts and lost alone.
+/// One that foretells so much, and more than playouts do, is better off without them, since it has
+/// many more positions looked at then. In Checkers, where it foretold 0.72, it won 18 of 20 matches
+/// alone and 16 of 20 beside playouts; in Breakthrough, at 0.33, it won nine of ten beside playouts
+/// and lost alone.
 const ALONE: f64 = 0.6;
 const MORE: f64 = 0.5;
 /// One that counts so little is not worth its time.
 const TOO_LITTLE: f64 = 0.15;
 /// So many kinds of facts are noted.
 const NOTED_HEURISTICS: usize = 40;
-/// How much less is explored, at most, where results are what positions promise: they do not stray by chance.
+/// How much less is explored, at most, where results are what positions promise: they do not stray
+/// by chance.
 const CALM: f32 = 0.4;
 
 /// Learns what can be learned by then, further from what `known` has of the same machine.

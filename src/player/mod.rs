@@ -5,13 +5,15 @@
 //!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)
 //! ```
 //!
-//! The conductor runs no game code, so that nothing that happens in a game can delay or lose an answer: it decides
-//! what each message means in the phase at hand, keeps the clocks, and answers with the latest advice. The match
-//! thread alone owns the search; it searches without pause, publishes its advice every few milliseconds, and takes
-//! an order at once. A panic in game code is caught there, and the match goes on with the next best thing: a plain
-//! sampler, then the machine of last resort.
+//! The conductor runs no game code, so that nothing that happens in a game can delay or lose an
+//! answer: it decides what each message means in the phase at hand, keeps the clocks, and answers
+//! with the latest advice. The match thread alone owns the search; it searches without pause,
+//! publishes its advice every few milliseconds, and takes an order at once. A panic in game code is
+//! caught there, and the match goes on with the next best thing: a plain sampler, then the machine
+//! of last resort.
 //!
-//! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with nothing.
+//! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
+//! nothing.
 //!
 //! Never knows: sockets, HTTP, async.
 
@@ -92,7 +94,8 @@ where
 pub struct Factories {
     /// The machine to play with.
     pub main: Arc<dyn MachineFactory>,
-    /// The machine of last resort, asked for when the first cannot be built in time or fails in play.
+    /// The machine of last resort, asked for when the first cannot be built in time or fails in
+    /// play.
     pub fallback: Option<Arc<dyn MachineFactory>>,
 }
 
@@ -146,7 +149,8 @@ pub struct StartRequest {
     pub manager: Manager,
 }
 
-/// What a game manager tells of itself and of the match beside its messages; it changes nothing but logs.
+/// What a game manager tells of itself and of the match beside its messages; it changes nothing but
+/// logs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manager {
     /// Its name.

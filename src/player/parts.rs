@@ -32,8 +32,8 @@ struct Place {
     is_pass: IdVec<MoveId, bool>,
 }
 
-/// Looks for the parts of a game, on its network as it was built from the rules; nothing where it is one, or where that takes
-/// too long to tell.
+/// Looks for the parts of a game, on its network as it was built from the rules; nothing where it
+/// is one, or where that takes too long to tell.
 pub(super) fn find(network: &Network, until: Instant) -> Option<Found> {
     let now = Instant::now();
     let time = LOOKED_FOR.min(until.saturating_duration_since(now) / SHARE);
@@ -61,7 +61,8 @@ pub(super) fn find(network: &Network, until: Instant) -> Option<Found> {
     })
 }
 
-/// What belongs to a factor's game: its bases and all controls, and for each role its moves. Who plays alone need not pass.
+/// What belongs to a factor's game: its bases and all controls, and for each role its moves. Who
+/// plays alone need not pass.
 fn selection(network: &Network, found: &Factors, factor: &Factor) -> (Selection, Place) {
     let mut bases: Vec<BaseId> = factor
         .bases
@@ -116,8 +117,9 @@ fn playing_of(network: &Network, place: &Place, until: Instant) -> Playing {
 }
 
 impl Found {
-    /// The parts with their machines; nothing where a machine is of another kind than was asked for. A part's playouts are even
-    /// where players are free to pass: who may pass would shun what may lose by passing for ever.
+    /// The parts with their machines; nothing where a machine is of another kind than was asked
+    /// for. A part's playouts are even where players are free to pass: who may pass would shun what
+    /// may lose by passing for ever.
     pub fn machines(self, make: impl Fn(Network, Playing) -> Arc<dyn Machine>) -> Option<Parts> {
         let parts = self.networks.into_iter().map(|(network, kept)| {
             let playing = playing_of(&network, &kept, self.until);

@@ -1,12 +1,13 @@
 //! What earlier matches of the same game have left, and what this one leaves to those that come.
 //!
-//! Beside the build, a thread of its own works out which game it is, whatever its names, reads what the
-//! [memory](crate::memory) has of it, and lays that down as a [`Recollection`], in the names of this match. It then
-//! writes down what it is told to [`remember`](Notebook::remember), and the result at the end. Nobody else waits for the
-//! disk: who asks for the recollection waits [`READING`] from START at most, and goes on without it.
+//! Beside the build, a thread of its own works out which game it is, whatever its names, reads what
+//! the [memory](crate::memory) has of it, and lays that down as a [`Recollection`], in the names of
+//! this match. It then writes down what it is told to [`remember`](Notebook::remember), and the
+//! result at the end. Nobody else waits for the disk: who asks for the recollection waits
+//! [`READING`] from START at most, and goes on without it.
 //!
-//! Facts, moves and roles within notes are strings made by [`term`]. They are stored in canonical names, and read in those
-//! of the match that reads them.
+//! Facts, moves and roles within notes are strings made by [`term`]. They are stored in canonical
+//! names, and read in those of the match that reads them.
 //!
 //! Never knows: what notes say.
 
@@ -35,8 +36,8 @@ const WRITING_WAITS: Duration = Duration::from_secs(2);
 /// What a string that is a term begins with.
 const TERM: &str = "gdl:";
 
-/// A fact, a move or a role as a string of a note, or as the name of one of its fields. It is read back in the names of the
-/// match that reads it.
+/// A fact, a move or a role as a string of a note, or as the name of one of its fields. It is read
+/// back in the names of the match that reads it.
 pub fn term(text: &str) -> String {
     format!("{TERM}{text}")
 }
@@ -49,7 +50,8 @@ pub fn term_text(string: &str) -> Option<&str> {
 /// What earlier matches have left, in the names of this one.
 #[derive(Clone, Debug, Default)]
 pub struct Recollection {
-    /// Whether it is certain which symbol is which. Otherwise notes that hold terms are left out, and roles of matches too.
+    /// Whether it is certain which symbol is which. Otherwise notes that hold terms are left out,
+    /// and roles of matches too.
     pub is_exact: bool,
     /// What was noted last of each kind.
     pub notes: Vec<(Kind, Value)>,
@@ -65,7 +67,8 @@ impl Recollection {
     }
 }
 
-/// Lays recollections down, and takes in what is to be remembered: one for each match, and its clones.
+/// Lays recollections down, and takes in what is to be remembered: one for each match, and its
+/// clones.
 #[derive(Clone, Debug)]
 pub struct Notebook {
     /// Nothing where nothing is remembered.
@@ -115,8 +118,8 @@ impl Notebook {
         Self { desk: None }
     }
 
-    /// What is known of the game; nothing when it is new. Waits until [`READING`] after START at most, and afterwards not at
-    /// all: what comes later is there then.
+    /// What is known of the game; nothing when it is new. Waits until [`READING`] after START at
+    /// most, and afterwards not at all: what comes later is there then.
     pub fn recollection(&self) -> Option<Arc<Recollection>> {
         let (slot, _) = self.desk.as_ref()?;
         let reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,8 +136,9 @@ impl Notebook {
         }
     }
 
-    /// Notes something for matches to come, in place of the last note of its kind. Terms in it are made by [`term`], in the
-    /// names of this match. Returns at once; what cannot be written is left out, with a word in the log.
+    /// Notes something for matches to come, in place of the last note of its kind. Terms in it are
+    /// made by [`term`], in the names of this match. Returns at once; what cannot be written is
+    /// left out, with a word in the log.
     pub fn remember(&self, kind: Kind, value: Value) {
         self.tell(Told::Note(kind, value));
     }

@@ -15,7 +15,8 @@ use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, r
 
 /// The notes of one match; clones write to the same place.
 ///
-/// The last clone to be dropped waits for the disk: that is one of the match's own threads, never the conductor's.
+/// The last clone to be dropped waits for the disk: that is one of the match's own threads, never
+/// the conductor's.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     match_id: Arc<str>,
@@ -234,8 +235,8 @@ impl Record {
     }
 }
 
-/// The name of the game in a match's name, which many game managers put between their own and a number, as in
-/// `local.ticTacToe.1795149631427`.
+/// The name of the game in a match's name, which many game managers put between their own and a
+/// number, as in `local.ticTacToe.1795149631427`.
 fn game_of(match_id: &str) -> Option<String> {
     let mut words = match_id.split('.');
     let (_, game, number) = (words.next()?, words.next()?, words.next()?);

@@ -1,8 +1,8 @@
 //! The thinker of last resort: bandit sampling of our own moves.
 //!
-//! Each iteration picks one of our legal moves by UCB1 (Auer, Cesa-Bianchi, Fischer, 2002), random moves for the
-//! others, and plays out at random. There is no tree, so there is little that can go wrong; it steps in when the
-//! search has failed.
+//! Each iteration picks one of our legal moves by UCB1 (Auer, Cesa-Bianchi, Fischer, 2002), random
+//! moves for the others, and plays out at random. There is no tree, so there is little that can go
+//! wrong; it steps in when the search has failed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

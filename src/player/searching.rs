@@ -14,7 +14,8 @@ use crate::machine::{Machine, Tally};
 use crate::search::{Limit, Search, SearchConfig, Stopped};
 use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
-/// Bytes of the game graph for each node that it may hold; a node with its moves and state takes about that much.
+/// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
+/// about that much.
 const BYTES_PER_NODE: usize = 1024;
 /// An untried move competes as if it had been visited once, with an average result.
 const UNTRIED_VISITS: f32 = 1.0;
@@ -58,15 +59,16 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
     }
 }
 
-/// Rollout threads on so many cores: one core is for the thread that writes the graph, and from eight on another for
-/// everything else. Where there is but one core, the writer does it all.
+/// Rollout threads on so many cores: one core is for the thread that writes the graph, and from
+/// eight on another for everything else. Where there is but one core, the writer does it all.
 fn default_threads(cores: usize) -> usize {
     let others = if cores >= 8 { 2 } else { 1 };
     cores.saturating_sub(others)
 }
 
-/// Playouts a request for a search without rollout threads: as many as take about as long as the writer takes for an
-/// iteration. Nothing where the machine plays one after the other. It is measured for some milliseconds.
+/// Playouts a request for a search without rollout threads: as many as take about as long as the
+/// writer takes for an iteration. Nothing where the machine plays one after the other. It is
+/// measured for some milliseconds.
 fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
     let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), MAX_PLAYOUT_STEPS)?;
     let width = playouts.width() as u64;

@@ -1,4 +1,5 @@
-//! Where the time of a match goes, second by second: what the writer knows of its own stages, and what the system knows of threads.
+//! Where the time of a match goes, second by second: what the writer knows of its own stages, and
+//! what the system knows of threads.
 
 use crate::telemetry::{StageTimes, ThreadTimes};
 
@@ -14,8 +15,9 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// What was spent since the last call, which was so many seconds ago, for each of these seconds. `spent` are the sums of the
-    /// writer's own stages; a search that began anew counts from nothing.
+    /// What was spent since the last call, which was so many seconds ago, for each of these
+    /// seconds. `spent` are the sums of the writer's own stages; a search that began anew counts
+    /// from nothing.
     pub fn since_last(&mut self, spent: &StageTimes, seconds: f64) -> StageTimes {
         let mut times = spent.since(&self.before);
         self.before = *spent;

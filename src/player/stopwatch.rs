@@ -7,7 +7,8 @@ use crate::sync::clock::thread_cpu_time;
 /// Where the machine is busy, measuring takes at most so many times as long on the wall.
 const WALL: u32 = 4;
 
-/// Processor time, so that engines are compared fairly on a busy machine; time on the wall where the system does not tell.
+/// Processor time, so that engines are compared fairly on a busy machine; time on the wall where
+/// the system does not tell.
 pub(super) struct Stopwatch {
     started: Instant,
     used_before: Option<Duration>,

@@ -1,9 +1,12 @@
-//! What the rules alone say, for the search of a match: what settled facts make certain of goals, and which moves are alike.
+//! What the rules alone say, for the search of a match: what settled facts make certain of goals,
+//! and which moves are alike.
 //!
-//! The network is built once more from the rules, as they are written, since the passes that make a machine's network small hide what is
-//! alike. Facts and moves have the same numbers in both, which is checked.
+//! The network is built once more from the rules, as they are written, since the passes that make a
+//! machine's network small hide what is alike. Facts and moves have the same numbers in both, which
+//! is checked.
 //!
-//! Invariant: all of it holds in every game that can be played; what was not found in time is left out.
+//! Invariant: all of it holds in every game that can be played; what was not found in time is left
+//! out.
 //!
 //! Never knows: playing.
 
@@ -33,7 +36,8 @@ pub struct Structure {
     pub score_ranges: Arc<[Effect]>,
     /// Which moves are alike; nothing where none are.
     pub symmetries: Option<Arc<Symmetries>>,
-    /// Facts that stay once they are true, that stay once they are false, and that stay once another does.
+    /// Facts that stay once they are true, that stay once they are false, and that stay once
+    /// another does.
     pub latches: [usize; 3],
 }
 

@@ -1,8 +1,9 @@
 //! Tuning: settings of the search tried out against each other on the game at hand.
 //!
-//! Searches play games on one thread, each with the same short time for a move: where there are two roles, the settings in force
-//! against others, in both roles; else with others in the place of one role, beside a game without. The settings that the analysis
-//! chose are kept until others have clearly done better: few games say little.
+//! Searches play games on one thread, each with the same short time for a move: where there are two
+//! roles, the settings in force against others, in both roles; else with others in the place of one
+//! role, beside a game without. The settings that the analysis chose are kept until others have
+//! clearly done better: few games say little.
 //!
 //! Invariants: both sides get the same time; it ends within one move of the budget.
 //!
@@ -45,7 +46,8 @@ impl Trial {
         })
     }
 
-    /// Whether those tried have clearly done better: by so many standard deviations of as many even games.
+    /// Whether those tried have clearly done better: by so many standard deviations of as many even
+    /// games.
     fn is_clear(&self) -> bool {
         let half = self.games as f32 / 2.0;
         let deviation = (self.games as f32).sqrt() / 2.0;
@@ -59,8 +61,9 @@ const LEAST_GAMES: u32 = 6;
 const CLEARLY: f32 = 2.0;
 /// Games that should be played in each trial.
 const GAMES: f64 = 14.0;
-/// A move's time. What wins within a millisecond may lose when there is time: an evaluation that knows little won three of four
-/// games of Breakthrough at that pace, and lost eleven of twelve with a tenth of a second. More than the longest is not needed.
+/// A move's time. What wins within a millisecond may lose when there is time: an evaluation that
+/// knows little won three of four games of Breakthrough at that pace, and lost eleven of twelve
+/// with a tenth of a second. More than the longest is not needed.
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(40);
 /// A game is given up after so many joint moves.
@@ -71,8 +74,8 @@ const BYTES: usize = 64 << 20;
 /// Playouts a request in a trial.
 const SAMPLES: u32 = 16;
 
-/// Tries other settings against those that `knowledge` has, and puts better ones in their place. Games are some `length` joint
-/// moves long. Without time for a single trial nothing is tried.
+/// Tries other settings against those that `knowledge` has, and puts better ones in their place.
+/// Games are some `length` joint moves long. Without time for a single trial nothing is tried.
 pub(super) fn tune(
     machine: &Arc<dyn Machine>,
     config: &SearchConfig,
@@ -136,7 +139,8 @@ type Change = fn(Parameters) -> Parameters;
 
 /// The changes to try on settings, those first that matter most.
 ///
-/// Short games flatter what positions promise, so that it is tried to do without, and never to have more of it.
+/// Short games flatter what positions promise, so that it is tried to do without, and never to have
+/// more of it.
 fn candidates(in_force: Parameters) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     if in_force.evaluation_share > 0.0 {
@@ -203,8 +207,8 @@ impl Contest<'_> {
         Instant::now() >= self.until || self.budget.cancelled.load(atomic::Ordering::Relaxed)
     }
 
-    /// The goals of one game in which this role is played with the settings tried; nothing when time ran out or the game came to
-    /// no end.
+    /// The goals of one game in which this role is played with the settings tried; nothing when
+    /// time ran out or the game came to no end.
     fn play(
         &self,
         reasoner: &mut dyn Reasoner,

@@ -1,11 +1,12 @@
 //! The match thread: owns the machine and the search of one match, from START to its end.
 //!
-//! It takes orders between slices of thought; an order sets the interrupt flag, which ends the slice. Its advice for
-//! the position it stands on lies in a slot that the conductor reads, renewed after each slice. Machines are built, and games
-//! studied, on threads of their own (`errands`).
+//! It takes orders between slices of thought; an order sets the interrupt flag, which ends the
+//! slice. Its advice for the position it stands on lies in a slot that the conductor reads, renewed
+//! after each slice. Machines are built, and games studied, on threads of their own (`errands`).
 //!
-//! When game code panics, the next stage of [`Stage`] takes over: the search, the sampler, then both again on the
-//! machine of last resort. When nothing is left, there is no advice, and the conductor answers without.
+//! When game code panics, the next stage of [`Stage`] takes over: the search, the sampler, then
+//! both again on the machine of last resort. When nothing is left, there is no advice, and the
+//! conductor answers without.
 
 mod errands;
 
@@ -44,7 +45,8 @@ pub(super) struct Assignment {
     pub rules: Arc<Rules>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
-    /// Until when the machine may be built; the one of last resort is asked for then, if none has come.
+    /// Until when the machine may be built; the one of last resort is asked for then, if none has
+    /// come.
     pub build_until: Instant,
     pub memory: usize,
     pub factories: Factories,
@@ -53,7 +55,8 @@ pub(super) struct Assignment {
     /// The search's settings before anything is known of the game.
     pub search: SearchConfig,
     pub metagame: MetagameSettings,
-    /// Makes thinkers, in the order in which they are tried on a machine, from the search's settings.
+    /// Makes thinkers, in the order in which they are tried on a machine, from the search's
+    /// settings.
     pub thinkers: Box<dyn Fn(SearchConfig) -> Vec<Box<ThinkerFactory>> + Send>,
     pub record: Record,
     /// What is known of the game from before, and what is to be known of it later.
@@ -165,7 +168,8 @@ struct Worker {
     assignment: Assignment,
     /// With what is known of the game by now.
     thinkers: Vec<Box<ThinkerFactory>>,
-    /// Until when the game is being studied: the search leaves most of the time to that. A study that is late gets no more.
+    /// Until when the game is being studied: the search leaves most of the time to that. A study
+    /// that is late gets no more.
     studying_until: Option<Instant>,
     link: WorkerLink,
     built: Receiver<News>,
@@ -300,7 +304,8 @@ impl Worker {
     fn follow(&mut self, moves: Vec<String>) {
         self.assignment.record.played(self.moves.len(), &moves);
         let played = moves.clone();
-        // The move is in the list before the engine sees it: should the engine fail, its successor replays the list.
+        // The move is in the list before the engine sees it: should the engine fail, its successor
+        // replays the list.
         self.moves.push(moves);
         let faults = self.attempt(|engine| engine.advance(&played));
         for fault in faults.unwrap_or_default() {
@@ -309,7 +314,8 @@ impl Worker {
         self.look();
     }
 
-    /// Runs game code. A panic in it costs the stage: the next one takes over, and nothing is returned.
+    /// Runs game code. A panic in it costs the stage: the next one takes over, and nothing is
+    /// returned.
     fn attempt<T>(&mut self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
         let (stage, engine) = self.playing.as_mut()?;
         let stage = *stage;
@@ -345,8 +351,8 @@ impl Worker {
         }
     }
 
-    /// Lets go of the engine, on a thread of its own: a search waits for its rollout threads, which may be in the
-    /// midst of something long, and destructors may panic too.
+    /// Lets go of the engine, on a thread of its own: a search waits for its rollout threads, which
+    /// may be in the midst of something long, and destructors may panic too.
     fn discard(&mut self) {
         let Some(playing) = self.playing.take() else {
             return;
@@ -376,8 +382,8 @@ impl Worker {
         self.install(stage);
     }
 
-    /// Puts a stage in place, on the position of the match, and looks at it. Stages that fail at once are passed
-    /// over, each costing one level of recursion: there are two for each thinker.
+    /// Puts a stage in place, on the position of the match, and looks at it. Stages that fail at
+    /// once are passed over, each costing one level of recursion: there are two for each thinker.
     fn install(&mut self, stage: Stage) {
         let building = if stage.is_fallback {
             &self.fallback
@@ -456,7 +462,8 @@ impl Worker {
         }
     }
 
-    /// Lays down the advice for the position, and wakes the conductor when it is the first or the last word.
+    /// Lays down the advice for the position, and wakes the conductor when it is the first or the
+    /// last word.
     fn advise(&mut self) {
         let position = self.moves.len();
         let facts = self.facts;
@@ -567,7 +574,8 @@ impl Worker {
         }
     }
 
-    /// Takes in what a builder made. The real machine replaces the one of last resort, however late it comes.
+    /// Takes in what a builder made. The real machine replaces the one of last resort, however late
+    /// it comes.
     fn take_in(&mut self, built: Built) {
         let name = if built.is_fallback {
             "machine of last resort"

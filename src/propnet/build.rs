@@ -1,8 +1,9 @@
 //! From ground program to network.
 //!
-//! Each atom becomes the OR of its rules, each rule the AND of its body. Gates are made through one table keyed by
-//! kind and sorted inputs, with constants, repeats and contradictions folded on the way, so equal logic is shared as
-//! it arises. Atoms that depend on each other get an OR gate each beforehand, filled in when all are known.
+//! Each atom becomes the OR of its rules, each rule the AND of its body. Gates are made through one
+//! table keyed by kind and sorted inputs, with constants, repeats and contradictions folded on the
+//! way, so equal logic is shared as it arises. Atoms that depend on each other get an OR gate each
+//! beforehand, filled in when all are known.
 
 use thiserror::Error;
 

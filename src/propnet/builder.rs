@@ -1,4 +1,5 @@
-//! Making gates: one table keyed by kind and sorted inputs, with constants, repeats and contradictions folded on the way.
+//! Making gates: one table keyed by kind and sorted inputs, with constants, repeats and
+//! contradictions folded on the way.
 
 use std::hash::BuildHasher;
 use std::time::Instant;

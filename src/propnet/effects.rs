@@ -1,12 +1,14 @@
 //! What each move makes of the next state.
 //!
-//! For a role and one of its moves, the next value of each base is worked out with that move made and all the role's
-//! others not made. What is left depends on the state and on the other roles' moves. Gates of what is left stand in one table
-//! in which equal gates are one gate, so that two moves that leave the same signal do the same to that base,
-//! however the rules say it: as what they do, or as what all the others do not.
+//! For a role and one of its moves, the next value of each base is worked out with that move made
+//! and all the role's others not made. What is left depends on the state and on the other roles'
+//! moves. Gates of what is left stand in one table in which equal gates are one gate, so that two
+//! moves that leave the same signal do the same to that base, however the rules say it: as what
+//! they do, or as what all the others do not.
 //!
-//! Only what differs from no move at all is worked out move by move, so that rules for squares which stay as they are under
-//! all moves but a few cost little where they are written in few gates.
+//! Only what differs from no move at all is worked out move by move, so that rules for squares
+//! which stay as they are under all moves but a few cost little where they are written in few
+//! gates.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,8 +26,8 @@ const MOST_EFFECTS: usize = 1 << 24;
 /// The most bytes that the table of gates may take.
 const MOST_BYTES: usize = 1 << 29;
 
-/// What each move makes of the next state. Signals are over the bases and moves of the network they were made from, and over gates
-/// of their own.
+/// What each move makes of the next state. Signals are over the bases and moves of the network they
+/// were made from, and over gates of their own.
 #[derive(Clone, Debug)]
 pub struct Effects {
     n_bases: usize,
@@ -42,7 +44,8 @@ impl Effects {
         &self.without[role]
     }
 
-    /// The bases whose next value is another when the move is made than when the role makes none, in rising order, and that value.
+    /// The bases whose next value is another when the move is made than when the role makes none,
+    /// in rising order, and that value.
     pub fn with(&self, mv: MoveId) -> &[(BaseId, Signal)] {
         &self.with[mv]
     }
@@ -52,7 +55,8 @@ impl Effects {
         signal == Signal::of_node(1 + base.index())
     }
 
-    /// The bases that any of some signals read, each once, in rising order, and how many nodes were looked at.
+    /// The bases that any of some signals read, each once, in rising order, and how many nodes were
+    /// looked at.
     pub fn bases_of(
         &self,
         signals: impl IntoIterator<Item = Signal>,
@@ -106,7 +110,8 @@ impl Seen {
     }
 }
 
-/// Works out what each move does; nothing when the time is up, the tables grow too large, or moves matter inside recursion.
+/// Works out what each move does; nothing when the time is up, the tables grow too large, or moves
+/// matter inside recursion.
 pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     let budget = Budget {
         until,
@@ -195,7 +200,8 @@ impl Users {
     }
 }
 
-/// An input of a gate that is other than when the role makes no move: the gate, the input, and what it is.
+/// An input of a gate that is other than when the role makes no move: the gate, the input, and what
+/// it is.
 type Changed = Reverse<(GateId, Signal, Signal)>;
 
 struct Making<'a> {

@@ -100,7 +100,8 @@ pub struct Network {
     pub goals: Vec<(RoleId, u8, Signal)>,
     /// What random play visits, once a pass has asked for it. It weighs, and changes no output.
     pub(super) sample: Option<Arc<Sample>>,
-    /// The same game before passes weighed it by its sample: what they did for the whole game is wrong for a part of it.
+    /// The same game before passes weighed it by its sample: what they did for the whole game is
+    /// wrong for a part of it.
     pub(super) unweighed: Option<Arc<Network>>,
 }
 

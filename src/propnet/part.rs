@@ -1,9 +1,11 @@
 //! A part of a game as a game of its own.
 //!
-//! The part has some of the bases, and for each role one move in place of several that do the same in it. Where a gate asks for
-//! something in the part and for something elsewhere, what is elsewhere is left out, which takes it for granted in a
-//! conjunction and for not to be in a disjunction: a board is full when its own squares are, and won by its own lines. A move
-//! of the part is legal when any of those that it stands for is, with what is asked elsewhere taken for granted.
+//! The part has some of the bases, and for each role one move in place of several that do the same
+//! in it. Where a gate asks for something in the part and for something elsewhere, what is
+//! elsewhere is left out, which takes it for granted in a conjunction and for not to be in a
+//! disjunction: a board is full when its own squares are, and won by its own lines. A move of the
+//! part is legal when any of those that it stands for is, with what is asked elsewhere taken for
+//! granted.
 
 use super::build::BuildError;
 use super::builder::Builder;
@@ -20,8 +22,9 @@ const CHECK_EVERY: usize = 1 << 12;
 pub struct Selection {
     /// The part's bases; the place of each is its number in the part.
     pub bases: Vec<BaseId>,
-    /// The part's moves, by role; the place of each is its number in the part. Each stands for some moves of the game, at least one, that
-    /// do the same in the part. Moves of the game that none stands for are never made.
+    /// The part's moves, by role; the place of each is its number in the part. Each stands for some
+    /// moves of the game, at least one, that do the same in the part. Moves of the game that none
+    /// stands for are never made.
     pub moves: Vec<(RoleId, Vec<MoveId>)>,
 }
 

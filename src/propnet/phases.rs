@@ -1,15 +1,17 @@
 //! A game in phases: a smaller network for each value of a control.
 //!
-//! Many games pass a token round, `(control white)`, `(control black)`, and nearly every rule asks who has it. When just
-//! one of a few bases is true in a state, the game's network with all of them made constants says everything about that
-//! state, and with them go whole rules and the moves of those who wait. (Sancho calls the case of two the X/O split;
-//! n-way splits are from Galvanise.)
+//! Many games pass a token round, `(control white)`, `(control black)`, and nearly every rule asks
+//! who has it. When just one of a few bases is true in a state, the game's network with all of them
+//! made constants says everything about that state, and with them go whole rules and the moves of
+//! those who wait. (Sancho calls the case of two the X/O split; n-way splits are from Galvanise.)
 //!
-//! A split is sound whatever its controls: whoever runs it looks at each state and takes the whole game's network where
-//! not just one control is true. So controls may be guessed, and are worth having when that seldom happens. For many it never
-//! does, which induction over the networks can show ([`Phases::is_proven`]): each phase's network hands on to just one control.
+//! A split is sound whatever its controls: whoever runs it looks at each state and takes the whole
+//! game's network where not just one control is true. So controls may be guessed, and are worth
+//! having when that seldom happens. For many it never does, which induction over the networks can
+//! show ([`Phases::is_proven`]): each phase's network hands on to just one control.
 //!
-//! Candidates are ranked by what the constants would leave of the network; whoever compiles the networks has the last word.
+//! Candidates are ranked by what the constants would leave of the network; whoever compiles the
+//! networks has the last word.
 
 mod weight;
 
@@ -22,11 +24,13 @@ use crate::ids::{BaseId, Id, MoveId};
 
 /// Larger sets are no turn orders.
 pub const MAX_CONTROLS: usize = 8;
-/// The phases have to be smaller than this share of the whole network, or there is no point in having them.
+/// The phases have to be smaller than this share of the whole network, or there is no point in
+/// having them.
 const WORTHWHILE: f64 = 0.9;
 /// Sets of controls whose networks are built.
 const MAX_TRIALS: usize = 3;
-/// Gates and edges that may be read to weigh candidates by size, past the first two batches of them.
+/// Gates and edges that may be read to weigh candidates by size, past the first two batches of
+/// them.
 const WEIGHING: usize = 1 << 19;
 /// How many of those that leave the smallest networks are kept.
 const MAX_SHORTLISTED: usize = 3;
@@ -47,12 +51,13 @@ pub struct Phases {
     pub controls: Vec<BaseId>,
     /// The network for states in which the n-th control, and no other, is true.
     pub networks: Vec<Network>,
-    /// Whether just one of the controls is true in every reachable state: shown by induction, not only seen.
+    /// Whether just one of the controls is true in every reachable state: shown by induction, not
+    /// only seen.
     pub is_proven: bool,
 }
 
-/// Looks for controls in the network's form and makes their networks; nothing when there are none that make it much
-/// smaller, or the budget ends before the first of them are done.
+/// Looks for controls in the network's form and makes their networks; nothing when there are none
+/// that make it much smaller, or the budget ends before the first of them are done.
 pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
     let size = |network: &Network| network.gates.len() + network.n_edges();
     let found = controls_by_form(network);
@@ -84,10 +89,11 @@ pub fn phases_of(
     })
 }
 
-/// The candidates whose phases are the smallest, each phase counted as often as it was met in `played`, the smallest first.
+/// The candidates whose phases are the smallest, each phase counted as often as it was met in
+/// `played`, the smallest first.
 ///
-/// In each position just one of every candidate's bases should be true. The most promising candidates should come
-/// first: of many, only the first are weighed.
+/// In each position just one of every candidate's bases should be true. The most promising
+/// candidates should come first: of many, only the first are weighed.
 pub fn shortlist<'a>(
     network: &Network,
     candidates: &'a [Vec<BaseId>],
@@ -146,8 +152,8 @@ fn is_usable(controls: &[BaseId]) -> bool {
     distinct.len() == controls.len() && (2..=MAX_CONTROLS).contains(&controls.len())
 }
 
-/// Whether just one control is true in every reachable state: it is so at the start, and each phase's network hands on
-/// to just one, whatever legal moves are made.
+/// Whether just one control is true in every reachable state: it is so at the start, and each
+/// phase's network hands on to just one, whatever legal moves are made.
 fn is_invariant(network: &Network, controls: &[BaseId], phases: &[Network]) -> bool {
     let initial = &network.initial;
     let n_initial = controls
@@ -173,8 +179,9 @@ fn is_invariant(network: &Network, controls: &[BaseId], phases: &[Network]) -> b
         })
 }
 
-/// Sets of bases of which just one is true in every reachable state, as can be read off the gates: the bases hand a
-/// token on in a ring, or the next value of one is the inverse of the next value of the other.
+/// Sets of bases of which just one is true in every reachable state, as can be read off the gates:
+/// the bases hand a token on in a ring, or the next value of one is the inverse of the next value
+/// of the other.
 pub fn controls_by_form(network: &Network) -> Vec<Vec<BaseId>> {
     let initial: HashSet<BaseId> = network.initial.iter().copied().collect();
     let is_initial = |base: &BaseId| initial.contains(base);

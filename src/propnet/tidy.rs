@@ -1,12 +1,15 @@
-//! Tidying: a network without gates that matter to nothing, in a usable order, with its blocks found.
+//! Tidying: a network without gates that matter to nothing, in a usable order, with its blocks
+//! found.
 
 use super::network::{Gate, GateKind, Network, Signal};
 use crate::ids::{GateId, Id, IdVec};
 
-/// The same network with gates that matter to some output only, inputs before users, and its blocks found.
+/// The same network with gates that matter to some output only, inputs before users, and its blocks
+/// found.
 ///
-/// Gates inside a component that hold a constant or single input keep it: a component's gates are not simplified. Where
-/// recursion has fallen apart, what was an OR of a block becomes an AND like all others, inverted inside and out.
+/// Gates inside a component that hold a constant or single input keep it: a component's gates are
+/// not simplified. Where recursion has fallen apart, what was an OR of a block becomes an AND like
+/// all others, inverted inside and out.
 pub(super) fn tidied(mut network: Network) -> Network {
     let first_gate = 1 + network.facts.len() + network.moves.len();
     let gate_of = |signal: Signal| signal.node_number().checked_sub(first_gate);

@@ -1,16 +1,19 @@
-//! A game unfolded by phase and by move: what a move does to the state, read off instead of propagated.
+//! A game unfolded by phase and by move: what a move does to the state, read off instead of
+//! propagated.
 //!
-//! Within a phase usually one role alone has a choice. Under each of its moves the next state mostly is the state as
-//! it was, a few facts apart; substituting the move into the network leaves for each of those few facts a signal
-//! over the bases alone, often a constant. So no gate has to follow the moves at all: what is left to be kept up to date
-//! while a game runs is what decides legality and the end. (Compilers of game descriptions make moves into code in the same way,
-//! as RBG does; the partial evaluation of a network move by move is ours.)
+//! Within a phase usually one role alone has a choice. Under each of its moves the next state
+//! mostly is the state as it was, a few facts apart; substituting the move into the network leaves
+//! for each of those few facts a signal over the bases alone, often a constant. So no gate has to
+//! follow the moves at all: what is left to be kept up to date while a game runs is what decides
+//! legality and the end. (Compilers of game descriptions make moves into code in the same way, as
+//! RBG does; the partial evaluation of a network move by move is ours.)
 //!
 //! A fact whose next value hangs on the moves of two roles at once stays a function of the moves.
 //!
-//! Invariants: for a state of the phase and a legal joint move, a base's next value is its effect under the move
-//! of the role whose effects list it, else its default. All signals belong to one network, in which logic
-//! that several phases need stands once. Only networks without blocks are unfolded.
+//! Invariants: for a state of the phase and a legal joint move, a base's next value is its effect
+//! under the move of the role whose effects list it, else its default. All signals belong to one
+//! network, in which logic that several phases need stands once. Only networks without blocks are
+//! unfolded.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,19 +32,21 @@ const MAX_EFFECTS: usize = 1 << 25;
 /// What an effect takes up, at most, on its way into a layout.
 const BYTES_PER_EFFECT: usize = 64;
 
-/// Gates that may be gone through to unfold one role's moves in one phase; beyond, gates follow the moves.
+/// Gates that may be gone through to unfold one role's moves in one phase; beyond, gates follow the
+/// moves.
 const MAX_VISITED: usize = 1 << 23;
 /// Moves that are looked at to see whether a base is worth unfolding.
 const SAMPLED_MOVES: usize = 4;
 
-/// At most one key in so many is true at the start, and so many bases hang on a key, where keys are used.
+/// At most one key in so many is true at the start, and so many bases hang on a key, where keys are
+/// used.
 const SPARSE: usize = 8;
 
 /// A game unfolded.
 #[derive(Clone, Debug)]
 pub struct Unfolded {
-    /// The gates, over bases and those moves that are propagated. Its outputs are listed in `next`, whose places have no
-    /// meaning of their own; the phases hold the signals.
+    /// The gates, over bases and those moves that are propagated. Its outputs are listed in `next`,
+    /// whose places have no meaning of their own; the phases hold the signals.
     pub network: Network,
     /// The phases, in the order of the controls; one when there are none.
     pub phases: Vec<UnfoldedPhase>,
@@ -54,7 +59,8 @@ pub struct UnfoldedPhase {
     pub terminal: Signal,
     /// Per role, the moves that may be legal here, in rising order, and when they are.
     pub legal: IdVec<RoleId, Vec<(MoveId, Signal)>>,
-    /// Per base its next value when no effect and no key says otherwise. May hang on the moves that are propagated.
+    /// Per base its next value when no effect and no key says otherwise. May hang on the moves that
+    /// are propagated.
     pub next: IdVec<BaseId, Signal>,
     /// Signals that are mostly off, and what they do to the next state when they are on.
     pub keyed: Vec<Keyed>,
@@ -124,7 +130,8 @@ pub fn unfold(
         sample: None,
         unweighed: None,
     });
-    // Other passes have had their turn on the phases' networks, where they could weigh what they do.
+    // Other passes have had their turn on the phases' networks, where they could weigh what they
+    // do.
     let bag = Pass::Flatten.apply(&bag, budget)?;
     let mut signals = bag.next.iter();
     for phase in &mut unfolded {
@@ -139,9 +146,9 @@ pub fn unfold(
     }))
 }
 
-/// The next values that do not ask for a control, as functions of the moves: they are the same in all phases, so where
-/// gates follow the moves, one set of gates serves all phases. None for a base that depends on a control, or if there is but
-/// one phase.
+/// The next values that do not ask for a control, as functions of the moves: they are the same in
+/// all phases, so where gates follow the moves, one set of gates serves all phases. None for a base
+/// that depends on a control, or if there is but one phase.
 fn shared_next(
     whole: &Network,
     controls: &[BaseId],
@@ -430,7 +437,8 @@ impl<'a> Unfolding<'a> {
         Ok(Some(phase))
     }
 
-    /// Fills in the defaults and effects of the bases that hang on one role's moves. False when they are too many.
+    /// Fills in the defaults and effects of the bases that hang on one role's moves. False when
+    /// they are too many.
     fn unfold_role(
         &mut self,
         role: RoleId,
@@ -467,8 +475,9 @@ impl<'a> Unfolding<'a> {
         Ok(true)
     }
 
-    /// Bases to unfold, and those that most moves work out anew, as a sample of the moves shows: these are left to gates
-    /// that follow the moves, since one gate for all moves then does what each of them would do by itself.
+    /// Bases to unfold, and those that most moves work out anew, as a sample of the moves shows:
+    /// these are left to gates that follow the moves, since one gate for all moves then does what
+    /// each of them would do by itself.
     fn worth_unfolding(
         &mut self,
         bases: &[BaseId],
@@ -494,7 +503,8 @@ impl<'a> Unfolding<'a> {
         if self.n_visited / n_sampled.max(1) * moves.len() > MAX_VISITED {
             return (Vec::new(), bases.to_vec());
         }
-        // How many of the sampled moves work the base out anew, when what most of them do is its default.
+        // How many of the sampled moves work the base out anew, when what most of them do is its
+        // default.
         let is_heavy = |base: &BaseId| {
             let Some(values) = values.get(base) else {
                 return false;
@@ -510,10 +520,10 @@ impl<'a> Unfolding<'a> {
 
     /// Takes what happens seldom out of the gates that follow the moves.
     ///
-    /// Where a base's next value is `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, the gates that would count all of that
-    /// are replaced by lists: `c`, while it is on, clears the base, and `k`, while it is true, sets it if `s` is on.
-    /// It pays where many bases hang on few keys, of which hardly any is on at a time, as in relations that number groups or
-    /// count steps.
+    /// Where a base's next value is `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, the gates that
+    /// would count all of that are replaced by lists: `c`, while it is on, clears the base, and
+    /// `k`, while it is true, sets it if `s` is on. It pays where many bases hang on few keys, of
+    /// which hardly any is on at a time, as in relations that number groups or count steps.
     fn key(&mut self, followed: &[BaseId], phase: &mut UnfoldedPhase) {
         let mut clears: FxHashMap<Signal, Vec<BaseId>> = FxHashMap::default();
         let mut sets: FxHashMap<Signal, Vec<(BaseId, Signal)>> = FxHashMap::default();
@@ -557,7 +567,8 @@ impl<'a> Unfolding<'a> {
             .collect();
     }
 
-    /// What clears a base, and which bases set it if which signals are on. Nothing when its next value has another form.
+    /// What clears a base, and which bases set it if which signals are on. Nothing when its next
+    /// value has another form.
     #[allow(clippy::type_complexity)]
     fn decompose(
         &mut self,
@@ -635,7 +646,8 @@ impl<'a> Unfolding<'a> {
         is_on_path
     }
 
-    /// What becomes of the bases under one move of a role, where that may differ from what becomes of them without.
+    /// What becomes of the bases under one move of a role, where that may differ from what becomes
+    /// of them without.
     fn effects_of(
         &mut self,
         mv: MoveId,

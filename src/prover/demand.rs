@@ -1,17 +1,18 @@
-//! Goal-directed evaluation of chosen relations, by the magic-set transformation (Bancilhon, Maier, Sagiv, Ullman,
-//! 1986; Beeri and Ramakrishnan, 1991).
+//! Goal-directed evaluation of chosen relations, by the magic-set transformation (Bancilhon, Maier,
+//! Sagiv, Ullman, 1986; Beeri and Ramakrishnan, 1991).
 //!
-//! A relation on demand is derived only for the calls made to it. For each way in which its arguments are bound at
-//! a call there is a copy of the relation and a relation of calls; a rule of the copy begins with the call, and each
-//! rule that calls has a rule that derives the call from the conditions before it. Bottom-up evaluation of the
-//! result does what a goal-directed prover would do, each call once.
+//! A relation on demand is derived only for the calls made to it. For each way in which its
+//! arguments are bound at a call there is a copy of the relation and a relation of calls; a rule of
+//! the copy begins with the call, and each rule that calls has a rule that derives the call from
+//! the conditions before it. Bottom-up evaluation of the result does what a goal-directed prover
+//! would do, each call once.
 //!
-//! There are never calls without end where bottom-up evaluation has one: within a recursion only whole terms are
-//! handed on, never larger ones.
+//! There are never calls without end where bottom-up evaluation has one: within a recursion only
+//! whole terms are handed on, never larger ones.
 //!
-//! That serves relations whose bottom-up evaluation would have no end or be far too large, and rules whose head has
-//! variables that only the caller binds. Calls from rules that depend on the joint move have copies of their own, so
-//! that answers about a state do not depend on it.
+//! That serves relations whose bottom-up evaluation would have no end or be far too large, and
+//! rules whose head has variables that only the caller binds. Calls from rules that depend on the
+//! joint move have copies of their own, so that answers about a state do not depend on it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -49,8 +50,8 @@ pub struct Rewritten {
     pub origins: HashMap<Signature, Signature>,
 }
 
-/// Rewrites rules so that the relations of `on_demand` are derived for the calls made to them alone. `dependencies`
-/// are those of the given rules.
+/// Rewrites rules so that the relations of `on_demand` are derived for the calls made to them
+/// alone. `dependencies` are those of the given rules.
 pub fn on_demand(
     rules: &[Rule],
     on_demand: &BTreeSet<Signature>,
@@ -143,9 +144,9 @@ impl Transformation<'_> {
         }
         let mut waiting: Vec<&Literal> = rule.body.iter().collect();
         while !waiting.is_empty() {
-            // Whatever is fully bound comes first, other conditions than calls before calls. Then the first
-            // condition of the text that binds something, calls with nothing bound last. Then what nothing will
-            // ever bind.
+            // Whatever is fully bound comes first, other conditions than calls before calls. Then
+            // the first condition of the text that binds something, calls with nothing bound last.
+            // Then what nothing will ever bind.
             let next = waiting
                 .iter()
                 .enumerate()
@@ -200,7 +201,8 @@ impl Transformation<'_> {
         let (Literal::Positive(atom) | Literal::Negative(atom)) = literal else {
             return literal.clone();
         };
-        // A call that puts a term together could call for ever larger ones, if it comes back to the caller.
+        // A call that puts a term together could call for ever larger ones, if it comes back to the
+        // caller.
         let caller = self.component_of(rule.head.signature());
         let is_recursive = caller == self.component_of(atom.signature());
         let may_bind = |term: &Term| match term {
@@ -230,7 +232,8 @@ impl Transformation<'_> {
             _ => false,
         });
         if !is_trivial {
-            // More calls than needed are no harm, negation within a recursion is: calls under `not` are left out.
+            // More calls than needed are no harm, negation within a recursion is: calls under `not`
+            // are left out.
             let is_kept = |literal: &&Literal| match literal {
                 Literal::Negative(atom) => !self.origins.contains_key(&atom.signature()),
                 _ => true,

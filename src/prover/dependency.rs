@@ -1,7 +1,7 @@
 //! Which relation needs which: the order of evaluation.
 //!
-//! Relations that need each other form a component; components come in an order in which each stands behind
-//! everything it needs. A component's [`Stage`] says how long its facts live.
+//! Relations that need each other form a component; components come in an order in which each
+//! stands behind everything it needs. A component's [`Stage`] says how long its facts live.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Decides which relations are evaluated goal-directed, and when the limits count.
 //!
-//! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when there is nothing
-//! left to make goal-directed do the hard limits count.
+//! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when
+//! there is nothing left to make goal-directed do the hard limits count.
 
 use std::collections::BTreeSet;
 
@@ -78,8 +78,8 @@ impl Engine {
         self.store.set_limits(self.current_limits());
     }
 
-    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt engine gets
-    /// further. The error when neither is possible any more.
+    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt
+    /// engine gets further. The error when neither is possible any more.
     pub fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
         let is_final = matches!(stopped.fault, Fault::TooManyTerms | Fault::Undecided);
         if self.choice.limits != Bounds::Soft || is_final {
@@ -91,8 +91,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the largest relations of a component goal-directed, or, where they are already, those whose rules call
-    /// them. False when there are none.
+    /// Makes the largest relations of a component goal-directed, or, where they are already, those
+    /// whose rules call them. False when there are none.
     fn put_on_demand(&mut self, id: ComponentId) -> bool {
         let component = &self.dependencies.components[id];
         let sizes = component.relations.iter().map(|&relation| {
@@ -127,8 +127,8 @@ impl Engine {
             && !self.choice.on_demand.contains(&signature)
     }
 
-    /// The relations that could be made goal-directed and whose rules call one of these, directly or by way of
-    /// relations that are goal-directed already.
+    /// The relations that could be made goal-directed and whose rules call one of these, directly
+    /// or by way of relations that are goal-directed already.
     pub fn callers(&self, called: &[(Symbol, usize)]) -> Vec<(Symbol, usize)> {
         let mut called = called.to_vec();
         let mut found = Vec::new();

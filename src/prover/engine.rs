@@ -1,7 +1,7 @@
 //! Answers questions about a state by evaluating just the components that they need.
 //!
-//! A component is evaluated when its last contents belong to another state or joint move. What cannot be evaluated
-//! within the soft limits is rebuilt goal-directed ([`super::directed`]).
+//! A component is evaluated when its last contents belong to another state or joint move. What
+//! cannot be evaluated within the soft limits is rebuilt goal-directed ([`super::directed`]).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -96,7 +96,8 @@ pub struct Engine {
     /// What was asked of the prover.
     pub limits: Limits,
     compiled: IdVec<ComponentId, Option<Compiled>>,
-    /// The serial number of the state or joint move that the component's contents belong to, 0 for none.
+    /// The serial number of the state or joint move that the component's contents belong to, 0 for
+    /// none.
     evaluated_for: IdVec<ComponentId, u64>,
     needed: [Needed; Question::ALL.len()],
     /// Why a question has no answer in any state.
@@ -181,8 +182,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Forgets all but terms and samples, and plans anew. A question whose static part cannot be evaluated gets its
-    /// error for an answer; the others are answered all the same.
+    /// Forgets all but terms and samples, and plans anew. A question whose static part cannot be
+    /// evaluated gets its error for an answer; the others are answered all the same.
     pub fn rebuild(&mut self) {
         self.failed = Default::default();
         let limits = self.choice.limits;
@@ -253,7 +254,8 @@ impl Engine {
         self.work_of = IdVec::from_vec(vec![0; self.dependencies.components.len()]);
     }
 
-    /// The work done since, by relation of the rulesheet; that of a component counts for its first relation.
+    /// The work done since, by relation of the rulesheet; that of a component counts for its first
+    /// relation.
     pub fn work_by_relation(&self) -> Vec<((Symbol, usize), u64)> {
         let mut by_relation: BTreeMap<(Symbol, usize), u64> = BTreeMap::new();
         for (id, work) in self.work_of.enumerate() {
@@ -467,8 +469,8 @@ impl Engine {
         for position in 0..self.needed[question as usize].components.len() {
             let component = self.needed[question as usize].components[position];
             let stage = self.dependencies.components[component].stage;
-            // Only the next state may depend on what the roles do. Anything else that does is asked as if they
-            // did nothing.
+            // Only the next state may depend on what the roles do. Anything else that does is asked
+            // as if they did nothing.
             if stage == Stage::Moves && question != Question::Next {
                 self.set_moves(&[]);
             }
@@ -541,8 +543,8 @@ impl Engine {
             };
             let fault = match outcome {
                 Ok(is_total) if is_total || !component.relations.iter().any(is_copied) => None,
-                // What a rulesheet leaves undefined does not hold, but the calls of a goal-directed relation must
-                // be known.
+                // What a rulesheet leaves undefined does not hold, but the calls of a goal-directed
+                // relation must be known.
                 Ok(_) => Some(Fault::Undecided),
                 Err(fault) => Some(fault),
             };

@@ -42,8 +42,9 @@ impl Estimates {
         self.answers.clear();
     }
 
-    /// The average number of matches of `patterns`, given the values of the known keys and some value that occurs
-    /// for each other key. `relation` counts as a sample when there is no other and something holds in it.
+    /// The average number of matches of `patterns`, given the values of the known keys and some
+    /// value that occurs for each other key. `relation` counts as a sample when there is no other
+    /// and something holds in it.
     pub fn expected(
         &mut self,
         signature: (Symbol, usize),

@@ -1,9 +1,9 @@
 //! Evaluates one component: its plans, run to a fixpoint.
 //!
-//! Positive recursion is semi-naive: each rule is run once for each new fact that one of its recursive literals
-//! matches, while its other literals see everything so far. Negation within a component is answered by the
-//! alternating fixpoint (Van Gelder, 1989), which gives the well-founded model: exact for locally stratified rules;
-//! what it leaves undefined does not hold.
+//! Positive recursion is semi-naive: each rule is run once for each new fact that one of its
+//! recursive literals matches, while its other literals see everything so far. Negation within a
+//! component is answered by the alternating fixpoint (Van Gelder, 1989), which gives the
+//! well-founded model: exact for locally stratified rules; what it leaves undefined does not hold.
 
 use super::dependency::{ComponentId, Dependencies, RelationId};
 use super::estimate::Estimates;
@@ -105,7 +105,8 @@ impl Evaluation<'_> {
             .sum()
     }
 
-    /// Everything that the rules derive, with negation within the component held against the reference.
+    /// Everything that the rules derive, with negation within the component held against the
+    /// reference.
     pub fn least_fixpoint(&mut self) -> Result<(), Fault> {
         for &relation in self.relations {
             self.store.clear(relation);
@@ -137,8 +138,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that possibly hold. False
-    /// when they never meet, so that something is left undefined.
+    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that
+    /// possibly hold. False when they never meet, so that something is left undefined.
     pub fn alternating_fixpoint(&mut self) -> Result<bool, Fault> {
         for &relation in self.relations {
             self.store.relations[relation].clear_reference();

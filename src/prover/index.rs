@@ -1,7 +1,9 @@
-//! Indexes: the facts of a relation that agree in some places, as rows of the values in some others.
+//! Indexes: the facts of a relation that agree in some places, as rows of the values in some
+//! others.
 //!
-//! A [`Pattern`] says which places are keys and which are outputs. Where a fact belongs is worked out once and kept
-//! for ever; each time the relation has changed, the index catches up by pushing one number per fact.
+//! A [`Pattern`] says which places are keys and which are outputs. Where a fact belongs is worked
+//! out once and kept for ever; each time the relation has changed, the index catches up by pushing
+//! one number per fact.
 
 use super::relation::{FactId, Relation};
 use super::tuple_map::TupleMap;

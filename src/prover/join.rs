@@ -92,7 +92,8 @@ impl Store {
         }
         self.work_left -= n_items as u64 + 1;
         let mut found = Outcome::Failed;
-        // The bucket may grow meanwhile, in a recursive component; what is new then gets its own turn.
+        // The bucket may grow meanwhile, in a recursive component; what is new then gets its own
+        // turn.
         for position in 0..n_items {
             let item = self.indexes[scan.index].items(bucket)[position];
             self.bind(scan, item, registers);
@@ -121,8 +122,8 @@ impl Store {
         }
     }
 
-    /// Runs a plan whose first step scans one bucket, for its matches from number `from` on. Gives the number of
-    /// the first match that was not looked at.
+    /// Runs a plan whose first step scans one bucket, for its matches from number `from` on. Gives
+    /// the number of the first match that was not looked at.
     pub fn run_from(
         &mut self,
         scan: &Scan,

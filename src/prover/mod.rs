@@ -1,8 +1,8 @@
 //! The reference reasoner: a state's answers straight from the rules.
 //!
-//! Rules are evaluated bottom-up, component by component, for one state at a time: no grounding, no network. It
-//! is the oracle that every faster machine is tested against, the referee of matches, and the machine for games
-//! that no faster machine takes.
+//! Rules are evaluated bottom-up, component by component, for one state at a time: no grounding, no
+//! network. It is the oracle that every faster machine is tested against, the referee of matches,
+//! and the machine for games that no faster machine takes.
 //!
 //! ```text
 //! rules ─▶ guard ─▶ demand ─▶ prepare ─▶ dependency ─▶ plan ─▶ join ─▶ relation, index
@@ -10,19 +10,20 @@
 //!          └──────────── directed, tune: what is goal-directed ────────────┘
 //! ```
 //!
-//! What holds is a stamp per fact; facts, terms and index places are remembered from state to state, so that a warm
-//! state allocates next to nothing. Relations come in components that need each other, evaluated only when a
-//! question needs them: for ever, per state, or per joint move. Relations that bottom-up evaluation would not finish
-//! or makes too large are derived for the calls made to them alone; so are those where a sample of states says that
-//! it is less work.
+//! What holds is a stamp per fact; facts, terms and index places are remembered from state to
+//! state, so that a warm state allocates next to nothing. Relations come in components that need
+//! each other, evaluated only when a question needs them: for ever, per state, or per joint move.
+//! Relations that bottom-up evaluation would not finish or makes too large are derived for the
+//! calls made to them alone; so are those where a sample of states says that it is less work.
 //!
-//! Meaning: least fixpoints, stratum by stratum; where `not` stands inside a recursion, the well-founded model, in
-//! which what is undefined does not hold. What unsafe rules mean is decided in `prepare`: a role that nothing binds
-//! is each role, `not` holds when no instance holds, a head variable can be bound by the caller, and otherwise
-//! the rule derives nothing. `true` and `does` are never derived.
+//! Meaning: least fixpoints, stratum by stratum; where `not` stands inside a recursion, the
+//! well-founded model, in which what is undefined does not hold. What unsafe rules mean is decided
+//! in `prepare`: a role that nothing binds is each role, `not` holds when no instance holds, a head
+//! variable can be bound by the caller, and otherwise the rule derives nothing. `true` and `does`
+//! are never derived.
 //!
-//! Invariants: a term has one number for the life of a prover, so states stay valid; equal states are equal values.
-//! Evaluation ends: it is bounded by [`Limits`] and gives an error beyond them.
+//! Invariants: a term has one number for the life of a prover, so states stay valid; equal states
+//! are equal values. Evaluation ends: it is bounded by [`Limits`] and gives an error beyond them.
 //!
 //! Never knows: ground programs, networks, machines, time.
 
@@ -68,7 +69,8 @@ impl Prover {
     /// Compiles the rules with the default [`Limits`] and evaluates what holds in every state.
     ///
     /// # Errors
-    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within the limits.
+    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within
+    /// the limits.
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
         Self::with_limits(rules, Limits::default())
     }
@@ -76,7 +78,8 @@ impl Prover {
     /// Compiles the rules and evaluates what holds in every state.
     ///
     /// # Errors
-    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within the limits.
+    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within
+    /// the limits.
     pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let mut engine = Engine::new(rules, limits)?;
         let roles: Vec<TermId> = rules
@@ -162,7 +165,8 @@ impl Prover {
         Ok(State::of(&mut facts))
     }
 
-    /// All values that the rules derive for the role's goal, each once, in the order of their canonical text.
+    /// All values that the rules derive for the role's goal, each once, in the order of their
+    /// canonical text.
     ///
     /// # Errors
     /// No such role, or an evaluation beyond the limits.
@@ -194,7 +198,8 @@ impl Prover {
         self.engine.show(term)
     }
 
-    /// The ground term that a text writes. Nothing for any other text, or when the term table is full.
+    /// The ground term that a text writes. Nothing for any other text, or when the term table is
+    /// full.
     pub fn read_term(&mut self, text: &str) -> Option<TermId> {
         let (expressions, diagnostics) = sexpr::parse(text);
         match expressions.as_slice() {
@@ -203,8 +208,8 @@ impl Prover {
         }
     }
 
-    /// The ground term that an s-expression writes. Nothing for what is no ground term, or when the term table is
-    /// full.
+    /// The ground term that an s-expression writes. Nothing for what is no ground term, or when the
+    /// term table is full.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
         if self.engine.store.terms.len() >= self.engine.limits.terms {
             let terms = &self.engine.store.terms;
@@ -216,8 +221,9 @@ impl Prover {
             .intern_sexpr(&mut self.engine.names.symbols, expression)
     }
 
-    /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of arguments.
-    /// Instances that hold in the empty state, when it does depend on one; none when there is no such relation.
+    /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of
+    /// arguments. Instances that hold in the empty state, when it does depend on one; none when
+    /// there is no such relation.
     ///
     /// # Errors
     /// An evaluation beyond the limits.

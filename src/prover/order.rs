@@ -1,7 +1,7 @@
 //! Terms in the order of their canonical text, without writing the text each time.
 //!
-//! Each term that was ever ordered has a rank, with gaps between ranks, so that a new term finds its place without
-//! moving the others; when a gap is used up, all ranks are spread out anew.
+//! Each term that was ever ordered has a rank, with gaps between ranks, so that a new term finds
+//! its place without moving the others; when a gap is used up, all ranks are spread out anew.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -71,7 +71,8 @@ mod tests {
     fn terms_are_sorted_by_text_however_they_come() {
         let text = |term: TermId| format!("{:04}", term.0 % 1000);
         let mut order = TextOrder::default();
-        // Falling numbers: each new text goes before all others, which uses up the first gap again and again.
+        // Falling numbers: each new text goes before all others, which uses up the first gap again
+        // and again.
         for start in (0..900).rev().step_by(3) {
             let mut terms: Vec<TermId> = (start..start + 40).rev().map(TermId).collect();
             order.sort(&mut terms, text);

@@ -1,8 +1,9 @@
 //! A rule's body as a sequence of steps.
 //!
-//! Literals come in an order chosen greedily: checks as soon as their variables are bound, then whichever literal
-//! is expected to have the fewest matches. A variable is a register. A function term that a later step needs as a
-//! whole is kept in a register of its own, so that carrying a fact over to the next state puts no term together.
+//! Literals come in an order chosen greedily: checks as soon as their variables are bound, then
+//! whichever literal is expected to have the fewest matches. A variable is a register. A function
+//! term that a later step needs as a whole is kept in a register of its own, so that carrying a
+//! fact over to the next state puts no term together.
 
 use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
 use super::estimate::Estimates;
@@ -142,8 +143,8 @@ pub struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// The plan of a rule; nothing when the rule can never derive anything. The literal `first`, if given, comes
-    /// first.
+    /// The plan of a rule; nothing when the rule can never derive anything. The literal `first`, if
+    /// given, comes first.
     pub fn plan(&mut self, rule: &Rule, first: Option<usize>) -> Option<Plan> {
         let mut scope = Scope {
             is_bound: vec![false; rule.variables.len()],
@@ -191,7 +192,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds the literals that are fully bound, the cheapest kind first; nothing when one can never be met.
+    /// Adds the literals that are fully bound, the cheapest kind first; nothing when one can never
+    /// be met.
     fn checks(
         &mut self,
         remaining: &mut Vec<&Literal>,
@@ -245,8 +247,8 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// The position of the positive literal with the fewest matches to expect. Nothing when none is left, which
-    /// means that the rule is unsafe.
+    /// The position of the positive literal with the fewest matches to expect. Nothing when none is
+    /// left, which means that the rule is unsafe.
     fn cheapest(&mut self, head: &Atom, remaining: &[&Literal], scope: &Scope) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (position, literal) in remaining.iter().enumerate() {

@@ -2,10 +2,10 @@
 //!
 //! Decisions, in this order:
 //! - rules for `true` and `does` derive nothing: a state and a joint move say what holds there;
-//! - a head variable in the role's place of `legal`, `goal` and `input` that no positive literal binds stands for
-//!   each role, since only roles are ever asked for;
-//! - `distinct` with a variable that nothing binds holds unless it compares a term with itself: some other term
-//!   exists;
+//! - a head variable in the role's place of `legal`, `goal` and `input` that no positive literal
+//!   binds stands for each role, since only roles are ever asked for;
+//! - `distinct` with a variable that nothing binds holds unless it compares a term with itself:
+//!   some other term exists;
 //! - `not` with a variable that nothing binds holds when no instance of its atom holds;
 //! - any other head variable that nothing binds: the rule derives nothing.
 

@@ -1,7 +1,8 @@
 //! The facts of one relation: which hold now, found by number.
 //!
-//! Every fact that ever held keeps its number within its relation. A fact holds when its stamp is the relation's
-//! generation, so forgetting a whole state is raising one number, and a warm state allocates nothing.
+//! Every fact that ever held keeps its number within its relation. A fact holds when its stamp is
+//! the relation's generation, so forgetting a whole state is raising one number, and a warm state
+//! allocates nothing.
 
 use super::tuple_map::TupleMap;
 use crate::ids::{Id, TermId};
@@ -88,8 +89,8 @@ impl Relation {
         self.stamps.len()
     }
 
-    /// Empties the relation. True when the generations have wrapped around, so that every index must be
-    /// [emptied](super::index::Index::restart) too.
+    /// Empties the relation. True when the generations have wrapped around, so that every index
+    /// must be [emptied](super::index::Index::restart) too.
     pub fn clear(&mut self) -> bool {
         self.holding.clear();
         if self.generation == u32::MAX {
@@ -171,7 +172,8 @@ impl Relation {
         true
     }
 
-    /// Remembers what holds now as the set that negation inside a recursive component is held against.
+    /// Remembers what holds now as the set that negation inside a recursive component is held
+    /// against.
     pub fn keep_as_reference(&mut self) {
         self.reference_stamps.resize(self.stamps.len(), 0);
         if self.reference == u32::MAX {

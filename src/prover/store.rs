@@ -1,6 +1,7 @@
 //! Everything that a prover remembers: terms, the relations' facts, their indexes.
 //!
-//! The store also holds the limits: what would exceed them is not stored, and the fault is kept until it is taken.
+//! The store also holds the limits: what would exceed them is not stored, and the fault is kept
+//! until it is taken.
 
 use super::dependency::RelationId;
 use super::error::Limits;
@@ -107,7 +108,8 @@ impl Store {
         self.work_refilled + (self.limits.work - self.work_left)
     }
 
-    /// How many facts and places of facts are remembered; a measure of the memory that can be given back.
+    /// How many facts and places of facts are remembered; a measure of the memory that can be given
+    /// back.
     pub fn n_remembered(&self) -> usize {
         let facts: usize = self.relations.iter().map(Relation::n_known).sum();
         let places: usize = self.indexes.iter().map(Index::n_known).sum();

@@ -1,7 +1,8 @@
-//! Fits the plans to the game: samples some states, plans again, and tries goal-directed evaluation where the work
-//! is.
+//! Fits the plans to the game: samples some states, plans again, and tries goal-directed evaluation
+//! where the work is.
 //!
-//! Everything is counted in work units, not in time, so that the same rules always give the same plans.
+//! Everything is counted in work units, not in time, so that the same rules always give the same
+//! plans.
 
 use super::dependency::Stage;
 use super::directed::Bounds;
@@ -18,7 +19,8 @@ const PLAYOUT_WORK: u64 = 500_000;
 const MEASURED_WORK: u64 = 100_000;
 /// Trials end after this much work.
 const TRIAL_WORK: u64 = 3_000_000;
-/// A relation is tried on demand when it takes at least this share of the work, as one part of so many.
+/// A relation is tried on demand when it takes at least this share of the work, as one part of so
+/// many.
 const LEAST_SHARE: u64 = 8;
 /// Work for one state below which nothing is tried.
 const WORTH_WHILE: u64 = 500;
@@ -90,8 +92,8 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
     Ok(())
 }
 
-/// The relations to try on demand next: all that take a large share of the work or cause it, then each of them
-/// alone.
+/// The relations to try on demand next: all that take a large share of the work or cause it, then
+/// each of them alone.
 fn next_trial(
     engine: &Engine,
     work: &Work,

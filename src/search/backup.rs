@@ -1,18 +1,21 @@
 //! Backing up: one result goes from the end of its path to the root.
 //!
-//! A path may come back long after it was made, from a rollout thread, when parts of the tree it went through are
-//! gone. Each step names its node with a generation, so that the steps whose nodes were freed are passed over, and
-//! the others still count the visit and take back their mark of being under way.
+//! A path may come back long after it was made, from a rollout thread, when parts of the tree it
+//! went through are gone. Each step names its node with a generation, so that the steps whose nodes
+//! were freed are passed over, and the others still count the visit and take back their mark of
+//! being under way.
 //!
-//! What is backed up is the mean of all that was tried, with two exceptions, since a move that is certainly worse than others
-//! will not be played. Where selection passed over a solved move to learn something, the solved score counts; where a
-//! move turns out to be certainly bad, what its node is worth without it counts. In Connect Four that won two matches
-//! of three against backing up the blunder.
+//! What is backed up is the mean of all that was tried, with two exceptions, since a move that is
+//! certainly worse than others will not be played. Where selection passed over a solved move to
+//! learn something, the solved score counts; where a move turns out to be certainly bad, what its
+//! node is worth without it counts. In Connect Four that won two matches of three against backing
+//! up the blunder.
 //!
-//! News, that is a change of what is proven, travels in the same pass: each step hears of its child's and judges
-//! anew (`proof`), and stops telling when nothing changed.
+//! News, that is a change of what is proven, travels in the same pass: each step hears of its
+//! child's and judges anew (`proof`), and stops telling when nothing changed.
 //!
-//! Invariant: backing up undoes, in every node and entry that still lives, the marks that its descent made.
+//! Invariant: backing up undoes, in every node and entry that still lives, the marks that its
+//! descent made.
 
 use super::Search;
 use super::graph::Graph;
@@ -75,8 +78,8 @@ impl News {
 }
 
 impl Search {
-    /// Backs up `self.values` along a path. `news` is what the path's end has to tell, with its bounds in
-    /// `self.facts`. Says whether all nodes of the path were still there.
+    /// Backs up `self.values` along a path. `news` is what the path's end has to tell, with its
+    /// bounds in `self.facts`. Says whether all nodes of the path were still there.
     pub(super) fn back_up(&mut self, path: &Path, mut news: Option<News>) -> bool {
         let graph = &mut self.graph;
         let values = &mut self.values;
@@ -173,9 +176,10 @@ impl Graph {
         }
     }
 
-    /// Where the move just tried turned out to be certainly worse than what its node is worth to whoever chooses there,
-    /// replaces the result by what the node is worth: the move will not be played, so it says nothing about the node. What
-    /// it said before stays; taking that back as well made play worse.
+    /// Where the move just tried turned out to be certainly worse than what its node is worth to
+    /// whoever chooses there, replaces the result by what the node is worth: the move will not be
+    /// played, so it says nothing about the node. What it said before stays; taking that back as
+    /// well made play worse.
     fn forgive(&self, node: NodeId, pick: EntryId, values: &mut [f32]) {
         let (chunk, slot) = (&self.chunks[pick.chunk()], pick.slot());
         let role = chunk.role as usize;

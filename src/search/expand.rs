@@ -1,11 +1,13 @@
-//! Growing the graph: what the writer asks the game itself, and what it makes of the answers of workers.
+//! Growing the graph: what the writer asks the game itself, and what it makes of the answers of
+//! workers.
 //!
-//! Workers (see `worker`) look at new positions: what state a joint move leads to, whether the game is over there, which
-//! moves are legal, how its children begin. Here that becomes a node. The writer itself asks the game only about the
-//! state of the match.
+//! Workers (see `worker`) look at new positions: what state a joint move leads to, whether the game
+//! is over there, which moves are legal, how its children begin. Here that becomes a node. The
+//! writer itself asks the game only about the state of the match.
 //!
-//! A state in which every role has just one legal move is walked through on the way: a node is a state that offers a
-//! choice. What was played out from the states before stays valid, since every playout had to go the same way.
+//! A state in which every role has just one legal move is walked through on the way: a node is a
+//! state that offers a choice. What was played out from the states before stays valid, since every
+//! playout had to go the same way.
 //!
 //! Invariant: a node that is open has the legal moves of its own state.
 
@@ -86,7 +88,8 @@ impl Hands {
         true
     }
 
-    /// Walks from a state on through forced moves. Where it ends is in `next`; how many moves were walked is returned.
+    /// Walks from a state on through forced moves. Where it ends is in `next`; how many moves were
+    /// walked is returned.
     pub(super) fn walk(&mut self, state: &[u64]) -> (Walked, u16) {
         self.next.clear();
         self.next.extend_from_slice(state);
@@ -110,8 +113,8 @@ impl Hands {
 }
 
 impl Hands {
-    /// Leaves one of each class of equivalent moves of the role, where it alone has a choice in the state walked to. Where several
-    /// choose, a class has to be mixed.
+    /// Leaves one of each class of equivalent moves of the role, where it alone has a choice in the
+    /// state walked to. Where several choose, a class has to be mixed.
     pub(super) fn fold(&mut self, role: usize, symmetries: &Symmetries) {
         let start =
             |role: usize| role.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
@@ -138,8 +141,9 @@ impl Hands {
 }
 
 impl Graph {
-    /// Makes of what was seen below `node`, behind the joint move of `picks`, its child, or finds the node that already
-    /// is that state. None when there is no memory. The node is on a path under way.
+    /// Makes of what was seen below `node`, behind the joint move of `picks`, its child, or finds
+    /// the node that already is that state. None when there is no memory. The node is on a path
+    /// under way.
     pub(super) fn attach(
         &mut self,
         node: NodeId,
@@ -192,7 +196,8 @@ impl Graph {
         }
     }
 
-    /// Opens the root, unless it is open or over, with the legal moves that the hands have read there.
+    /// Opens the root, unless it is open or over, with the legal moves that the hands have read
+    /// there.
     pub(super) fn open_root(&mut self, hands: &mut Hands) {
         let root = self.root;
         let record = &mut self.nodes[root];
@@ -209,7 +214,8 @@ impl Graph {
         self.nodes[root].in_flight -= 1;
     }
 
-    /// Opens a closed node with what was seen, if legal moves were looked for. Where there is no memory it stays closed.
+    /// Opens a closed node with what was seen, if legal moves were looked for. Where there is no
+    /// memory it stays closed.
     fn open(&mut self, node: NodeId, look: &Look, random: &mut Random) {
         if look.ends.is_empty() {
             return;
@@ -237,8 +243,8 @@ impl Graph {
         self.shuffled = legal;
     }
 
-    /// Gives the entries of a fresh node of one decider their first estimates, and what is certain about children in which
-    /// the game is over.
+    /// Gives the entries of a fresh node of one decider their first estimates, and what is certain
+    /// about children in which the game is over.
     fn estimate(&mut self, node: NodeId, look: &Look, entries: Entries) {
         let decider = self.nodes[node].decider;
         if decider == SEVERAL {
@@ -280,7 +286,8 @@ impl Graph {
                 chunk.means[slot] = f32::from(goal);
                 chunk.lower[slot] = goal;
                 chunk.upper[slot] = goal;
-                // What is worse than a sure thing is never played, and nobody asks what it means for others.
+                // What is worse than a sure thing is never played, and nobody asks what it means
+                // for others.
                 if best.is_some_and(|best| totals[decider] < best) {
                     continue;
                 }

@@ -1,11 +1,12 @@
 //! The game graph: nodes, their legal moves and statistics, and the links between them.
 //!
-//! A node is a state, and a state is one node, by whatever moves it was reached: a table finds it by a hash, and the
-//! whole state is compared. A node is *closed* while nobody has asked which moves are legal there. Opened, it has one
-//! [`Choice`] per role: how many moves are legal, which have no entry yet, and an *entry* for each other one with
-//! its visits and mean score. A role with one legal move has no entries; a role with several is a *decider*. With one
-//! decider, each entry names the child. With several, each keeps entries of its own (decoupled statistics: joint
-//! moves are never enumerated) and children are found through a hash table keyed by the tuple of entries.
+//! A node is a state, and a state is one node, by whatever moves it was reached: a table finds it
+//! by a hash, and the whole state is compared. A node is *closed* while nobody has asked which
+//! moves are legal there. Opened, it has one [`Choice`] per role: how many moves are legal, which
+//! have no entry yet, and an *entry* for each other one with its visits and mean score. A role with
+//! one legal move has no entries; a role with several is a *decider*. With one decider, each entry
+//! names the child. With several, each keeps entries of its own (decoupled statistics: joint moves
+//! are never enumerated) and children are found through a hash table keyed by the tuple of entries.
 //!
 //! ```text
 //! table ─▶ node ──choices──▶ [Choice; roles] ──first──▶ chunk of 8 entries ──link──▶ chunk ...
@@ -13,18 +14,20 @@
 //!           └──replies (several deciders)──▶ reply (tuple of entries, child) ──link──▶ reply ...
 //! ```
 //!
-//! Bytes, for R roles and a state of W words: a closed node costs `72 + 6 R + 8 W`; opening it adds `4 + 20 R` and 256
-//! for every 8 entries, 64 for every 14 legal moves without one; every joint child costs `20 + 4 R`. So a two-player
-//! game with 2-word states and 8 moves costs about 400 bytes for each open node. The table of states takes 4 to 8 more
-//! for each node there may be.
+//! Bytes, for R roles and a state of W words: a closed node costs `72 + 6 R + 8 W`; opening it adds
+//! `4 + 20 R` and 256 for every 8 entries, 64 for every 14 legal moves without one; every joint
+//! child costs `20 + 4 R`. So a two-player game with 2-word states and 8 moves costs about 400
+//! bytes for each open node. The table of states takes 4 to 8 more for each node there may be.
 //!
-//! Entries live in chunks and never move, so that a path can name them while requests are under way. Whoever names a
-//! node (a path, an entry, a reply) names its *generation* too, which changes when the node is freed: links to freed
-//! nodes are not hunted down, they are recognised. A node is freed only while nothing under way passes through it, so
-//! while the generation holds, its entries are there.
+//! Entries live in chunks and never move, so that a path can name them while requests are under
+//! way. Whoever names a node (a path, an entry, a reply) names its *generation* too, which changes
+//! when the node is freed: links to freed nodes are not hunted down, they are recognised. A node is
+//! freed only while nothing under way passes through it, so while the generation holds, its entries
+//! are there.
 //!
-//! Invariants: a node that is not terminal is in the table once, unless two forced lines came to one state; `in_flight`
-//! of a node counts the paths under way through it, and of an entry those that chose it.
+//! Invariants: a node that is not terminal is in the table once, unless two forced lines came to
+//! one state; `in_flight` of a node counts the paths under way through it, and of an entry those
+//! that chose it.
 //!
 //! Never knows: how moves are selected, what a proof is, threads.
 
@@ -49,8 +52,8 @@ pub(super) enum Entries {
     None,
     /// All, in their order.
     All,
-    /// The one with this index among the moves of the only decider; the others are not kept, since it is certain that it
-    /// is as good as any.
+    /// The one with this index among the moves of the only decider; the others are not kept, since
+    /// it is certain that it is as good as any.
     Only(usize),
 }
 
@@ -88,15 +91,16 @@ pub(super) struct Graph {
     pub(super) page: u32,
     /// Counts descents.
     pub(super) descent: u32,
-    /// The node that is looked at next when room has to be made, and how little it must matter to be freed.
+    /// The node that is looked at next when room has to be made, and how little it must matter to
+    /// be freed.
     pub(super) hand: u32,
     pub(super) threshold: u32,
     /// Those that are spared while room is made.
     pub(super) children_of_root: Vec<NodeId>,
     /// Nodes that are not used again.
     pub(super) retired: u64,
-    /// What each move came to, wherever it was played: the mean for its role, and how often, up to a bound that lets old
-    /// results be forgotten. Empty where nobody asks.
+    /// What each move came to, wherever it was played: the mean for its role, and how often, up to
+    /// a bound that lets old results be forgotten. Empty where nobody asks.
     pub(super) averages: Vec<(f32, f32)>,
     pub(super) uses_averages: bool,
     /// How much what a position promises counts beside playouts.
@@ -187,8 +191,9 @@ impl Graph {
         self.budget.used()
     }
 
-    /// The node of a state, made if there is none yet, becomes the root. There is always a root: where memory has run
-    /// out, all that can be spared makes room, and a state too large for the bound is stored in spite of it.
+    /// The node of a state, made if there is none yet, becomes the root. There is always a root:
+    /// where memory has run out, all that can be spared makes room, and a state too large for the
+    /// bound is stored in spite of it.
     pub(super) fn plant(&mut self, state: &[u64], goals: Option<&[u8]>) {
         self.page = self.page.wrapping_add(1);
         if goals.is_none()
@@ -356,12 +361,13 @@ impl Graph {
         }
     }
 
-    /// Writes the node's state, in place of the one it had, and lists it. On `false` there was no memory, and it keeps the
-    /// old one. The node must be marked as under way, so that making room does not free it.
+    /// Writes the node's state, in place of the one it had, and lists it. On `false` there was no
+    /// memory, and it keeps the old one. The node must be marked as under way, so that making room
+    /// does not free it.
     pub(super) fn store_state(&mut self, node: NodeId, state: &[u64]) -> bool {
         let mut head = BlockId::NONE;
-        // The last part is stored first, so that following the links gives the parts in order. An empty state still
-        // takes one block.
+        // The last part is stored first, so that following the links gives the parts in order. An
+        // empty state still takes one block.
         let parts = state.len().div_ceil(self.block_words).max(1);
         for part in (0..parts).rev() {
             let Some(block) = self.with_pressure(|graph| graph.blocks.allocate(&mut graph.budget))
@@ -399,7 +405,8 @@ impl Graph {
         true
     }
 
-    /// The node's state. Games with states of one length get it without a copy, others through `buffer`.
+    /// The node's state. Games with states of one length get it without a copy, others through
+    /// `buffer`.
     pub(super) fn state<'a>(&'a self, node: NodeId, buffer: &'a mut Vec<u64>) -> &'a [u64] {
         let words = self.nodes[node].state_words as usize;
         let mut block = self.nodes[node].state;
@@ -429,8 +436,10 @@ impl Graph {
         }
     }
 
-    /// Opens a closed node: `legal` holds the moves of all roles one after the other, `ends` where each role's end. Moves of
-    /// deciders without an entry are tried one by one, the last ones first. On `false` there was no memory, and the node stays closed. The node must be marked as under way.
+    /// Opens a closed node: `legal` holds the moves of all roles one after the other, `ends` where
+    /// each role's end. Moves of deciders without an entry are tried one by one, the last ones
+    /// first. On `false` there was no memory, and the node stays closed. The node must be marked as
+    /// under way.
     pub(super) fn open_with(
         &mut self,
         node: NodeId,
@@ -530,8 +539,8 @@ impl Graph {
         &self.choices[self.nodes[node].choices][role]
     }
 
-    /// Gives an entry to the next untried move. `None` when none is left or there is no memory. The node must be marked as
-    /// under way.
+    /// Gives an entry to the next untried move. `None` when none is left or there is no memory. The
+    /// node must be marked as under way.
     pub(super) fn try_next(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
         let set = self.nodes[node].choices;
         let choice = self.choices[set][role];
@@ -642,7 +651,8 @@ impl Graph {
         .copied()
     }
 
-    /// The child that these entries, one per decider in role order, lead to; none where it was never made or was freed.
+    /// The child that these entries, one per decider in role order, lead to; none where it was
+    /// never made or was freed.
     #[inline]
     pub(super) fn child(&self, node: NodeId, picks: &[EntryId]) -> NodeId {
         if self.nodes[node].decider != SEVERAL {
@@ -659,7 +669,8 @@ impl Graph {
         }
     }
 
-    /// The child that an entry of a sole decider leads to; none where it was never made or was freed.
+    /// The child that an entry of a sole decider leads to; none where it was never made or was
+    /// freed.
     #[inline]
     pub(super) fn child_of(&self, entry: EntryId) -> NodeId {
         let (chunk, slot) = (&self.chunks[entry.chunk()], entry.slot());
@@ -675,7 +686,8 @@ impl Graph {
         }
     }
 
-    /// Links a child. On `false` there was no memory for the link. Both nodes must be marked as under way.
+    /// Links a child. On `false` there was no memory for the link. Both nodes must be marked as
+    /// under way.
     pub(super) fn set_child(&mut self, node: NodeId, picks: &[EntryId], child: NodeId) -> bool {
         let generation = self.nodes[child].generation;
         if self.nodes[node].decider != SEVERAL {

@@ -1,24 +1,27 @@
 //! Mixing: how roles choose that choose at the same time.
 //!
-//! Where nobody knows what the others are about to play, the best is often to play by chance. So each role follows
-//! regret matching (Hart and Mas-Colell 2000): it plays each move in proportion to how much better that move would
-//! have done so far than what it wanted to play, and what it wanted to play on average approaches an equilibrium. In a
-//! tree the moves' results are taken from what is known of the joint moves that they would have made (Lisý, Kovařík,
-//! Lanctot and Bošanský 2013): means of many visits, which stray less than the one result at hand. A small part of the
+//! Where nobody knows what the others are about to play, the best is often to play by chance. So
+//! each role follows regret matching (Hart and Mas-Colell 2000): it plays each move in proportion
+//! to how much better that move would have done so far than what it wanted to play, and what it
+//! wanted to play on average approaches an equilibrium. In a tree the moves' results are taken from
+//! what is known of the joint moves that they would have made (Lisý, Kovařík, Lanctot and Bošanský
+//! 2013): means of many visits, which stray less than the one result at hand. A small part of the
 //! visits goes to all moves alike, so that nothing is forgotten; it does not count as wanted.
 //!
-//! At first the moves below are played badly, and what is learned from that is to be forgotten soon. So a regret never falls
-//! below 0, which lets a move come back as soon as it does better (regret matching plus), and later visits count for more
-//! in what was wanted on average, each in proportion to its number (both Tammelin 2014). What a role only tried must not
-//! be mistaken for what it wants: what others do better against it counts by the chance that it was wanted.
+//! At first the moves below are played badly, and what is learned from that is to be forgotten
+//! soon. So a regret never falls below 0, which lets a move come back as soon as it does better
+//! (regret matching plus), and later visits count for more in what was wanted on average, each in
+//! proportion to its number (both Tammelin 2014). What a role only tried must not be mistaken for
+//! what it wants: what others do better against it counts by the chance that it was wanted.
 //!
-//! That is done where it is to be played, at the root. Below it each role goes by upper confidence bounds as if it were alone: that
-//! comes to good moves much sooner where they are good whatever the others do, which is so in most positions of most games.
-//! Mixing everywhere won a third of the matches of Tron and a fifth of those of a bidding game against it.
+//! That is done where it is to be played, at the root. Below it each role goes by upper confidence
+//! bounds as if it were alone: that comes to good moves much sooner where they are good whatever
+//! the others do, which is so in most positions of most games. Mixing everywhere won a third of the
+//! matches of Tron and a fifth of those of a bidding game against it.
 //!
-//! Invariants: joint moves are looked up, never enumerated: a visit costs a role as many look-ups as it has moves, and a
-//! role with more than [`MANY`] moves goes by upper confidence bounds instead. A move that is certainly no match for
-//! another is not played.
+//! Invariants: joint moves are looked up, never enumerated: a visit costs a role as many look-ups
+//! as it has moves, and a role with more than [`MANY`] moves goes by upper confidence bounds
+//! instead. A move that is certainly no match for another is not played.
 //!
 //! Never knows: what a proof is made of, threads.
 
@@ -36,10 +39,12 @@ const TRIALS: f32 = 0.1;
 /// A share so much smaller than the greatest is taken for noise, and not played.
 const NOISE: f32 = 0.1;
 
-/// From this visit on, later ones no longer count for more: single precision would lose what they add.
+/// From this visit on, later ones no longer count for more: single precision would lose what they
+/// add.
 const LAST_TO_GROW: u32 = 1 << 20;
 
-/// How far a mean moves to what this visit says, numbered from 1, where each counts in proportion to its number.
+/// How far a mean moves to what this visit says, numbered from 1, where each counts in proportion
+/// to its number.
 #[inline]
 fn step(visit: u32) -> f32 {
     2.0 / (visit.clamp(1, LAST_TO_GROW) + 1) as f32
@@ -150,8 +155,8 @@ impl Graph {
         }
     }
 
-    /// Notes, for each role that mixes in this node, how much better each of its moves would have done than what it wants
-    /// to play, against what the others picked.
+    /// Notes, for each role that mixes in this node, how much better each of its moves would have
+    /// done than what it wants to play, against what the others picked.
     pub(super) fn regret(&mut self, node: NodeId, picks: &[EntryId]) {
         let mut joint = std::mem::take(&mut self.joint);
         let mut chances = std::mem::take(&mut self.chances);
@@ -185,8 +190,8 @@ impl Graph {
         wanted / (wanted + TRIALS * wish.even)
     }
 
-    /// Notes the regrets of the role whose pick has this place in the joint move; what the others picked has a weight from
-    /// 0 to 1.
+    /// Notes the regrets of the role whose pick has this place in the joint move; what the others
+    /// picked has a weight from 0 to 1.
     fn regret_of(&mut self, node: NodeId, index: usize, weight: f32, joint: &mut [EntryId]) {
         let pick = joint[index];
         let role = self.chunks[pick.chunk()].role as usize;
@@ -231,7 +236,8 @@ impl Graph {
         }
     }
 
-    /// What is known that a role gets by a joint move; where nothing is, what it got by its own part of it.
+    /// What is known that a role gets by a joint move; where nothing is, what it got by its own
+    /// part of it.
     fn worth(&self, node: NodeId, role: usize, joint: &[EntryId], own: EntryId) -> Option<f32> {
         let child = self.child(node, joint);
         if child.is_some() && (self.nodes[child].visits > 0 || self.nodes[child].solved) {

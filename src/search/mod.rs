@@ -1,24 +1,27 @@
 //! Search: what to play, found by Monte Carlo tree search with proof.
 //!
-//! One thread, the caller's, owns a graph of the game and repeats four steps: go down from the root by upper confidence
-//! bounds, look at a new position, play out at random from there, back the goals up. Workers, on rollout threads where
-//! there are any, do the second and third, many at once. What is certain is kept apart from what is estimated and travels
-//! up as proof.
+//! One thread, the caller's, owns a graph of the game and repeats four steps: go down from the root
+//! by upper confidence bounds, look at a new position, play out at random from there, back the
+//! goals up. Workers, on rollout threads where there are any, do the second and third, many at
+//! once. What is certain is kept apart from what is estimated and travels up as proof.
 //!
 //! A map, in the order to read it:
 //! * [`SearchConfig`] and the other plain types of the interface;
-//! * `pool`, `record`, `graph`: the memory of the graph and its shape; `recycle`: making room in it;
-//! * `select`: the way down, with `mixing` where several choose at once; `expand`: growing; `backup`: the way up; `proof`: what is certain;
-//! * `worker`, `rollout`, `pipeline`: looking at positions and playing out, and the threads that do it;
+//! * `pool`, `record`, `graph`: the memory of the graph and its shape; `recycle`: making room in
+//!   it;
+//! * `select`: the way down, with `mixing` where several choose at once; `expand`: growing;
+//!   `backup`: the way up; `proof`: what is certain;
+//! * `worker`, `rollout`, `pipeline`: looking at positions and playing out, and the threads that do
+//!   it;
 //! * `report`: what is told to the outside.
 //!
-//! Two positions are told apart. The *current* state is the one of the match. The *root* is the node searched from.
-//! They differ while the match is in a line of forced moves: the root then stands at the line's end, where there is
-//! something to choose.
+//! Two positions are told apart. The *current* state is the one of the match. The *root* is the
+//! node searched from. They differ while the match is in a line of forced moves: the root then
+//! stands at the line's end, where there is something to choose.
 //!
-//! Invariants: only methods of [`Search`] touch the graph, and they take `&mut self`; nothing is allocated per
-//! iteration by the searching thread once the buffers have grown; with no rollout threads, one seed and limits in iterations, everything
-//! repeats exactly.
+//! Invariants: only methods of [`Search`] touch the graph, and they take `&mut self`; nothing is
+//! allocated per iteration by the searching thread once the buffers have grown; with no rollout
+//! threads, one seed and limits in iterations, everything repeats exactly.
 //!
 //! Never knows: GDL, HTTP, match ids, what a game means.
 
@@ -57,7 +60,8 @@ use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 
-/// So many requests may always be under way to rollout threads, and one more for each of so many visits of the root.
+/// So many requests may always be under way to rollout threads, and one more for each of so many
+/// visits of the root.
 const LEAST_IN_FLIGHT: u32 = 16;
 const VISITS_IN_FLIGHT: u32 = 64;
 
@@ -170,8 +174,8 @@ impl Search {
         search
     }
 
-    /// Searches until the limit is reached or nothing is left to learn. A limit that has passed already is noticed
-    /// before anything is done.
+    /// Searches until the limit is reached or nothing is left to learn. A limit that has passed
+    /// already is noticed before anything is done.
     pub fn run(&mut self, limit: Limit) -> Stopped {
         let target = limit
             .iterations
@@ -215,9 +219,9 @@ impl Search {
         }
     }
 
-    /// Follows the match: one move per role, in role order, was played in the current state. What the graph knows
-    /// of what is to come is kept, the rest is used again bit by bit when memory is needed. A list that is not one move
-    /// per role is ignored, with a warning in the log.
+    /// Follows the match: one move per role, in role order, was played in the current state. What
+    /// the graph knows of what is to come is kept, the rest is used again bit by bit when memory is
+    /// needed. A list that is not one move per role is ignored, with a warning in the log.
     pub fn advance(&mut self, joint_move: &[MoveId]) {
         if joint_move.len() != self.graph.roles {
             tracing::warn!(
@@ -292,7 +296,8 @@ impl Search {
         self.begin_mixing();
     }
 
-    /// Opens the root, unless it is open or the game is over. Where memory has run out it may stay closed.
+    /// Opens the root, unless it is open or the game is over. Where memory has run out it may stay
+    /// closed.
     fn open_root(&mut self) {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
@@ -311,7 +316,8 @@ impl Search {
         }
     }
 
-    /// Opens the root with what was found legal on a walk to it, one of each class of equivalent moves.
+    /// Opens the root with what was found legal on a walk to it, one of each class of equivalent
+    /// moves.
     fn open_walked_root(&mut self) {
         if let Some(symmetries) = &self.config.symmetries {
             self.hands.fold(self.role.index(), symmetries);
@@ -348,8 +354,8 @@ impl Search {
             .find(|entry| self.graph.chunks[entry.chunk()].moves[entry.slot()] == mv)
     }
 
-    /// Whether nothing is left to learn at the root: the game is over, or our goal is proven and, where we have a
-    /// choice, so is a move that reaches it.
+    /// Whether nothing is left to learn at the root: the game is over, or our goal is proven and,
+    /// where we have a choice, so is a move that reaches it.
     fn is_proven(&self) -> bool {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
@@ -375,8 +381,8 @@ impl Search {
             .any(|&lower| lower == bounds.lower)
     }
 
-    /// Whether all moves that one decider could still prefer lead to solved nodes. With more than two roles, that may
-    /// leave a goal of ours open between two values.
+    /// Whether all moves that one decider could still prefer lead to solved nodes. With more than
+    /// two roles, that may leave a goal of ours open between two values.
     fn is_exhausted(&self, node: NodeId) -> bool {
         let decider = self.graph.nodes[node].decider;
         if decider == SEVERAL {
@@ -391,7 +397,8 @@ impl Search {
             })
     }
 
-    /// How many requests may be under way: few while little is known, so that each is placed by what others have shown.
+    /// How many requests may be under way: few while little is known, so that each is placed by
+    /// what others have shown.
     #[inline]
     fn most_in_flight(&self) -> u32 {
         LEAST_IN_FLIGHT + self.graph.nodes[self.graph.root].visits / VISITS_IN_FLIGHT
@@ -574,7 +581,8 @@ struct Clock {
 }
 
 impl Clock {
-    /// Calls between two looks while the game is fast. A look costs some 25 ns, an iteration about a microsecond.
+    /// Calls between two looks while the game is fast. A look costs some 25 ns, an iteration about
+    /// a microsecond.
     const CALLS: u32 = 8;
     /// When that many calls take longer than this, every call looks.
     const SLOW: Duration = Duration::from_micros(200);

@@ -6,51 +6,60 @@
 //!            └─ requests ─▶ rollout thread n ─ results ─┘
 //! ```
 //!
-//! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout thread has a ring
-//! of requests and a ring of results of its own, a random stream, and a reasoner or lanes. A request is a box that carries the
-//! state to play out from and the path it belongs to; it comes back with the sums of the goals, is backed up along
-//! that path, and is used again, so that nothing is allocated or looked up on the way. Where threads are pinned, a core
-//! stays free for the writer; pinning that thread is up to whoever owns it.
+//! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout
+//! thread has a ring of requests and a ring of results of its own, a random stream, and a reasoner
+//! or lanes. A request is a box that carries the state to play out from and the path it belongs to;
+//! it comes back with the sums of the goals, is backed up along that path, and is used again, so
+//! that nothing is allocated or looked up on the way. Where threads are pinned, a core stays free
+//! for the writer; pinning that thread is up to whoever owns it.
 //!
-//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of its own (`abreast`).
-//! To one of these threads twice as many requests may be under way as it has lanes: with one playout each, half of them
-//! are played while half wait, so that a lane that becomes free takes up the next at once, and does so too when all end
-//! together, as in games of fixed length, while the writer takes in their results. More would only make answers older.
-//! Requests for several playouts come from a writer that is slower than the lanes. They may add up to four times as
-//! many playouts, which lanes of a fast game play in the time that a parked thread needs to wake.
+//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of
+//! its own (`abreast`). To one of these threads twice as many requests may be under way as it has
+//! lanes: with one playout each, half of them are played while half wait, so that a lane that
+//! becomes free takes up the next at once, and does so too when all end together, as in games of
+//! fixed length, while the writer takes in their results. More would only make answers older.
+//! Requests for several playouts come from a writer that is slower than the lanes. They may add up
+//! to four times as many playouts, which lanes of a fast game play in the time that a parked thread
+//! needs to wake.
 //!
-//! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or in its hands:
-//! `ring_capacity`, or twice its lanes. A result ring is never full, then, and no rollout thread ever waits to get rid
-//! of an answer. When all threads have their hands full, the writer takes in what is finished, and if that made no room
-//! it plays out itself. It never waits for room, so nothing can lock up.
+//! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or
+//! in its hands: `ring_capacity`, or twice its lanes. A result ring is never full, then, and no
+//! rollout thread ever waits to get rid of an answer. When all threads have their hands full, the
+//! writer takes in what is finished, and if that made no room it plays out itself. It never waits
+//! for room, so nothing can lock up.
 //!
-//! **Samples per request.** One playout a request makes the best tree, since each is placed by what the others have
-//! shown. But a writer makes about a million requests a second at best, and lanes may play tens of millions of playouts.
-//! So unless a number is set, it follows the supply: when rollout threads may run dry, asking for more gives them work
-//! that costs the writer nothing; when the writer is far ahead, asking for less makes more of the same playouts.
+//! **Samples per request.** One playout a request makes the best tree, since each is placed by what
+//! the others have shown. But a writer makes about a million requests a second at best, and lanes
+//! may play tens of millions of playouts. So unless a number is set, it follows the supply: when
+//! rollout threads may run dry, asking for more gives them work that costs the writer nothing; when
+//! the writer is far ahead, asking for less makes more of the same playouts.
 //! * Of threads that play one after the other, the rings tell: few requests that wait are too few.
-//! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few for many keep as
-//!   many lanes busy. The writer is ahead when it finds all hands full; lanes are short of work when on the average there
-//!   are fewer playouts under way than lanes and a quarter, some of which are results that wait for the writer.
+//! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few
+//!   for many keep as many lanes busy. The writer is ahead when it finds all hands full; lanes are
+//!   short of work when on the average there are fewer playouts under way than lanes and a quarter,
+//!   some of which are results that wait for the writer.
 //!
-//! **How many requests are under way** at once: where the writer is the slower side, what it makes while a playout lasts;
-//! where lanes are, as many as the caller allows, which is a part of what the root has been visited. A graph does not
-//! change while nothing comes back, so what many descents would find at once is much the same: with a thousand under
-//! way from the start, nine in ten of Connect Four's went where others had gone just before.
+//! **How many requests are under way** at once: where the writer is the slower side, what it makes
+//! while a playout lasts; where lanes are, as many as the caller allows, which is a part of what
+//! the root has been visited. A graph does not change while nothing comes back, so what many
+//! descents would find at once is much the same: with a thousand under way from the start, nine in
+//! ten of Connect Four's went where others had gone just before.
 //!
-//! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the end of a counted
-//! run, or to settle, does the writer wait for results; every result wakes it, and so does the end of a thread.
+//! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the
+//! end of a counted run, or to settle, does the writer wait for results; every result wakes it, and
+//! so does the end of a thread.
 //!
-//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer sees them closed, takes what was
-//! finished, joins the thread and counts the rest as lost. Lost paths cannot take back their marks, so the caller
-//! clears all marks and opens a new account (`epoch`); answers of older accounts are dropped. The search goes on with
-//! the threads that are left, at last with the writer alone.
+//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer sees them
+//! closed, takes what was finished, joins the thread and counts the rest as lost. Lost paths cannot
+//! take back their marks, so the caller clears all marks and opens a new account (`epoch`); answers
+//! of older accounts are dropped. The search goes on with the threads that are left, at last with
+//! the writer alone.
 //!
 //! **Shutdown**, when the pipeline is dropped:
 //! 1. The stop flag is set, which wakes every rollout thread that is parked.
-//! 2. Each thread finishes the playout or, abreast, the step it is in, leaves what is still in its hands and its ring,
-//!    and returns. A request pushed before step 1 may or may not be answered; none is pushed after it, since the writer
-//!    is here.
+//! 2. Each thread finishes the playout or, abreast, the step it is in, leaves what is still in its
+//!    hands and its ring, and returns. A request pushed before step 1 may or may not be answered;
+//!    none is pushed after it, since the writer is here.
 //! 3. All threads are joined. One that had panicked has nothing more to say.
 //! 4. The rings go, and the boxes in them.
 //!
@@ -77,8 +86,8 @@ const MOST_WIDTHS: u64 = 8;
 const MOST_SAMPLES: u32 = 1_000;
 /// Requests between two looks at how full the rings are.
 const ADAPT_EVERY: u32 = 64;
-/// Playouts a request where the writer's own lanes play them and no number is set. Adapting would make a search depend on
-/// the time it took.
+/// Playouts a request where the writer's own lanes play them and no number is set. Adapting would
+/// make a search depend on the time it took.
 const OWN_SAMPLES: u32 = 16;
 /// The index of the writer's own stream of random numbers among those of the threads.
 const OWN: usize = usize::MAX >> 1;
@@ -103,7 +112,8 @@ pub(super) struct Pipeline {
     /// The writer's own hands on the game, made when they are first needed.
     own: Option<Worker>,
     own_in_flight: u32,
-    /// Whether a rollout thread has panicked. Then the writer does without lanes, in case it was their fault.
+    /// Whether a rollout thread has panicked. Then the writer does without lanes, in case it was
+    /// their fault.
     is_wary: bool,
     machine: Arc<dyn Machine>,
     config: SearchConfig,
@@ -157,7 +167,8 @@ pub(super) enum Taken {
 }
 
 impl Pipeline {
-    /// Starts the rollout threads. One that cannot be started is done without, and said so in the log.
+    /// Starts the rollout threads. One that cannot be started is done without, and said so in the
+    /// log.
     pub(super) fn start(machine: &Arc<dyn Machine>, config: &SearchConfig) -> Self {
         let stop = StopFlag::new();
         let (waiter, answered) = stop.waiter();
@@ -268,8 +279,8 @@ impl Pipeline {
         self.samples
     }
 
-    /// Playouts that the next request asks for when so many may be under way altogether: the writer's own lanes are kept
-    /// busy by few requests while there may only be few.
+    /// Playouts that the next request asks for when so many may be under way altogether: the
+    /// writer's own lanes are kept busy by few requests while there may only be few.
     #[inline]
     pub(super) fn samples_of_each(&self, most: u32) -> u32 {
         match &self.own {
@@ -282,8 +293,9 @@ impl Pipeline {
         }
     }
 
-    /// Whether a request can be sent when so many may be under way altogether. When the rollout threads have their hands full and one playout a request is asked
-    /// for, the writer's own worker takes some.
+    /// Whether a request can be sent when so many may be under way altogether. When the rollout
+    /// threads have their hands full and one playout a request is asked for, the writer's own
+    /// worker takes some.
     pub(super) fn has_room(&mut self, most: u32) -> bool {
         let capacity = self.capacity;
         let is_bounded = self.in_flight >= most;
@@ -329,7 +341,8 @@ impl Pipeline {
         self.capacity * self.threads.len() as u32
     }
 
-    /// Sends a request to the thread whose turn it is, or else to any that has room, or else to the writer's own worker.
+    /// Sends a request to the thread whose turn it is, or else to any that has room, or else to the
+    /// writer's own worker.
     pub(super) fn send(&mut self, mut job: Box<Job>) {
         let samples = u64::from(job.samples);
         self.in_flight += 1;
@@ -357,8 +370,8 @@ impl Pipeline {
 
     /// An answer from the thread whose turn it is. When it has none, the turn goes to the next.
     ///
-    /// Looking at one thread a call keeps the cost of a call the same for any number of threads: an empty ring is a
-    /// cache line fetched from another core.
+    /// Looking at one thread a call keeps the cost of a call the same for any number of threads: an
+    /// empty ring is a cache line fetched from another core.
     pub(super) fn take(&mut self) -> Taken {
         if self.own_in_flight > 0
             && let Some(job) = self.own.as_mut().and_then(Worker::take_done)
@@ -389,8 +402,8 @@ impl Pipeline {
         Taken::Nothing
     }
 
-    /// Works until all that the writer's own worker has is done, else sleeps until an answer can be taken or a thread has
-    /// ended. Returns at once when nothing is under way.
+    /// Works until all that the writer's own worker has is done, else sleeps until an answer can be
+    /// taken or a thread has ended. Returns at once when nothing is under way.
     pub(super) fn wait(&mut self) {
         if self.work() || self.in_flight == 0 {
             return;
@@ -428,7 +441,8 @@ impl Pipeline {
         self.samples = adapted(self.samples, supply);
     }
 
-    /// Removes the thread whose turn it is, which has ended, and says how many requests went with it.
+    /// Removes the thread whose turn it is, which has ended, and says how many requests went with
+    /// it.
     fn bury(&mut self) -> u32 {
         let mut thread = self.threads.remove(self.turn);
         self.turn = 0;
@@ -488,8 +502,8 @@ enum Supply {
     Plenty,
 }
 
-/// The supply of threads that play one after the other: short when less than a quarter of the slots is taken, plenty
-/// when more than three quarters are.
+/// The supply of threads that play one after the other: short when less than a quarter of the slots
+/// is taken, plenty when more than three quarters are.
 fn supply(queued: u32, slots: u32) -> Supply {
     if queued < slots / 4 {
         Supply::Short
@@ -500,8 +514,8 @@ fn supply(queued: u32, slots: u32) -> Supply {
     }
 }
 
-/// The supply of threads that play abreast: plenty when the writer was turned away, short when fewer playouts were under
-/// way than all lanes and a quarter.
+/// The supply of threads that play abreast: plenty when the writer was turned away, short when
+/// fewer playouts were under way than all lanes and a quarter.
 fn supply_of_lanes(wanted: u64, lanes: u64, turned_away: bool) -> Supply {
     if turned_away {
         Supply::Plenty
@@ -512,8 +526,8 @@ fn supply_of_lanes(wanted: u64, lanes: u64, turned_away: bool) -> Supply {
     }
 }
 
-/// Samples per request after a look at the supply. It grows faster than it shrinks, since a thread that runs dry is what
-/// costs most.
+/// Samples per request after a look at the supply. It grows faster than it shrinks, since a thread
+/// that runs dry is what costs most.
 fn adapted(samples: u32, supply: Supply) -> u32 {
     let step = match supply {
         Supply::Short => samples + (samples / 2).max(1),

@@ -1,14 +1,17 @@
-//! Memory of the tree: pools of equal records, addressed by typed `u32` ids, under one bound in bytes.
+//! Memory of the tree: pools of equal records, addressed by typed `u32` ids, under one bound in
+//! bytes.
 //!
-//! A [`Pool`] lies in segments of [`SEGMENT`] records, for which address space is set aside at once and memory as they
-//! are made, so that growing never moves a record nor pauses to copy one. Freed records are handed out again, last freed
-//! first. Records of a length known only at run time (one score per role) lie beside a pool in a [`Strided`] table with
-//! the same ids. A descent through a large graph jumps from one end of memory to the other, so the system is asked for
-//! large pages, which it can find its way in more quickly.
+//! A [`Pool`] lies in segments of [`SEGMENT`] records, for which address space is set aside at once
+//! and memory as they are made, so that growing never moves a record nor pauses to copy one. Freed
+//! records are handed out again, last freed first. Records of a length known only at run time (one
+//! score per role) lie beside a pool in a [`Strided`] table with the same ids. A descent through a
+//! large graph jumps from one end of memory to the other, so the system is asked for large pages,
+//! which it can find its way in more quickly.
 //!
-//! Invariants: an id is valid from `allocate` to `release`; a record is counted in the [`Budget`] when it is made
-//! and stays until the pool is dropped; free records form a list through their own link field. What the system hands out
-//! in large pages exceeds what is counted by less than one of them (2 MiB on most machines) a segment.
+//! Invariants: an id is valid from `allocate` to `release`; a record is counted in the [`Budget`]
+//! when it is made and stays until the pool is dropped; free records form a list through their own
+//! link field. What the system hands out in large pages exceeds what is counted by less than one of
+//! them (2 MiB on most machines) a segment.
 //!
 //! Never knows: what the records mean.
 
@@ -135,7 +138,8 @@ pub(super) struct Pool<I, T> {
 }
 
 impl<I: Place, T: Linked<I>> Pool<I, T> {
-    /// An empty pool of at most `limit` records, each costing `beside` bytes more than its own size.
+    /// An empty pool of at most `limit` records, each costing `beside` bytes more than its own
+    /// size.
     pub(super) fn new(limit: usize, beside: usize) -> Self {
         Self {
             segments: Vec::new(),
@@ -147,7 +151,8 @@ impl<I: Place, T: Linked<I>> Pool<I, T> {
         }
     }
 
-    /// A record to fill, with whatever its last owner left in it; `None` when the limit or the budget is reached.
+    /// A record to fill, with whatever its last owner left in it; `None` when the limit or the
+    /// budget is reached.
     pub(super) fn allocate(&mut self, budget: &mut Budget) -> Option<I> {
         if self.free.is_some() {
             let id = self.free;

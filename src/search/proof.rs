@@ -1,22 +1,25 @@
 //! Proof: what is certain about a node, from what is certain about its children.
 //!
-//! Every node holds a lower and an upper bound of every role's goal (score bounds; Cazenave and Saffidine 2010); a
-//! goal is proven when they meet. Bounds hold for best play, which means here: each role maximises its own goal, and
-//! where several moves are equally good for it, two roles play against each other (the one that moves picks what is
-//! worst for the other), while with more than two roles the others play against the searching role. That is minimax in
-//! zero-sum games, and the cautious reading of any other.
+//! Every node holds a lower and an upper bound of every role's goal (score bounds; Cazenave and
+//! Saffidine 2010); a goal is proven when they meet. Bounds hold for best play, which means here:
+//! each role maximises its own goal, and where several moves are equally good for it, two roles
+//! play against each other (the one that moves picks what is worst for the other), while with more
+//! than two roles the others play against the searching role. That is minimax in zero-sum games,
+//! and the cautious reading of any other.
 //!
-//! One decider `d`, children `c`: its lower bound is the best lower, its upper the best upper. A child is *possible*
-//! when its upper reaches the lower of `d`, and *sure* when its lower reaches the upper of `d`. The role that ties are
-//! broken against can count on the least lower of the possible, and on no more than the least upper of the sure; any
-//! third role on something between the extremes of the possible. A move not tried is a child of which nothing is
-//! known. So a found win decides a node at once, and a lost node is decided with its last child.
+//! One decider `d`, children `c`: its lower bound is the best lower, its upper the best upper. A
+//! child is *possible* when its upper reaches the lower of `d`, and *sure* when its lower reaches
+//! the upper of `d`. The role that ties are broken against can count on the least lower of the
+//! possible, and on no more than the least upper of the sure; any third role on something between
+//! the extremes of the possible. A move not tried is a child of which nothing is known. So a found
+//! win decides a node at once, and a lost node is decided with its last child.
 //!
-//! Several deciders: nothing is assumed about the others. A move of role `r` is worth at least the least and at most
-//! the greatest of its *row*, that is of all joint moves that contain it, once all of them are in the tree; rows of
-//! more than [`ROW`] joint moves are not looked at. The best row bounds the node for `r`. That is sound for any theory
-//! of simultaneous play, and proves dominated games, not mixed equilibria. It proves less than could be: joint moves
-//! that no role wants are seldom looked at, and a row with one of them missing says nothing.
+//! Several deciders: nothing is assumed about the others. A move of role `r` is worth at least the
+//! least and at most the greatest of its *row*, that is of all joint moves that contain it, once
+//! all of them are in the tree; rows of more than [`ROW`] joint moves are not looked at. The best
+//! row bounds the node for `r`. That is sound for any theory of simultaneous play, and proves
+//! dominated games, not mixed equilibria. It proves less than could be: joint moves that no role
+//! wants are seldom looked at, and a row with one of them missing says nothing.
 //!
 //! A fixed sum of all goals, if analysis found one, narrows each role's bounds by the others'.
 //!
@@ -50,8 +53,9 @@ pub(super) struct Judgement {
 }
 
 impl Graph {
-    /// Judges a node anew after news from the child that `picks` lead to, whose bounds are in `facts`. If that
-    /// changed anything about the node, its own bounds are in `facts` afterwards and its news are returned.
+    /// Judges a node anew after news from the child that `picks` lead to, whose bounds are in
+    /// `facts`. If that changed anything about the node, its own bounds are in `facts` afterwards
+    /// and its news are returned.
     pub(super) fn refresh(
         &mut self,
         node: NodeId,
@@ -121,8 +125,8 @@ impl Graph {
         }
         let own = *own;
 
-        // What the possible and the sure children say about the other roles. A child of which nothing is known is
-        // possible: an untried move, or one whose node was freed.
+        // What the possible and the sure children say about the other roles. A child of which
+        // nothing is known is possible: an untried move, or one whose node was freed.
         let start = if untried {
             Bounds::OPEN
         } else {
@@ -254,8 +258,8 @@ impl Graph {
         self.nodes[node].proof_length = heard.length;
     }
 
-    /// What a role can get in a row: all joint moves of the entries in `judgement`, one decider's entry fixed. Nothing is
-    /// known while one of them is missing in the tree.
+    /// What a role can get in a row: all joint moves of the entries in `judgement`, one decider's
+    /// entry fixed. Nothing is known while one of them is missing in the tree.
     fn row(
         &self,
         node: NodeId,
@@ -298,7 +302,8 @@ impl Graph {
             if row == Bounds::OPEN {
                 return row;
             }
-            // Counts up: the first decider that has a next entry takes it, those before it start again.
+            // Counts up: the first decider that has a next entry takes it, those before it start
+            // again.
             let mut decider = 0;
             loop {
                 if decider == deciders {
@@ -337,7 +342,8 @@ impl Graph {
     }
 }
 
-/// The line to take of two that lead to the same proven goal: the shorter to a good one, the longer to a bad one.
+/// The line to take of two that lead to the same proven goal: the shorter to a good one, the longer
+/// to a bad one.
 pub(super) fn better_line(goal: Bounds, line: u16, other: Option<u16>) -> u16 {
     match other {
         None => line,

@@ -1,4 +1,5 @@
-//! The records that the tree is made of, each of a fixed size, linked by ids; `graph` has the picture.
+//! The records that the tree is made of, each of a fixed size, linked by ids; `graph` has the
+//! picture.
 //!
 //! Invariant: sizes are pinned, since they are what a node costs and what a cache line holds.
 //!
@@ -84,8 +85,8 @@ impl Bounds {
         }
     }
 
-    /// What is left when another source is heard. Both speak the truth, so they overlap; where they do not, because a
-    /// setting promised something false, the first is kept.
+    /// What is left when another source is heard. Both speak the truth, so they overlap; where they
+    /// do not, because a setting promised something false, the first is kept.
     pub(super) fn and(self, other: Self) -> Self {
         let both = Self {
             lower: self.lower.max(other.lower),
@@ -123,7 +124,8 @@ pub(super) struct Node {
     pub(super) in_flight: u32,
     /// The legal moves; none while the node is closed or terminal.
     pub(super) choices: ChoicesId,
-    /// The newest chunk of the one role that has a choice, as its [`Choice`] has it; none where several have one.
+    /// The newest chunk of the one role that has a choice, as its [`Choice`] has it; none where
+    /// several have one.
     pub(super) first: ChunkId,
     /// The moves without an entry of the one role that has a choice, as its [`Choice`] has them.
     pub(super) untried: RunId,
@@ -142,13 +144,15 @@ pub(super) struct Node {
     pub(super) link: NodeId,
     /// The position of the match that was searched when it was last met, counted.
     pub(super) page: u32,
-    /// Changes when the node is freed. A node whose last generation is over is not used again, so that none comes twice.
+    /// Changes when the node is freed. A node whose last generation is over is not used again, so
+    /// that none comes twice.
     pub(super) generation: u16,
-    /// Joint moves from the state to the end along the proof, once the decider's goal is proven. An estimate where
-    /// several roles choose at once, several parents lead here by ways of different length, or parts of the proof were
-    /// freed.
+    /// Joint moves from the state to the end along the proof, once the decider's goal is proven. An
+    /// estimate where several roles choose at once, several parents lead here by ways of different
+    /// length, or parts of the proof were freed.
     pub(super) proof_length: u16,
-    /// Joint moves in which no role had a choice, walked between the first parent's move and this state.
+    /// Joint moves in which no role had a choice, walked between the first parent's move and this
+    /// state.
     pub(super) forced: u16,
     /// The one role that has a choice, or [`SEVERAL`]. Says nothing while the node is closed.
     pub(super) decider: u16,
@@ -252,16 +256,17 @@ impl Default for Choice {
     }
 }
 
-/// Eight entries, field by field, so that eight scores are computed side by side: the first three cache lines are all
-/// that a descent looks at.
+/// Eight entries, field by field, so that eight scores are computed side by side: the first three
+/// cache lines are all that a descent looks at.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// Mean score of the role, 0 to 100: where one role decides that of the child over all its visits, else that of the
-    /// visits through the entry.
+    /// Mean score of the role, 0 to 100: where one role decides that of the child over all its
+    /// visits, else that of the visits through the entry.
     pub(super) means: [f32; ENTRIES],
-    /// How much the results of one visit vary, in squared points. Where roles mix: by how much the role would
-    /// have done better with the move than with what it wanted to play (its regret), in points, as `mixing` sums it.
+    /// How much the results of one visit vary, in squared points. Where roles mix: by how much the
+    /// role would have done better with the move than with what it wanted to play (its regret), in
+    /// points, as `mixing` sums it.
     pub(super) variances: [f32; ENTRIES],
     /// Finished visits. A first estimate from playouts counts as one.
     pub(super) visits: [u32; ENTRIES],
@@ -284,7 +289,8 @@ pub(super) struct Chunk {
     pub(super) len: u8,
     /// The moves.
     pub(super) moves: [MoveId; ENTRIES],
-    /// Where roles mix: how often the role wanted to play the move, on average, as `mixing` weighs visits.
+    /// Where roles mix: how often the role wanted to play the move, on average, as `mixing` weighs
+    /// visits.
     pub(super) shares: [f32; ENTRIES],
 }
 

@@ -1,13 +1,14 @@
 //! Making room in a full graph.
 //!
-//! When memory runs out, a hand goes round over all nodes, as in the clock algorithm of page caches, and frees those that
-//! matter least: few visits, not met lately, or not met since the match moved on. So following the match takes no time at
-//! all: what it left behind is simply not met again, and goes first. A freed node takes its moves and their
-//! statistics with it; the entries that lead to it keep their mean and their proof, and the node grows again if
-//! selection ever comes back.
+//! When memory runs out, a hand goes round over all nodes, as in the clock algorithm of page
+//! caches, and frees those that matter least: few visits, not met lately, or not met since the
+//! match moved on. So following the match takes no time at all: what it left behind is simply not
+//! met again, and goes first. A freed node takes its moves and their statistics with it; the
+//! entries that lead to it keep their mean and their proof, and the node grows again if selection
+//! ever comes back.
 //!
-//! Invariants: a node that something under way goes through, the root and its children are never freed; whoever still
-//! names a freed node sees by its generation that it is gone.
+//! Invariants: a node that something under way goes through, the root and its children are never
+//! freed; whoever still names a freed node sees by its generation that it is gone.
 //!
 //! Never knows: who asks for the memory.
 
@@ -20,9 +21,11 @@ use crate::ids::{Id, NodeId};
 const PORTION: usize = 256;
 /// Nodes looked at before the hand asks for less.
 const LOOKED_AT: usize = 2048;
-/// For each position of the match since a node was met, so many powers of two of its visits count for nothing.
+/// For each position of the match since a node was met, so many powers of two of its visits count
+/// for nothing.
 const FORGOTTEN: u32 = 4;
-/// What was met within as many descents as there are nodes, divided by this, is spared as long as there is anything else.
+/// What was met within as many descents as there are nodes, divided by this, is spared as long as
+/// there is anything else.
 const LATELY: u32 = 4;
 
 impl Node {
@@ -162,7 +165,8 @@ impl Graph {
         }
     }
 
-    /// Closes an open node: its moves and their statistics are freed. What is proven about it and its mean stay.
+    /// Closes an open node: its moves and their statistics are freed. What is proven about it and
+    /// its mean stay.
     pub(super) fn close(&mut self, node: NodeId) {
         let mut reply = std::mem::replace(&mut self.nodes[node].replies, ReplyId::NONE);
         while reply.is_some() {

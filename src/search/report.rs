@@ -1,13 +1,14 @@
 //! What the search tells: the move to play, the state of the root, its counters.
 //!
-//! A move is chosen by what it is surely worth: exact scores as they are, estimated ones less one standard error, so
-//! that a high mean of few visits does not win over a tried one. Proven bests come before everything, proven worst
-//! after everything.
+//! A move is chosen by what it is surely worth: exact scores as they are, estimated ones less one
+//! standard error, so that a high mean of few visits does not win over a tried one. Proven bests
+//! come before everything, proven worst after everything.
 //!
-//! Where several roles choose at once, the move is drawn from what the role wants to play on average (see `mixing`), once for
-//! each state.
+//! Where several roles choose at once, the move is drawn from what the role wants to play on
+//! average (see `mixing`), once for each state.
 //!
-//! Invariant: whenever our role has a legal move, one is returned, whatever the search has done so far.
+//! Invariant: whenever our role has a legal move, one is returned, whatever the search has done so
+//! far.
 
 use std::cmp::Ordering;
 
@@ -18,8 +19,8 @@ use super::proof::better_line;
 use super::record::{Bounds, EntryId, SEVERAL};
 use crate::ids::{Id, MoveId};
 
-/// Standard deviation, in points, that the goal of one playout is taken to have: that of a coin toss between 0 and
-/// 100.
+/// Standard deviation, in points, that the goal of one playout is taken to have: that of a coin
+/// toss between 0 and 100.
 const SPREAD: f32 = 50.0;
 
 /// How a move ranks for being played; the greatest is played.
@@ -47,8 +48,8 @@ impl Rank {
 impl Search {
     /// The move to play in the current state. `None` only when our role has no legal move there.
     ///
-    /// A move that is proven best comes first, by the shortest line when it wins; proven losses come last, the longest
-    /// first; otherwise visits and score decide together.
+    /// A move that is proven best comes first, by the shortest line when it wins; proven losses
+    /// come last, the longest first; otherwise visits and score decide together.
     pub fn best_move(&mut self) -> Option<MoveId> {
         self.open_root();
         let root = self.graph.root;
@@ -186,7 +187,8 @@ impl Search {
         }
     }
 
-    /// How often our role is to play each of its moves, where several roles choose at once and nothing is proven.
+    /// How often our role is to play each of its moves, where several roles choose at once and
+    /// nothing is proven.
     fn mixture_here(&self) -> Vec<(EntryId, f32)> {
         let root = self.graph.root;
         let role = self.role.index();

@@ -1,7 +1,7 @@
 //! The rollout thread: keeps a worker busy from its ring.
 //!
-//! It takes up requests when lanes are about to run dry or when enough of them have gathered that looking at their
-//! positions together pays.
+//! It takes up requests when lanes are about to run dry or when enough of them have gathered that
+//! looking at their positions together pays.
 //!
 //! Invariant: it sleeps only while its worker has nothing to do.
 //!
@@ -14,8 +14,8 @@ use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 /// So many requests are worth looking at before lanes run dry.
 const BATCH: usize = 16;
 
-/// A rollout thread's side of the pipeline. The order of the fields is the order in which they are dropped: the writer
-/// is woken after the rings were closed.
+/// A rollout thread's side of the pipeline. The order of the fields is the order in which they are
+/// dropped: the writer is woken after the rings were closed.
 pub(super) struct Rollout {
     pub(super) requests: Consumer<Box<Job>>,
     pub(super) results: Producer<Box<Job>>,
@@ -45,7 +45,8 @@ impl Rollout {
             worker.work();
             let mut any = false;
             while let Some(job) = worker.take_done() {
-                // There is always room: the writer never has more requests under way than the ring holds.
+                // There is always room: the writer never has more requests under way than the ring
+                // holds.
                 if self.results.push(job).is_err() {
                     return;
                 }

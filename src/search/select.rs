@@ -1,21 +1,23 @@
 //! Selection: the way down from the root to where something is to be learned.
 //!
-//! Each role that has a choice picks by upper confidence bounds over its own moves (UCT; Kocsis and Szepesvári 2006),
-//! where several choose at once each for itself (decoupled UCT; Finnsson and Björnsson 2008). Iterations under way
-//! count as visits in the exploration term but not in the mean (Liu et al., *WU-UCT*, 2020), which spreads requests
-//! without pretending they were losses.
+//! Each role that has a choice picks by upper confidence bounds over its own moves (UCT; Kocsis and
+//! Szepesvári 2006), where several choose at once each for itself (decoupled UCT; Finnsson and
+//! Björnsson 2008). Iterations under way count as visits in the exploration term but not in the
+//! mean (Liu et al., *WU-UCT*, 2020), which spreads requests without pretending they were losses.
 //!
-//! Where several choose at once, those with few moves mix them (see `mixing`). Those with many go by bounds, and must not
-//! fall into step: where the game gives exact scores, two roles that both take the best bound could meet in the same few
-//! joint moves for ever. So there a role picks at random among the moves whose bound is within [`NEAR`] points of the best
-//! (as Tak, Lanctot and Winands did, 2014).
+//! Where several choose at once, those with few moves mix them (see `mixing`). Those with many go
+//! by bounds, and must not fall into step: where the game gives exact scores, two roles that both
+//! take the best bound could meet in the same few joint moves for ever. So there a role picks at
+//! random among the moves whose bound is within [`NEAR`] points of the best (as Tak, Lanctot and
+//! Winands did, 2014).
 //!
-//! What is proven needs no more visits. With one decider, a move whose subtree is solved still competes with its
-//! exact score; where it wins, the iteration goes down the best unsolved move instead, and above this node the solved
-//! score is what is backed up: the decider would take it. Moves that cannot reach what the decider is sure of are
-//! passed over.
+//! What is proven needs no more visits. With one decider, a move whose subtree is solved still
+//! competes with its exact score; where it wins, the iteration goes down the best unsolved move
+//! instead, and above this node the solved score is what is backed up: the decider would take it.
+//! Moves that cannot reach what the decider is sure of are passed over.
 //!
-//! Invariant: after a descent every node and every entry on the path counts it as under way, exactly once.
+//! Invariant: after a descent every node and every entry on the path counts it as under way,
+//! exactly once.
 
 use super::Search;
 use super::backup::{News, Path, Step};
@@ -25,21 +27,25 @@ use super::record::{Chunk, ChunkId, ENTRIES, EntryId, Node, SEVERAL};
 use super::worker::Ask;
 use crate::ids::NodeId;
 
-/// Bounds that differ by no more than this many points count as equal where several roles choose at once.
+/// Bounds that differ by no more than this many points count as equal where several roles choose at
+/// once.
 const NEAR: f32 = 1.0;
 
-/// Where several roles choose at once each explores so much less than one alone would: the others' exploring strews its results
-/// too. In Connect Four on two boards half the weight won two matches of three, in Tron it made no difference.
+/// Where several roles choose at once each explores so much less than one alone would: the others'
+/// exploring strews its results too. In Connect Four on two boards half the weight won two matches
+/// of three, in Tron it made no difference.
 const AMONG_OTHERS: f32 = 0.5;
 
-/// At the root, where one move is to be chosen and looks cost little, each is looked at again so much sooner: a move whose first
-/// results were bad by chance is not lost for good. It wins and loses as many matches as without.
+/// At the root, where one move is to be chosen and looks cost little, each is looked at again so
+/// much sooner: a move whose first results were bad by chance is not lost for good. It wins and
+/// loses as many matches as without.
 const AT_THE_ROOT: f32 = 2.0;
 
-/// A descent goes no deeper than this many nodes. Games without a step counter may have cycles of any length.
+/// A descent goes no deeper than this many nodes. Games without a step counter may have cycles of
+/// any length.
 const DEEPEST: usize = 4000;
-/// Where a role of a node has more legal moves than this, its children are opened at their second visit only: there are
-/// too many to keep the legal moves of each.
+/// Where a role of a node has more legal moves than this, its children are opened at their second
+/// visit only: there are too many to keep the legal moves of each.
 const MANY: u32 = 64;
 
 /// Where a descent ended.
@@ -49,7 +55,8 @@ pub(super) enum Leaf {
     Here(NodeId, Ask),
     /// One move beyond the last node of the path.
     Beyond(Ask),
-    /// At known goals, which are in the search's `values`. What is news about them is in the search's `facts`.
+    /// At known goals, which are in the search's `values`. What is news about them is in the
+    /// search's `facts`.
     Known(Option<News>),
 }
 
@@ -105,7 +112,8 @@ fn scan(chunks: &Pool<ChunkId, Chunk>, first: ChunkId, urge: Urge, floor: u8) ->
     best
 }
 
-/// What a move loses whose position is being looked at just now: another visit would learn little before that is known.
+/// What a move loses whose position is being looked at just now: another visit would learn little
+/// before that is known.
 #[inline]
 fn waiting(chunk: &Chunk, slot: usize) -> f32 {
     /// More than any score, so that it is picked only where all others wait too.
@@ -117,15 +125,16 @@ fn waiting(chunk: &Chunk, slot: usize) -> f32 {
     }
 }
 
-/// How far results that are means of so many playouts stray, as a share of what single playouts do. It never gets below a
-/// half, since positions differ too, and not by chance. Both ends are measured: in Connect Four 0.4 beats 0.25 with single
-/// playouts, 0.25 beats 0.5 with sixteen.
+/// How far results that are means of so many playouts stray, as a share of what single playouts do.
+/// It never gets below a half, since positions differ too, and not by chance. Both ends are
+/// measured: in Connect Four 0.4 beats 0.25 with single playouts, 0.25 beats 0.5 with sixteen.
 fn spread(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
 
-/// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer, Cesa-Bianchi and Fischer
-/// 2002). Eight at a time, without a branch, so that the compiler uses vectors.
+/// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer,
+/// Cesa-Bianchi and Fischer 2002). Eight at a time, without a branch, so that the compiler uses
+/// vectors.
 #[inline]
 fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
     /// The greatest variance of numbers from 0 to 100.
@@ -222,8 +231,8 @@ impl Search {
         }))
     }
 
-    /// Lets every decider pick a move. `false`, with nothing picked, when one has no entry and there is no memory for
-    /// its first.
+    /// Lets every decider pick a move. `false`, with nothing picked, when one has no entry and
+    /// there is no memory for its first.
     #[inline]
     fn pick(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();
@@ -325,8 +334,8 @@ impl Search {
         }
     }
 
-    /// The score of a move that was never tried: as if it were worth what the node is on average, and had been tried as
-    /// often as the settings say.
+    /// The score of a move that was never tried: as if it were worth what the node is on average,
+    /// and had been tried as often as the settings say.
     fn urgency(&self, node: NodeId, role: usize, urge: Urge) -> f32 {
         let tried = self.config.untried_visits;
         if tried <= 0.0 {

@@ -1,21 +1,24 @@
 //! The worker: looks at positions, plays out from them, and knows nothing of the graph.
 //!
-//! A request names a state and a joint move. The worker makes the position, sees whether the game is over, walks through
-//! forced moves, lists what is legal, looks at each child, and plays out: from the children, as many times from each, so
-//! that all of them begin with an estimate, or from the position itself where there are too many children or too few
-//! playouts to go round. All this is done for many requests at once where the machine can: positions go through an
-//! [`Expander`] in batches, playouts through [`Playouts`].
+//! A request names a state and a joint move. The worker makes the position, sees whether the game
+//! is over, walks through forced moves, lists what is legal, looks at each child, and plays out:
+//! from the children, as many times from each, so that all of them begin with an estimate, or from
+//! the position itself where there are too many children or too few playouts to go round. All this
+//! is done for many requests at once where the machine can: positions go through an [`Expander`] in
+//! batches, playouts through [`Playouts`].
 //!
-//! Where an evaluation was learned, it also says what the position and its children promise; where that is all that counts,
-//! nothing is played out.
+//! Where an evaluation was learned, it also says what the position and its children promise; where
+//! that is all that counts, nothing is played out.
 //!
-//! A request is under way until the last of its playouts has ended. States that the lanes refuse, and all states of a
-//! machine without lanes, are played by a reasoner, one playout at a time, so that nobody is held up.
+//! A request is under way until the last of its playouts has ended. States that the lanes refuse,
+//! and all states of a machine without lanes, are played by a reasoner, one playout at a time, so
+//! that nobody is held up.
 //!
-//! Invariants: each request that was taken on is handed back once; what comes of it depends on the requests and the seed
-//! alone, not on time.
+//! Invariants: each request that was taken on is handed back once; what comes of it depends on the
+//! requests and the seed alone, not on time.
 //!
-//! Never knows: the graph, threads. A [`Job`] carries the path it belongs to as a parcel that is not opened here.
+//! Never knows: the graph, threads. A [`Job`] carries the path it belongs to as a parcel that is
+//! not opened here.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,8 +34,8 @@ use crate::machine::{
     Expander, Machine, OneByOne, PlayoutEnd, Playouts, Positions, Reasoner, Step, Tally,
 };
 
-/// Playouts asked for at most before more requests are taken up, in widths: a lane that becomes free finds the next one
-/// waiting, and what it finds was asked for not long ago.
+/// Playouts asked for at most before more requests are taken up, in widths: a lane that becomes
+/// free finds the next one waiting, and what it finds was asked for not long ago.
 pub(super) const WIDTHS_WANTED: u64 = 2;
 /// The most children that are looked at together with their parent.
 const MOST_CHILDREN: usize = 64;
@@ -54,7 +57,8 @@ pub(super) enum Ask {
 /// A request and later its answer. The same allocation travels back and forth and is used again.
 #[derive(Debug, Default)]
 pub(super) struct Job {
-    /// Which account of what is under way it belongs to; the writer opens a new one when requests were lost.
+    /// Which account of what is under way it belongs to; the writer opens a new one when requests
+    /// were lost.
     pub(super) epoch: u32,
     pub(super) path: Path,
     pub(super) ask: Ask,
@@ -62,7 +66,8 @@ pub(super) struct Job {
     pub(super) beyond: bool,
     /// Where to start.
     pub(super) state: Vec<u64>,
-    /// One move per role that leads from there to the position; empty when the state is the position.
+    /// One move per role that leads from there to the position; empty when the state is the
+    /// position.
     pub(super) joint_move: Vec<MoveId>,
     /// How many playouts are wanted, about.
     pub(super) samples: u32,
@@ -86,16 +91,19 @@ pub(super) struct Look {
     pub(super) terminal: bool,
     /// Each role's goal where the game is over; an undefined one counts as 0.
     pub(super) goals: Vec<u8>,
-    /// The moves of all roles, one role after the other. Empty when they were not asked for, or the end of a forced line
-    /// was not reached.
+    /// The moves of all roles, one role after the other. Empty when they were not asked for, or the
+    /// end of a forced line was not reached.
     pub(super) legal: Vec<MoveId>,
     /// Where each role's moves end.
     pub(super) ends: Vec<u32>,
-    /// What came of each move of the one role that has a choice, in the order of `legal`. Empty when nobody looked.
+    /// What came of each move of the one role that has a choice, in the order of `legal`. Empty
+    /// when nobody looked.
     pub(super) children: Vec<ChildLook>,
-    /// For each child and role the sum of the goals of its playouts, or the goal where the game is over there.
+    /// For each child and role the sum of the goals of its playouts, or the goal where the game is
+    /// over there.
     pub(super) totals: Vec<u32>,
-    /// For each child and role what the child's position promises. Empty when nobody looked or nothing is learned.
+    /// For each child and role what the child's position promises. Empty when nobody looked or
+    /// nothing is learned.
     pub(super) promises: Vec<f32>,
     /// What the position promises each role. Empty where it is certain or nothing is learned.
     pub(super) promise: Vec<f32>,
@@ -136,8 +144,8 @@ impl Look {
             .max()
     }
 
-    /// The index of a child that makes all others idle: the game is over there, and nobody could do better, nor worse for
-    /// the other of two roles.
+    /// The index of a child that makes all others idle: the game is over there, and nobody could do
+    /// better, nor worse for the other of two roles.
     pub(super) fn sole_reply(&self, n_roles: usize) -> Option<usize> {
         let decider = self.decider()?;
         let is_best = |index: usize| {
@@ -295,7 +303,8 @@ impl Worker {
         self.wanted() < self.width().max(1) as u64
     }
 
-    /// Whether one more request would keep lanes busy that are about to be without work, a quarter of them at most.
+    /// Whether one more request would keep lanes busy that are about to be without work, a quarter
+    /// of them at most.
     pub(super) fn could_do_more(&self) -> bool {
         let width = self.width() as u64;
         match width {
@@ -320,7 +329,8 @@ impl Worker {
         self.done.pop_front()
     }
 
-    /// Does a bit of work: looks at the fresh requests, takes all playouts a step further, plays one that lanes refused.
+    /// Does a bit of work: looks at the fresh requests, takes all playouts a step further, plays
+    /// one that lanes refused.
     pub(super) fn work(&mut self) {
         if !self.fresh.is_empty() {
             self.look();
@@ -438,7 +448,8 @@ impl Worker {
         job.look.goals.extend(goals);
     }
 
-    /// Looks at the children of all positions that have few enough of them for the playouts that are wanted.
+    /// Looks at the children of all positions that have few enough of them for the playouts that
+    /// are wanted.
     fn look_at_children(&mut self, jobs: &mut [Box<Job>]) {
         if !self.look_ahead || self.expander.width() < 2 {
             return;
@@ -513,8 +524,9 @@ impl Worker {
         }
     }
 
-    /// Writes down what positions promise in which the game goes on: what the best of their children do, for whoever chooses
-    /// there, or they themselves where the children were not looked at.
+    /// Writes down what positions promise in which the game goes on: what the best of their
+    /// children do, for whoever chooses there, or they themselves where the children were not
+    /// looked at.
     fn evaluate(&mut self, jobs: &mut [Box<Job>]) {
         let Some(evaluation) = &self.evaluation else {
             return;

@@ -1,8 +1,8 @@
 //! How many connections there may be, and which gives way when there are too many.
 //!
-//! A connection that waits for an answer is never cut off. One that has not sent its request yet gives way to a new
-//! one when there is no room, the oldest first: a client that opens many connections and says nothing locks nobody
-//! out.
+//! A connection that waits for an answer is never cut off. One that has not sent its request yet
+//! gives way to a new one when there is no room, the oldest first: a client that opens many
+//! connections and says nothing locks nobody out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -22,14 +22,16 @@ use crate::player::{Answer, Manager, Player, Reply, Status};
 
 /// This many bytes of a message are logged.
 const LOGGED_BYTES: usize = 200;
-/// A body that is too long is read up to this many times the limit, since a client that is still writing would not
-/// see the answer.
+/// A body that is too long is read up to this many times the limit, since a client that is still
+/// writing would not see the answer.
 const READ_ON: usize = 4;
 
-/// The longest header that is taken for the name of a game manager, or for those of players, in bytes.
+/// The longest header that is taken for the name of a game manager, or for those of players, in
+/// bytes.
 const LONGEST_NAMES: usize = 1000;
 
-/// So many pages are made at the same time: those that take little, and those that read and pack all of a match.
+/// So many pages are made at the same time: those that take little, and those that read and pack
+/// all of a match.
 const LIGHT_PAGES: usize = 8;
 const HEAVY_PAGES: usize = 1;
 
@@ -111,7 +113,8 @@ impl Exchange {
         }
     }
 
-    /// Has the logs listed once in the background, so that the first who asks for the list need not wait.
+    /// Has the logs listed once in the background, so that the first who asks for the list need not
+    /// wait.
     pub fn warm(&self) {
         let pages = self.pages.clone();
         tokio::task::spawn_blocking(move || pages.warm());
@@ -161,7 +164,8 @@ impl Exchange {
             .map(|target| decoded_target(target.as_str()));
         let asked = asked(&request, came);
         let manager = manager(&request);
-        // The body is read in any case, so that a client that writes first and reads then sees the answer.
+        // The body is read in any case, so that a client that writes first and reads then sees the
+        // answer.
         let body = match self.read(request.into_body(), received).await {
             Ok(body) => body,
             Err(outcome) => return outcome,
@@ -205,7 +209,8 @@ impl Exchange {
         } else {
             &self.light_pages
         };
-        // The semaphores are never closed. Whoever hangs up while a page is made keeps its place until that is done.
+        // The semaphores are never closed. Whoever hangs up while a page is made keeps its place
+        // until that is done.
         let place = Arc::clone(places).acquire_owned().await;
         let made = tokio::task::spawn_blocking(move || {
             let page = pages.answer(&asked);
@@ -458,8 +463,8 @@ fn manager(request: &Request<Incoming>) -> Manager {
     }
 }
 
-/// Whether the connection stays open after the answer: only when the client says that it wants it, of whatever
-/// version it is.
+/// Whether the connection stays open after the answer: only when the client says that it wants it,
+/// of whatever version it is.
 fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
     let asks = |value: &HeaderValue| {
         value.to_str().is_ok_and(|value| {

@@ -1,8 +1,8 @@
 //! The first line of a connection, mended before hyper sees it.
 //!
-//! People and scripts send `GET /( INFO ) HTTP/1.0` with the spaces as they are, sometimes without a version. hyper
-//! takes such a line for garbage, so the target is percent-encoded here. Only the first request of a connection is
-//! mended, since only there it is known where a request begins.
+//! People and scripts send `GET /( INFO ) HTTP/1.0` with the spaces as they are, sometimes without
+//! a version. hyper takes such a line for garbage, so the target is percent-encoded here. Only the
+//! first request of a connection is mended, since only there it is known where a request begins.
 
 use std::io;
 use std::pin::Pin;
@@ -88,7 +88,8 @@ fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// Whether a byte may stand in a target as it is. `#` would start a fragment, which is no part of a request.
+/// Whether a byte may stand in a target as it is. `#` would start a fragment, which is no part of a
+/// request.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte)
 }

@@ -1,7 +1,7 @@
 //! GGP messages: one s-expression each, `( WORD ... )`.
 //!
-//! Words may be written in any letter case, and so may NIL. Text after the message is ignored, a message that is cut
-//! off is not: half a list of moves must not be taken for the whole.
+//! Words may be written in any letter case, and so may NIL. Text after the message is ignored, a
+//! message that is cut off is not: half a list of moves must not be taken for the whole.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -6,14 +6,16 @@
 //!                                                             └▶ pages ──▶ logs, the log viewer
 //! ```
 //!
-//! Browsers, and those who fetch logs, are served on the player's own port and on one of their own, the log service's, which takes
-//! no messages.
+//! Browsers, and those who fetch logs, are served on the player's own port and on one of their own,
+//! the log service's, which takes no messages.
 //!
-//! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET), and bounded in
-//! everything: bytes, time, connections. Whatever a client does, the others are served and the match goes on.
+//! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET),
+//! and bounded in everything: bytes, time, connections. Whatever a client does, the others are
+//! served and the match goes on.
 //!
-//! Invariants: every answer has its exact length, and closes the connection unless the client asked to keep it; every
-//! answer to a GGP message has the CORS headers and is not empty; pages can take neither places nor processors from messages.
+//! Invariants: every answer has its exact length, and closes the connection unless the client asked
+//! to keep it; every answer to a GGP message has the CORS headers and is not empty; pages can take
+//! neither places nor processors from messages.
 //!
 //! Never knows: nodes, gates, phases, clocks.
 
@@ -76,12 +78,13 @@ pub struct Listening {
     pub logs: Option<SocketAddr>,
 }
 
-/// Starts a player and serves it on the addresses of the settings until `shutdown` is there. `on_listening` is told
-/// those that clients can reach, with the ports that the system picked if the settings leave it to it. A log service whose
-/// address is taken is done without.
+/// Starts a player and serves it on the addresses of the settings until `shutdown` is there.
+/// `on_listening` is told those that clients can reach, with the ports that the system picked if
+/// the settings leave it to it. A log service whose address is taken is done without.
 ///
 /// # Errors
-/// The address cannot be listened on, or the system gives no thread. Nothing that a client does is an error.
+/// The address cannot be listened on, or the system gives no thread. Nothing that a client does is
+/// an error.
 pub async fn serve(
     settings: &Settings,
     factories: Factories,
@@ -106,8 +109,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// Listens for those who fetch logs. Several players on one machine may have the same settings, so that the address is taken: then
-/// this one goes on without.
+/// Listens for those who fetch logs. Several players on one machine may have the same settings, so
+/// that the address is taken: then this one goes on without.
 async fn log_service(address: SocketAddr) -> Option<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(address).await;
     match listener.and_then(|listener| Ok((listener.local_addr()?, listener))) {
@@ -138,8 +141,8 @@ async fn accept(
 pub struct Server;
 
 impl Server {
-    /// Serves a player on a listener, and its logs on another, until `shutdown` is there. Then the match that runs ends, answers
-    /// that are owed leave, and the player is gone.
+    /// Serves a player on a listener, and its logs on another, until `shutdown` is there. Then the
+    /// match that runs ends, answers that are owed leave, and the player is gone.
     pub async fn run(
         listener: TcpListener,
         logs: Option<TcpListener>,

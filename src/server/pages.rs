@@ -1,4 +1,5 @@
-//! What a browser sees: the log viewer, the logs it reads, matches for those who fetch them by name, and figures for watchers.
+//! What a browser sees: the log viewer, the logs it reads, matches for those who fetch them by
+//! name, and figures for watchers.
 //!
 //! | path | answer |
 //! |---|---|
@@ -16,11 +17,11 @@
 //!
 //! Everything here reads the disk and may wait for it, so it is called where waiting does no harm.
 //!
-//! On the player's port all of it but figures and assets is for this machine, and live matches are, everywhere; the setting
-//! `server.pages_for` opens both to everyone.
+//! On the player's port all of it but figures and assets is for this machine, and live matches are,
+//! everywhere; the setting `server.pages_for` opens both to everyone.
 //!
-//! Invariants: whatever is asked for, only logs and what the program carries are given out; texts from outside are data in JSON,
-//! never parts of a page.
+//! Invariants: whatever is asked for, only logs and what the program carries are given out; texts
+//! from outside are data in JSON, never parts of a page.
 //!
 //! Never knows: connections, the GGP protocol, how a match goes.
 

@@ -1,4 +1,5 @@
-//! Processor time, which passes for a thread only while it runs: what others do on the machine counts little in it.
+//! Processor time, which passes for a thread only while it runs: what others do on the machine
+//! counts little in it.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Memory in large pages, for what is read at random all over.
 //!
-//! A processor finds its way in few large pages more quickly than in many small ones. The system is only given advice: where it
-//! does not follow, all is the same but slower.
+//! A processor finds its way in few large pages more quickly than in many small ones. The system is
+//! only given advice: where it does not follow, all is the same but slower.
 //!
 //! Invariant: memory that nobody has written to is not touched.
 //!
@@ -21,7 +21,8 @@ pub fn room_for<T>(count: usize) -> Vec<T> {
             && length > 0
         {
             let first = room.as_ptr().cast::<u8>().wrapping_add(skipped);
-            // SAFETY: the pages lie within memory that the vector owns, and this advice changes nothing of what they hold.
+            // SAFETY: the pages lie within memory that the vector owns, and this advice changes
+            // nothing of what they hold.
             let advised = unsafe {
                 rustix::mm::madvise(
                     first.cast_mut().cast(),

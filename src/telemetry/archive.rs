@@ -1,11 +1,12 @@
-//! The logs of all matches in a folder, for those who look at them: a list, single files, whole matches, and what gives way
-//! to new ones.
+//! The logs of all matches in a folder, for those who look at them: a list, single files, whole
+//! matches, and what gives way to new ones.
 //!
-//! What a list tells comes from each match's `summary.json`; where that is missing, as after a crash or in old logs, from the first
-//! and last events. A match that has ended never changes, so it is read once.
+//! What a list tells comes from each match's `summary.json`; where that is missing, as after a
+//! crash or in old logs, from the first and last events. A match that has ended never changes, so
+//! it is read once.
 //!
-//! Invariants: only folders directly below the root are ever touched, whatever name is asked for; nothing that is read can be larger
-//! than its bound; a match that is live is never removed.
+//! Invariants: only folders directly below the root are ever touched, whatever name is asked for;
+//! nothing that is read can be larger than its bound; a match that is live is never removed.
 //!
 //! Never knows: who asks, and what an event means beyond its kind.
 
@@ -197,8 +198,9 @@ impl Archive {
         self.list().ok()?.into_iter().find(is_it)
     }
 
-    /// What a file of a match holds from this byte on, at most so many bytes, up to the end of the last whole line where the match
-    /// is live or more follows; and how long the file is. A file that is not there is empty.
+    /// What a file of a match holds from this byte on, at most so many bytes, up to the end of the
+    /// last whole line where the match is live or more follows; and how long the file is. A file
+    /// that is not there is empty.
     ///
     /// # Errors
     /// There is no such match, or the disk refuses.
@@ -271,8 +273,8 @@ impl Archive {
         Ok(bundle)
     }
 
-    /// Removes the oldest matches until all of them together take no more than so many bytes, and says how many are gone. Live ones
-    /// stay, and so does everything that is no match.
+    /// Removes the oldest matches until all of them together take no more than so many bytes, and
+    /// says how many are gone. Live ones stay, and so does everything that is no match.
     ///
     /// # Errors
     /// The folder cannot be read, though it exists. What cannot be removed stays.
@@ -302,8 +304,8 @@ impl Archive {
         (is_name(folder) && is_folder()).then_some(path)
     }
 
-    /// Whether nothing more will be written to a match: its log is closed, and it has an end, or has been silent for so long that it
-    /// is none that begins just now.
+    /// Whether nothing more will be written to a match: its log is closed, and it has an end, or
+    /// has been silent for so long that it is none that begins just now.
     fn is_final(&self, entry: &Entry) -> bool {
         let is_silent = || {
             let events = self.root.join(&entry.folder).join(Part::Events.file_name());

@@ -1,6 +1,8 @@
-//! How the program as a whole fares: counts and figures for those who watch it, and whether logs can be written.
+//! How the program as a whole fares: counts and figures for those who watch it, and whether logs
+//! can be written.
 //!
-//! They belong to the process, like its messages, since all players in it share the disk and the processors.
+//! They belong to the process, like its messages, since all players in it share the disk and the
+//! processors.
 //!
 //! Invariant: nothing here waits for anything but a lock that is held for a moment.
 

@@ -1,4 +1,5 @@
-//! Whether a match is live: whoever writes its log holds a lock on the events, which goes with the process, however that ends.
+//! Whether a match is live: whoever writes its log holds a lock on the events, which goes with the
+//! process, however that ends.
 
 use std::fs::File;
 use std::time::Duration;

@@ -36,8 +36,8 @@ pub struct SearchSample {
     pub times: StageTimes,
 }
 
-/// Seconds of a thread that went into each stage. In a sample they are for each second of the clock, so that they add up to the
-/// processors in use.
+/// Seconds of a thread that went into each stage. In a sample they are for each second of the
+/// clock, so that they add up to the processors in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StageTimes {
     /// The writer goes down the graph.
@@ -162,7 +162,8 @@ impl SearchSample {
     }
 }
 
-/// A value with as many decimals as mean anything; a log of an hour holds a hundred thousand of them.
+/// A value with as many decimals as mean anything; a log of an hour holds a hundred thousand of
+/// them.
 pub fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

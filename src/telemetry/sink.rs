@@ -7,7 +7,8 @@
 //! the lines that were lost, warns once, and goes on trying, for a disk that was
 //! full may have room again.
 //!
-//! The summary of the match is no line: the newest replaces its file as a whole, when there is nothing else to do.
+//! The summary of the match is no line: the newest replaces its file as a whole, when there is
+//! nothing else to do.
 //!
 //! Invariant: at most [`FLUSH_BYTES`] and one line of each file wait in memory.
 
@@ -120,7 +121,8 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Puts the newest summary in the place of the one before, in one step, so that a reader sees either.
+    /// Puts the newest summary in the place of the one before, in one step, so that a reader sees
+    /// either.
     fn write_summary(&mut self) -> Result<bool, (usize, io::Error)> {
         let (Some(folder), Some(summary)) = (&self.folder, self.summary.take()) else {
             return Ok(false);
@@ -134,8 +136,8 @@ impl<W: Write> Sink<W> {
 }
 
 impl<W: Write> Lines<W> {
-    /// Writes what waits, and says whether there was anything. In case of an error the lines are gone; their number
-    /// comes back with it.
+    /// Writes what waits, and says whether there was anything. In case of an error the lines are
+    /// gone; their number comes back with it.
     fn write_out(&mut self) -> Result<bool, (usize, io::Error)> {
         if self.waiting.is_empty() {
             return Ok(false);

@@ -1,6 +1,7 @@
 //! What a list of matches tells of each: one small file, written anew whenever it changes.
 //!
-//! The events of a match say all of this too, but a list of thousands must not read through all of them.
+//! The events of a match say all of this too, but a list of thousands must not read through all of
+//! them.
 //!
 //! Never knows: what a game is like; names, moves and goals are texts and numbers to it.
 

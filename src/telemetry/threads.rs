@@ -1,7 +1,7 @@
 //! Where the processor's time goes: what each kind of thread of this process has used.
 //!
-//! The system counts it for every thread, so that no thread has to count for itself. Threads are told apart by their names; a
-//! number behind a hyphen, as in `rollout-3`, is left out.
+//! The system counts it for every thread, so that no thread has to count for itself. Threads are
+//! told apart by their names; a number behind a hyphen, as in `rollout-3`, is left out.
 //!
 //! On systems other than Linux nothing is known, and said so by an empty list.
 
@@ -16,8 +16,9 @@ pub struct ThreadTimes {
 }
 
 impl ThreadTimes {
-    /// Seconds on a processor that threads have used since the last call, by kind of thread. The first call tells of all that they
-    /// ever used. Threads that have ended in between are left out.
+    /// Seconds on a processor that threads have used since the last call, by kind of thread. The
+    /// first call tells of all that they ever used. Threads that have ended in between are left
+    /// out.
     pub fn since_last(&mut self) -> BTreeMap<String, f64> {
         let mut used: BTreeMap<String, f64> = BTreeMap::new();
         let mut now = HashMap::new();

@@ -1,8 +1,9 @@
 //! Holds playouts abreast to the chances that follow from the rules.
 //!
-//! In a small game every state's expected goals and lengths of random playouts can be worked out, end by end backwards.
-//! Requests from many states, among them such in which the game is over, are thrown into a gang while it plays, and the
-//! sums of what comes back have to be as near to what is expected as chance lets them be.
+//! In a small game every state's expected goals and lengths of random playouts can be worked out,
+//! end by end backwards. Requests from many states, among them such in which the game is over, are
+//! thrown into a gang while it plays, and the sums of what comes back have to be as near to what is
+//! expected as chance lets them be.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Holds the counter engine, in all the ways in which it runs a network, and the lanes engine to the prover.
+//! Holds the counter engine, in all the ways in which it runs a network, and the lanes engine to
+//! the prover.
 //!
-//! All machines of a game stand on the states of the same random playouts, and on some states and moves beside them that
-//! the rules allow nobody to reach; at each the prover is asked once. The machines' own playouts must agree with each other
-//! to the last draw.
+//! All machines of a game stand on the states of the same random playouts, and on some states and
+//! moves beside them that the rules allow nobody to reach; at each the prover is asked once. The
+//! machines' own playouts must agree with each other to the last draw.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub fn rules_of(text: &str) -> Rules {
     rules
 }
 
-/// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole and unfolded; and by lanes.
+/// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole
+/// and unfolded; and by lanes.
 pub fn machines(network: &Network) -> Machines {
     let mut machines = Vec::new();
     run_whole("plain", network, &mut machines);
@@ -263,7 +265,8 @@ impl Runner {
         }
     }
 
-    /// The joint move in the machine's numbers. The machine has a number for each move that was ever legal.
+    /// The joint move in the machine's numbers. The machine has a number for each move that was
+    /// ever legal.
     fn joint_move(&self, texts: &[String]) -> Vec<MoveId> {
         let texts = texts.iter().enumerate();
         let moves = texts.map(|(role, text)| {
@@ -382,7 +385,8 @@ impl Runner {
     }
 }
 
-/// Walks random playouts of up to `max_steps` joint moves with all machines until `max_states` states were compared.
+/// Walks random playouts of up to `max_steps` joint moves with all machines until `max_states`
+/// states were compared.
 pub fn compare(name: &str, rules: &Rules, machines: Machines, max_states: usize, max_steps: usize) {
     let mut runners: Vec<Runner> = machines.into_iter().map(Runner::new).collect();
     assert!(!runners.is_empty(), "{name}: nothing to compare");
@@ -440,7 +444,8 @@ pub fn compare(name: &str, rules: &Rules, machines: Machines, max_states: usize,
     }
 }
 
-/// Playouts from one state are the same on every machine: moves have the same numbers in all of them.
+/// Playouts from one state are the same on every machine: moves have the same numbers in all of
+/// them.
 fn compare_playouts(place: &str, runners: &mut [Runner], random: &mut Random) {
     let (seed, max_steps) = (random.bits(), [0, 1, 7, 2000][random.below(4) as usize]);
     let mut expected = None;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use panza::commands::corpus::folder::Corpus;
 
-/// The corpus beside the project (`../shared/corpus`), or where the environment variable `PANZA_CORPUS` says; nothing
-/// where none stands.
+/// The corpus beside the project (`../shared/corpus`), or where the environment variable
+/// `PANZA_CORPUS` says; nothing where none stands.
 pub fn corpus() -> Option<Corpus> {
     let folder = match std::env::var_os("PANZA_CORPUS") {
         Some(folder) => PathBuf::from(folder),

@@ -23,8 +23,9 @@ pub struct Disguise {
 }
 
 impl Disguise {
-    /// A disguise of a rulesheet that is drawn by `seed`. Words of GDL and names that are `kept` stay. With an even seed the
-    /// names change places among each other, with an odd one they are new.
+    /// A disguise of a rulesheet that is drawn by `seed`. Words of GDL and names that are `kept`
+    /// stay. With an even seed the names change places among each other, with an odd one they are
+    /// new.
     pub fn new(statements: &[Sexpr], seed: u64, kept: impl Fn(&str) -> bool) -> Self {
         let mut random = Random::new(seed);
         let mut names: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
 //! Games in phases whose controls were found by playing, against the prover.
 //!
-//! What was seen in a few games may break in another, so besides games whose controls hold there are some here whose
-//! controls break.
+//! What was seen in a few games may break in another, so besides games whose controls hold there
+//! are some here whose controls break.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ fn published_games_agree_with_the_prover_in_the_phases_found() {
     }
 }
 
-/// Marks on six cells; whose turn it is alternates for thirty moves, then it is everybody's, and at last nobody's.
+/// Marks on six cells; whose turn it is alternates for thirty moves, then it is everybody's, and at
+/// last nobody's.
 const BREAKING: &str = "
     (role a) (role b) (init (turn a)) (init (step 0))
     (cell 1) (cell 2) (cell 3) (cell 4) (cell 5) (cell 6)

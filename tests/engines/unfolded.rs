@@ -52,7 +52,8 @@ fn compare_all(name: &str, sheet: &str, states: usize) {
 
 #[test]
 fn more_inputs_than_a_counter_counts() {
-    // Whether all of 200 lamps are on, and whether any is; moves that turn on, turn off or copy all of them.
+    // Whether all of 200 lamps are on, and whether any is; moves that turn on, turn off or copy all
+    // of them.
     let mut sheet = format!(
         "(role r) {} {} {} {}
          (<= (init (on ?x)) (lamp ?x) (not (last ?x))) (last 199) (last 200)
@@ -143,8 +144,8 @@ fn roles_move_at_once() {
 
 #[test]
 fn roles_with_one_move_or_none() {
-    // The judge has one move and no choice; the guest has one that is legal in two of three states; in the third nobody
-    // but the judge moves, which ends the game.
+    // The judge has one move and no choice; the guest has one that is legal in two of three states;
+    // in the third nobody but the judge moves, which ends the game.
     let sheet = "
         (role judge) (role guest) (role host) (init (turn host)) (init (step 0))
         (legal judge watch) (<= (legal guest knock) (not (true (step 9))))
@@ -162,7 +163,8 @@ fn roles_with_one_move_or_none() {
     compare_all("one or none", sheet, 400);
 }
 
-/// Stones of two colours on a ring; a stone gets the number of the move as its group's, and the groups beside it join it.
+/// Stones of two colours on a ring; a stone gets the number of the move as its group's, and the
+/// groups beside it join it.
 fn groups(n_cells: usize, n_moves: usize) -> String {
     format!(
         "(role red) (role blue) (opponent red blue) (opponent blue red) (init (control red))
@@ -238,7 +240,8 @@ fn published_connection_games_are_keyed() {
 
 #[test]
 fn a_move_and_its_inverse_in_one_conjunction() {
-    // Two of three moves are all but one of them, so 'one of these' becomes 'not that one', which then meets that one.
+    // Two of three moves are all but one of them, so 'one of these' becomes 'not that one', which
+    // then meets that one.
     let sheet = "(role r) (spot 1) (spot 2) (init (turn r))
         (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
         (<= (legal ?r (put ?x)) (true (turn ?r)) (spot ?x))
@@ -250,7 +253,8 @@ fn a_move_and_its_inverse_in_one_conjunction() {
 
 #[test]
 fn a_key_whose_signal_is_never_on() {
-    // While `k` holds, a light goes on where both marks are and the first is not: never. It has to leave the lights alone.
+    // While `k` holds, a light goes on where both marks are and the first is not: never. It has to
+    // leave the lights alone.
     let sheet = format!(
         "(role a) (role b) (role spec) {}
          (<= (init (light ?i)) (spot ?i)) (legal spec noop)

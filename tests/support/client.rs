@@ -89,7 +89,8 @@ impl Running {
         read_to_end(stream)
     }
 
-    /// Sends a message as ggp-base does and returns the body of the answer, after looking at the rest of it.
+    /// Sends a message as ggp-base does and returns the body of the answer, after looking at the
+    /// rest of it.
     pub fn ask(&self, message: &str) -> String {
         let answer = self.raw(ggp_base(message).as_bytes());
         check_ggp(&answer);

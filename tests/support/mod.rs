@@ -12,8 +12,8 @@ use panza::machine::Machine;
 use panza::player::{Budget, Factories, MachineFactory};
 use pile::{Mischief, Pile};
 
-/// Keeps the panics that a test has ordered off the terminal; with their backtraces they cost more time than a clock
-/// of these tests has.
+/// Keeps the panics that a test has ordered off the terminal; with their backtraces they cost more
+/// time than a clock of these tests has.
 fn hush_mischief() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -27,7 +27,8 @@ fn hush_mischief() {
     });
 }
 
-/// A pile that no search proves within the clocks of these tests, so that they are used; playouts are cut off.
+/// A pile that no search proves within the clocks of these tests, so that they are used; playouts
+/// are cut off.
 pub const HIGH: u64 = 100_000;
 
 /// Settings for tests: nothing is written to disk, a fixed seed, and a margin in seconds.

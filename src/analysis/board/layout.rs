@@ -1,5 +1,5 @@
-//! A shape spelled out: for every argument that says where, the line and the column; for every content, its label. Whoever draws it
-//! needs to know nothing of axes and compasses.
+//! A shape spelled out: for every argument that says where, the line and the column; for every
+//! content, its label. Whoever draws it needs to know nothing of axes and compasses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::shape::{Place, Shape, cell_names};
 
-/// The boards that one function shows. A fact holds, in this order, the arguments that say which board, those that say where, and
-/// those that say what stands there; each group is written with spaces between.
+/// The boards that one function shows. A fact holds, in this order, the arguments that say which
+/// board, those that say where, and those that say what stands there; each group is written with
+/// spaces between.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Layout {
     /// The function.

@@ -1,12 +1,14 @@
 //! Boards, found in the facts of a game that nobody described.
 //!
-//! A board shows in the facts as a function such as `(cell 1 2 white)`: two of its arguments count through a grid,
-//! the rest is what stands there. [`BoardPainter::learn`] looks for such functions in sample states; a third
-//! argument, or two, may say which of several boards is meant, and the nine names of the compass count as a small
-//! grid of their own. [`BoardPainter::draw`] shows a state on what was found as text, [`BoardPainter::layouts`] says where everything
-//! stands, for those who draw it otherwise.
+//! A board shows in the facts as a function such as `(cell 1 2 white)`: two of its arguments count
+//! through a grid, the rest is what stands there. [`BoardPainter::learn`] looks for such functions
+//! in sample states; a third argument, or two, may say which of several boards is meant, and the
+//! nine names of the compass count as a small grid of their own. [`BoardPainter::draw`] shows a
+//! state on what was found as text, [`BoardPainter::layouts`] says where everything stands, for
+//! those who draw it otherwise.
 //!
-//! Invariants: drawing never fails; facts that fit no board are left out. Never knows: rules of any one game.
+//! Invariants: drawing never fails; facts that fit no board are left out. Never knows: rules of any
+//! one game.
 
 mod layout;
 mod shape;
@@ -38,13 +40,15 @@ type Signature = (String, usize);
 type Arguments = Vec<String>;
 
 impl BoardPainter {
-    /// Looks for boards. Samples are states as lists of facts, the initial state first; the more of a game they
-    /// show, the better. The rules tell which way round a board is, by the names of their variables.
+    /// Looks for boards. Samples are states as lists of facts, the initial state first; the more of
+    /// a game they show, the better. The rules tell which way round a board is, by the names of
+    /// their variables.
     pub fn learn(samples: &[Vec<String>], rules: &Rules) -> Self {
         Self::learn_with(samples, &[], rules)
     }
 
-    /// As [`learn`](Self::learn), with all facts that may ever hold: they name places that no sample has shown.
+    /// As [`learn`](Self::learn), with all facts that may ever hold: they name places that no
+    /// sample has shown.
     pub fn learn_with(samples: &[Vec<String>], all: &[String], rules: &Rules) -> Self {
         let all = by_function(all);
         let samples: Vec<BTreeMap<Signature, Vec<Arguments>>> =
@@ -89,8 +93,8 @@ impl BoardPainter {
     }
 }
 
-/// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`]. Stops at `limit` states, or when
-/// `go_on` says no.
+/// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`].
+/// Stops at `limit` states, or when `go_on` says no.
 pub fn sample_states(
     machine: &Arc<dyn Machine>,
     random: &mut Random,

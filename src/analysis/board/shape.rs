@@ -11,8 +11,8 @@ const MAX_AXIS: usize = 30;
 /// More boards of one function than this are not drawn.
 const MAX_SELECTORS: usize = 16;
 
-/// The least share of a grid's cells that must have been seen, and of one that is full in both directions: of which each line and
-/// each column was seen, as many as that at least.
+/// The least share of a grid's cells that must have been seen, and of one that is full in both
+/// directions: of which each line and each column was seen, as many as that at least.
 const MIN_COVERAGE: f64 = 0.3;
 const MIN_COVERAGE_OF_FULL: f64 = 0.12;
 const FULL: usize = 5;
@@ -120,8 +120,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a function with these facts in the sample states, the initial state first; `all` are those that may ever hold, if
-    /// that is known.
+    /// The shape of a function with these facts in the sample states, the initial state first;
+    /// `all` are those that may ever hold, if that is known.
     pub(super) fn find(
         function: &str,
         arity: usize,
@@ -152,7 +152,8 @@ impl Shape {
             {
                 continue;
             }
-            // Facts that may hold name places that were not seen; but they may name some that are none, too.
+            // Facts that may hold name places that were not seen; but they may name some that are
+            // none, too.
             let grids = [places(&facts, all, n_where), places(&facts, &[], n_where)];
             let Some((selector, cell)) = grids.into_iter().flatten().next() else {
                 continue;
@@ -217,7 +218,8 @@ impl Shape {
     }
 }
 
-/// The names of the lines of a board, from the top, and of its columns; empty ones where they have none.
+/// The names of the lines of a board, from the top, and of its columns; empty ones where they have
+/// none.
 pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     match &shape.cell {
         Place::Grid { first, second } if shape.rows_first => (first.clone(), second.clone()),
@@ -227,8 +229,8 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// Which board and where on it, from the facts that were seen and those that may hold; nothing where these do not look like boards, or
-/// too little of them was seen.
+/// Which board and where on it, from the facts that were seen and those that may hold; nothing
+/// where these do not look like boards, or too little of them was seen.
 fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Place, Place)> {
     let facts = || seen.iter().copied().chain(all);
     let values: Vec<Vec<String>> = (0..n_where)
@@ -298,8 +300,8 @@ fn grid(first: &[String], second: &[String]) -> Option<Place> {
     is_board.then_some(Place::Grid { first, second })
 }
 
-/// The values in order, if they have one: numbers (those left out are filled in), single letters, or one word
-/// followed by a number.
+/// The values in order, if they have one: numbers (those left out are filled in), single letters,
+/// or one word followed by a number.
 fn ordered(values: &[String]) -> Option<Vec<String>> {
     if values.is_empty() || values.len() > MAX_AXIS {
         return None;
@@ -385,8 +387,8 @@ fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<Strin
     (labels, blank.is_some())
 }
 
-/// Whether this content means that nothing stands there. `b` does when most of the first state is `b`: as black it
-/// would at most fill half of the board.
+/// Whether this content means that nothing stands there. `b` does when most of the first state is
+/// `b`: as black it would at most fill half of the board.
 fn is_blank(content: &[String], states: &[&[Arguments]], n_where: usize) -> bool {
     let [word] = content else {
         return false;

@@ -93,8 +93,8 @@ fn draw_board(shape: &Shape, cells: &BTreeMap<(usize, usize), String>, title: &s
         }
         lines.push(text);
     }
-    // Names of columns that are wider than a cell would push the columns apart; their last characters, such as
-    // the number after a word, are enough to count by.
+    // Names of columns that are wider than a cell would push the columns apart; their last
+    // characters, such as the number after a word, are enough to count by.
     if column_names.iter().any(|name| !name.is_empty()) {
         let mut text = " ".repeat(margin);
         for name in &column_names {

@@ -124,7 +124,8 @@ fn nine_boards_by_compass_or_by_numbers() {
         ));
     }
     let shown = drawn("", &numbered, "(mark 1 3 3 1 x)").unwrap();
-    // Three rows of boards with four lines each and a line between; the board (1 3) stands on the upper left.
+    // Three rows of boards with four lines each and a line between; the board (1 3) stands on the
+    // upper left.
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), 14, "{shown}");
     assert_eq!(lines[2], "1 . . x    1 . . .    1 . . .", "{shown}");

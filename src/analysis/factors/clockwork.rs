@@ -1,4 +1,5 @@
-//! What runs by itself: bases that no move ever changes, and moves that are made because there is nothing else to do.
+//! What runs by itself: bases that no move ever changes, and moves that are made because there is
+//! nothing else to do.
 
 use super::Deadline;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
@@ -7,8 +8,8 @@ use crate::propnet::{GateKind, Network, Node, Signal};
 /// The most states of what decides by itself who may move.
 const MOST_STATES: usize = 1 << 10;
 
-/// Whether each base is a control: its next value depends on no move and on no base but controls, as whose turn it is and
-/// which step it is where nobody can change that.
+/// Whether each base is a control: its next value depends on no move and on no base but controls,
+/// as whose turn it is and which step it is where nobody can change that.
 pub(super) fn controls(network: &Network) -> IdVec<BaseId, bool> {
     // Whatever hangs on a move is found from the moves on.
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
@@ -133,8 +134,9 @@ pub(super) enum Freedom {
     Free,
 }
 
-/// Sorts moves by what controls say about when they are legal. Controls change by themselves, so that their states come one
-/// after the other; where these are too many to look at, all moves are free.
+/// Sorts moves by what controls say about when they are legal. Controls change by themselves, so
+/// that their states come one after the other; where these are too many to look at, all moves are
+/// free.
 pub(super) fn freedom(
     network: &Network,
     is_control: &IdVec<BaseId, bool>,

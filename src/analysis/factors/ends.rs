@@ -1,10 +1,11 @@
 //! Which groups the end of the game and the goals tie together.
 //!
-//! An end is a disjunction. A disjunct within one group is a *local* end of it. One that asks for something in several
-//! groups ties them, as a line of three ties its squares: it is taken from the smallest to the largest, so that boards have
-//! come together when it is asked whether both boards are full. That does not tie them: a conjunction over all
-//! groups there are, larger than any that has tied some of them, of something in each of them, where each group is a game of its own
-//! that ends by itself, or where one role plays alone and what is done stays done.
+//! An end is a disjunction. A disjunct within one group is a *local* end of it. One that asks for
+//! something in several groups ties them, as a line of three ties its squares: it is taken from the
+//! smallest to the largest, so that boards have come together when it is asked whether both boards
+//! are full. That does not tie them: a conjunction over all groups there are, larger than any that
+//! has tied some of them, of something in each of them, where each group is a game of its own that
+//! ends by itself, or where one role plays alone and what is done stays done.
 
 use std::collections::HashMap;
 
@@ -16,8 +17,9 @@ use crate::propnet::{Network, Node, Seen, Signal};
 
 /// The most disjuncts of one output that are looked at.
 const MOST_DISJUNCTS: usize = 1 << 16;
-/// The most disjuncts of the end that may ask for something everywhere: more of them are a relation between the groups. For who
-/// plays alone it is one, as all boards being done: with two, what is done on one board decides what ends the game on another.
+/// The most disjuncts of the end that may ask for something everywhere: more of them are a relation
+/// between the groups. For who plays alone it is one, as all boards being done: with two, what is
+/// done on one board decides what ends the game on another.
 const MOST_SHARED_ENDS: usize = 4;
 /// Likewise of one goal.
 const MOST_SHARED_IN_GOAL: usize = 16;
@@ -94,7 +96,8 @@ impl<'a> Ends<'a> {
         })
     }
 
-    /// Unites groups that the end or a goal ties. `stays` says which bases moves leave as they are that do nothing to them.
+    /// Unites groups that the end or a goal ties. `stays` says which bases moves leave as they are
+    /// that do nothing to them.
     pub fn unite(
         &mut self,
         counts: &IdVec<BaseId, bool>,
@@ -149,7 +152,8 @@ impl<'a> Ends<'a> {
         Some(())
     }
 
-    /// Whether each of some groups may be a game of its own: it ends by itself, or one role plays alone.
+    /// Whether each of some groups may be a game of its own: it ends by itself, or one role plays
+    /// alone.
     fn stand_alone(
         &self,
         all: &[BaseId],
@@ -221,8 +225,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Whether a signal over all groups is made of parts each of which is within one group, or again over all groups and made of
-    /// such parts.
+    /// Whether a signal over all groups is made of parts each of which is within one group, or
+    /// again over all groups and made of such parts.
     fn are_separate(
         &mut self,
         signal: Signal,
@@ -267,8 +271,9 @@ impl<'a> Parts<'a> {
 /// The most parts of goals of which all combinations are looked at.
 const MOST_PARTS: usize = 12;
 
-/// For one role that plays alone: whether having more of what each group does for a goal is never worse, or never better, whatever
-/// the other groups have done. Where there are too many parts to tell, it is taken to be so.
+/// For one role that plays alone: whether having more of what each group does for a goal is never
+/// worse, or never better, whatever the other groups have done. Where there are too many parts to
+/// tell, it is taken to be so.
 pub(super) fn goals_agree(
     network: &Network,
     counts: &IdVec<BaseId, bool>,

@@ -1,11 +1,14 @@
 //! Which bases moves tie together.
 //!
-//! A move *touches* a group when it does something else there than a usual move of its role, or when it is legal only if
-//! something holds there. What it does and asks for in a group is its *part* there. A move that touches several
-//! groups ties them, unless it is no more than several moves made at once: each of its parts is all that some other move is.
+//! A move *touches* a group when it does something else there than a usual move of its role, or
+//! when it is legal only if something holds there. What it does and asks for in a group is its
+//! *part* there. A move that touches several groups ties them, unless it is no more than several
+//! moves made at once: each of its parts is all that some other move is.
 //!
-//! What is usual is told by a reference. For most games it is that a base stays as it is, or else what most moves do, so that a
-//! move on one board leaves the other alone. Where each move is made on all boards at once, it is what one move does: two moves then differ on one board or on several.
+//! What is usual is told by a reference. For most games it is that a base stays as it is, or else
+//! what most moves do, so that a move on one board leaves the other alone. Where each move is made
+//! on all boards at once, it is what one move does: two moves then differ on one board or on
+//! several.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -30,11 +33,12 @@ pub(super) enum Usual {
     OneMove,
 }
 
-/// Something that a move does or asks for that is not usual: in which group, told by a base of it, and a number that is the same for what is
-/// the same.
+/// Something that a move does or asks for that is not usual: in which group, told by a base of it,
+/// and a number that is the same for what is the same.
 type Item = (BaseId, u64);
 
-/// What a move does and asks for in one group: a base that stands for the group, and a number that is the same for what is the same.
+/// What a move does and asks for in one group: a base that stands for the group, and a number that
+/// is the same for what is the same.
 pub(super) type Part = (BaseId, u64);
 
 /// What the moves of a game touch.
@@ -103,7 +107,8 @@ pub(super) fn bases_of(
 }
 
 impl Touching {
-    /// Finds what each free move touches. Bases that a condition of a move reads are united, as is what any base's next value reads.
+    /// Finds what each free move touches. Bases that a condition of a move reads are united, as is
+    /// what any base's next value reads.
     pub fn of(
         network: &Network,
         effects: &Effects,
@@ -203,7 +208,8 @@ impl Touching {
         Some(touching)
     }
 
-    /// The parts of a move: each group that it touches, in rising order, and a number for what it does and asks for there.
+    /// The parts of a move: each group that it touches, in rising order, and a number for what it
+    /// does and asks for there.
     pub fn parts(&self, mv: MoveId, groups: &mut Partition) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         let mut items: Vec<Item> = self.items[mv].clone();
@@ -230,7 +236,8 @@ impl Touching {
         &self.free
     }
 
-    /// Unites what moves tie together, until all that is left are moves in one group and several such moves at once.
+    /// Unites what moves tie together, until all that is left are moves in one group and several
+    /// such moves at once.
     pub fn unite(&self, groups: &mut Partition, deadline: &mut Deadline) -> Option<()> {
         loop {
             let mut alone: HashSet<(RoleId, u64, BaseId, u64), FxBuildHasher> = HashSet::default();
@@ -266,7 +273,8 @@ impl Touching {
     }
 }
 
-/// What usual moves make of each base: it stays as it is, if some move does that; else what most of them make of it.
+/// What usual moves make of each base: it stays as it is, if some move does that; else what most of
+/// them make of it.
 fn most_usual(effects: &Effects, role: RoleId, moves: &[MoveId]) -> IdVec<BaseId, Signal> {
     let without = effects.without(role);
     let mut values: Vec<(BaseId, Signal)> = Vec::new();

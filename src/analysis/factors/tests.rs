@@ -28,7 +28,8 @@ const TURNS: &str = "
     (<= (next (control blue)) (true (control red)))
     (<= (legal ?r pass) (role ?r) (not (true (control ?r))))";
 
-/// Rows of three squares; whoever turn it is marks one. A row is won by whoever marks all its squares.
+/// Rows of three squares; whoever turn it is marks one. A row is won by whoever marks all its
+/// squares.
 const ROWS: &str = "
     (row a) (row b) (square 1) (square 2) (square 3)
     (<= (legal ?r (mark ?b ?x)) (true (control ?r)) (row ?b) (square ?x) (not (marked ?b ?x)))

@@ -1,4 +1,5 @@
-//! Games gone through once more: what lies one move ahead of their states, and what goals said on the way.
+//! Games gone through once more: what lies one move ahead of their states, and what goals said on
+//! the way.
 //!
 //! Never knows: how the games were made.
 
@@ -33,7 +34,8 @@ pub struct Ends {
     pub near: f64,
 }
 
-/// Wins in one move (a goal of 100, for the one role that has a choice) in random games: what players that see them would change.
+/// Wins in one move (a goal of 100, for the one role that has a choice) in random games: what
+/// players that see them would change.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Wins {
     /// Games gone through.
@@ -42,19 +44,21 @@ pub struct Wins {
     pub offered: f64,
     /// The share of the games in which somebody could and did something else.
     pub passed_over: f64,
-    /// The share of the games that such a win would have ended otherwise: who could win first did not get 100 in the end.
+    /// The share of the games that such a win would have ended otherwise: who could win first did
+    /// not get 100 in the end.
     pub changed: f64,
 }
 
-/// What goals evaluated on the way say about those at the end, a tenth of the game after the other from its start on.
+/// What goals evaluated on the way say about those at the end, a tenth of the game after the other
+/// from its start on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stability {
     /// Games gone through.
     pub games: u32,
     /// The share of the games in which all roles' goals are already what they are at the end.
     pub equal: [f64; MOMENTS],
-    /// How the goals correlate with those at the end, over games and within each role; nothing where one of them is always
-    /// the same. An undefined goal counts as 0.
+    /// How the goals correlate with those at the end, over games and within each role; nothing
+    /// where one of them is always the same. An undefined goal counts as 0.
     pub correlation: [Option<f64>; MOMENTS],
 }
 
@@ -82,7 +86,8 @@ struct AtState {
     chooser: Option<RoleId>,
     can_win: bool,
     wins: bool,
-    /// Per role that has a choice where several do: the first state led to, and whether another led elsewhere.
+    /// Per role that has a choice where several do: the first state led to, and whether another led
+    /// elsewhere.
     matters: Vec<(RoleId, Vec<u64>, bool)>,
 }
 

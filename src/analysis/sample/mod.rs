@@ -1,14 +1,18 @@
-//! What random games show: how long they are, how much there is to choose and for whom, what they end with.
+//! What random games show: how long they are, how much there is to choose and for whom, what they
+//! end with.
 //!
-//! Three looks at a game, from the closest to the fastest. *Walks* go through whole games of uniformly random moves, hundreds
-//! abreast where the machine looks at many positions at once, and count what each state is like. A few of the games walked
-//! through are gone through once more: what lies one move ahead of each state, and what the goals said on the way. *Playouts*
-//! are those that the machine plays with, as many as there is time for, and say how games end.
+//! Three looks at a game, from the closest to the fastest. *Walks* go through whole games of
+//! uniformly random moves, hundreds abreast where the machine looks at many positions at once, and
+//! count what each state is like. A few of the games walked through are gone through once more:
+//! what lies one move ahead of each state, and what the goals said on the way. *Playouts* are those
+//! that the machine plays with, as many as there is time for, and say how games end.
 //!
-//! Invariants: without a time limit, the same machine, seed and numbers of games give the same figures. Games are played in
-//! generations, each counted when its last game has ended, so that a time limit does not favour short games; only when it
-//! ends the very first one, games that it cut short are counted for the states they met, and [`Sampled::unfinished`] tells.
-//! What was so in each game seen need not be so in all: next to each such finding stands over how many games it was seen.
+//! Invariants: without a time limit, the same machine, seed and numbers of games give the same
+//! figures. Games are played in generations, each counted when its last game has ended, so that a
+//! time limit does not favour short games; only when it ends the very first one, games that it cut
+//! short are counted for the states they met, and [`Sampled::unfinished`] tells. What was so in
+//! each game seen need not be so in all: next to each such finding stands over how many games it
+//! was seen.
 //!
 //! Never knows: trees, clocks beyond the time limit it is handed.
 
@@ -109,7 +113,8 @@ pub struct SampledRole {
     pub goals: GoalSpread,
 }
 
-/// What playouts of the machine showed, which may take wins and shun losses, unlike the games walked through.
+/// What playouts of the machine showed, which may take wins and shun losses, unlike the games
+/// walked through.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlayedOut {
     /// Playouts that came to their end.
@@ -133,7 +138,8 @@ pub struct Sampled {
     pub cut_off: u32,
     /// Among `games`, those in which a role had no legal move although the game was not over.
     pub stuck: u32,
-    /// Games beside them that the time limit ended; other than 0 only where `games` and `cut_off` are 0.
+    /// Games beside them that the time limit ended; other than 0 only where `games` and `cut_off`
+    /// are 0.
     pub unfinished: u32,
     /// States in which moves were made.
     pub states: u64,
@@ -143,24 +149,25 @@ pub struct Sampled {
     pub turns: Option<Turns>,
     /// The share of the states in which several roles have a choice.
     pub several_choose: Option<f64>,
-    /// Whether, where several roles have a choice, what at most one of them chooses makes a difference to the next state; nothing
-    /// where there are no such states.
+    /// Whether, where several roles have a choice, what at most one of them chooses makes a
+    /// difference to the next state; nothing where there are no such states.
     pub pseudo_simultaneous: Option<bool>,
     /// Joint moves that are legal in a state.
     pub branching: Option<Spread>,
-    /// Joint moves of the games walked through, the least and greatest those of playouts too; nothing when no game came to its end.
+    /// Joint moves of the games walked through, the least and greatest those of playouts too;
+    /// nothing when no game came to its end.
     pub length: Option<Spread>,
     /// The joint moves of every game, if all were equally long, playouts included.
     pub fixed_length: Option<u32>,
-    /// What the goals of all roles add up to at every end, if it was always the same and all were defined, playouts included; nothing
-    /// for a single role.
+    /// What the goals of all roles add up to at every end, if it was always the same and all were
+    /// defined, playouts included; nothing for a single role.
     pub fixed_sum: Option<u32>,
     /// Ends over which the last two were seen.
     pub ends_seen: u64,
     /// The share of the games in which all roles got the same; nothing for a single role.
     pub draws: Option<f64>,
-    /// The share of moves seen, each counted once, that led to a state to which another had led from elsewhere. Many games show more
-    /// of this than few.
+    /// The share of moves seen, each counted once, that led to a state to which another had led
+    /// from elsewhere. Many games show more of this than few.
     pub transpositions: Option<f64>,
     /// The share of the games in which a state came again.
     pub cycles: Option<f64>,

@@ -1,4 +1,5 @@
-//! Playouts: as the machine makes them for play, each by itself a request, so that length and goals of each are known.
+//! Playouts: as the machine makes them for play, each by itself a request, so that length and goals
+//! of each are known.
 //!
 //! Never knows: how the machine chooses moves in them.
 
@@ -68,7 +69,8 @@ pub(super) fn abreast(
     Arc::clone(machine).playouts(&mut Random::new(budget.seed), budget.max_steps)
 }
 
-/// Plays generations of playouts while there is time for a whole one; nothing where none was finished.
+/// Plays generations of playouts while there is time for a whole one; nothing where none was
+/// finished.
 pub(super) fn play(
     mut playouts: Box<dyn Playouts>,
     machine: &Arc<dyn Machine>,
@@ -83,7 +85,8 @@ pub(super) fn play(
     while n_done < budget.playouts {
         let mut count = wanted.min(budget.playouts - n_done);
         if let Some((took, n_last)) = last {
-            // As many as there is time for, with a margin, since a generation ends with its longest game.
+            // As many as there is time for, with a margin, since a generation ends with its longest
+            // game.
             let each = took.div_f64(n_last as f64).as_secs_f64();
             let affordable = budget.left().as_secs_f64() / each.max(1e-9) * 0.8;
             count = count.min(affordable as u64);
@@ -103,7 +106,8 @@ pub(super) fn play(
     (n_done > 0).then_some(played)
 }
 
-/// Plays so many playouts to their ends; nothing where the state cannot be played from, or the time was up before.
+/// Plays so many playouts to their ends; nothing where the state cannot be played from, or the time
+/// was up before.
 fn generation(
     playouts: &mut dyn Playouts,
     state: &[u64],

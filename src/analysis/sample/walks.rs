@@ -19,7 +19,8 @@ use crate::machine::{Expander, Machine, Positions, Reasoner, Step};
 const MOST_ABREAST: u32 = 512;
 /// Games of the first generation where positions are looked at many at once.
 const FIRST_ABREAST: u32 = 16;
-/// Games that are kept to be gone through again, and words of states that they may take, of one game and together.
+/// Games that are kept to be gone through again, and words of states that they may take, of one
+/// game and together.
 const KEPT_GAMES: usize = 256;
 const KEPT_WORDS_A_GAME: usize = 1 << 18;
 const KEPT_WORDS: usize = 1 << 22;
@@ -64,7 +65,8 @@ pub(super) struct Seen {
     pub(super) undefined: u64,
     /// Games in which a state came again.
     pub(super) returned: u32,
-    /// For each round of 1 to [`MAX_ROUND`] states and each place in it, the roles that chose alone there.
+    /// For each round of 1 to [`MAX_ROUND`] states and each place in it, the roles that chose alone
+    /// there.
     rounds: Vec<Vec<u64>>,
 }
 
@@ -288,8 +290,8 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Goes through `n_games` games from number `first` on, abreast. False when the time was up before the last of them had
-    /// ended; of the games under way, the states count.
+    /// Goes through `n_games` games from number `first` on, abreast. False when the time was up
+    /// before the last of them had ended; of the games under way, the states count.
     fn generation(&mut self, first: u32, n_games: u32, seen: &mut Seen) -> bool {
         let initial = self.machine.initial_state();
         let mut games: Vec<Game> = (first..first + n_games)
@@ -324,7 +326,8 @@ impl<'a> Walks<'a> {
         true
     }
 
-    /// Takes a game to the position with this index and chooses a joint move there; false where the game is over.
+    /// Takes a game to the position with this index and chooses a joint move there; false where the
+    /// game is over.
     fn go_on(
         &mut self,
         game: &mut Game,
@@ -412,7 +415,8 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// The share of moves that led to where another had led from elsewhere; nothing when no move was seen.
+    /// The share of moves that led to where another had led from elsewhere; nothing when no move
+    /// was seen.
     pub(super) fn transpositions(&self) -> Option<f64> {
         let n_edges = self.edges.len();
         let n_again = n_edges.saturating_sub(self.states.len());

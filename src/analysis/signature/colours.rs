@@ -1,9 +1,10 @@
 //! Colours of symbols, refined until they stay.
 //!
-//! A colour is a hash of all that is known about where a symbol stands. Symbols of one colour form a cell. When a
-//! cell is split, the rules that name the new colours are hashed again, which may split the cells of the symbols in
-//! them. The largest part of a cell keeps its colour, after Hopcroft: what can be told by the parts, can be told by all of
-//! them but one, so each symbol is recoloured a logarithmic number of times.
+//! A colour is a hash of all that is known about where a symbol stands. Symbols of one colour form
+//! a cell. When a cell is split, the rules that name the new colours are hashed again, which may
+//! split the cells of the symbols in them. The largest part of a cell keeps its colour, after
+//! Hopcroft: what can be told by the parts, can be told by all of them but one, so each symbol is
+//! recoloured a logarithmic number of times.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -162,7 +163,8 @@ fn n_different(values: &[u64]) -> usize {
     values.len()
 }
 
-/// The colours of a rule's variables by where they stand, from these on; and how often the rule was looked at.
+/// The colours of a rule's variables by where they stand, from these on; and how often the rule was
+/// looked at.
 pub(super) fn variables(rule: &Rule, symbols: &[u64], start: Vec<u64>) -> (Vec<u64>, u64) {
     let mut look = Look {
         symbols,
@@ -199,7 +201,8 @@ pub(super) struct Sheet<'a> {
     rules_with: Vec<Vec<u32>>,
     /// Terms of each rule.
     sizes: Vec<u32>,
-    /// By symbol, the colour that it keeps: that of a word of GDL or of a number that may be a goal.
+    /// By symbol, the colour that it keeps: that of a word of GDL or of a number that may be a
+    /// goal.
     fixed: Vec<Option<u64>>,
 }
 
@@ -304,8 +307,8 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// The partition of the symbols by where they stand. Stops short when more than `left` terms were looked at, which is
-    /// taken off; it is the same for all orders and names even so.
+    /// The partition of the symbols by where they stand. Stops short when more than `left` terms
+    /// were looked at, which is taken off; it is the same for all orders and names even so.
     pub fn refined(sheet: &Sheet, left: &mut u64) -> Self {
         let mut partition = Partition {
             colours: Vec::with_capacity(sheet.fixed.len()),
@@ -340,12 +343,14 @@ impl Partition {
                 self.cells.remove(&old);
             }
         }
-        // The rest of the cell may keep its colour, and have another of its symbols made special later.
+        // The rest of the cell may keep its colour, and have another of its symbols made special
+        // later.
         self.n_special += 1;
         self.colours[symbol as usize] = mix(mix(kind::SPECIAL, self.n_special), old);
     }
 
-    /// Splits cells until the symbols of each stand alike, after the colours of `changed` have changed.
+    /// Splits cells until the symbols of each stand alike, after the colours of `changed` have
+    /// changed.
     pub fn refine(&mut self, sheet: &Sheet, mut changed: Vec<u32>, left: &mut u64) {
         while !changed.is_empty() && *left > 0 {
             let mut rules: Vec<u32> = changed
@@ -397,7 +402,8 @@ impl Partition {
             if parts.len() == 1 {
                 continue;
             }
-            // Of equal ones the first, which is that with the least sum whatever the symbols' numbers.
+            // Of equal ones the first, which is that with the least sum whatever the symbols'
+            // numbers.
             let mut keeps = 0;
             let mut largest = 0;
             for (&sum, part) in &parts {

@@ -1,9 +1,10 @@
 //! Numbers that may be goals: they mean something, and keep it.
 //!
-//! A goal's value is a constant, or it comes through variables from elsewhere: `(goal ?r ?v)` where `(score ?r ?v)`
-//! holds. From the goal's place backwards, a place of a relation or function is reached when a variable stands both
-//! there and at a place that is reached. Numbers from 0 to 100 that stand at such a place may become goals; all others
-//! are names, as those of counters and coordinates are.
+//! A goal's value is a constant, or it comes through variables from elsewhere: `(goal ?r ?v)` where
+//! `(score ?r ?v)` holds. From the goal's place backwards, a place of a relation or function is
+//! reached when a variable stands both there and at a place that is reached. Numbers from 0 to 100
+//! that stand at such a place may become goals; all others are names, as those of counters and
+//! coordinates are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +14,8 @@ use crate::ids::Symbol;
 /// A place: a relation or function, its arity, and which argument.
 type Place = (Symbol, u32, u32);
 
-/// What flows into each other is one: facts that are true come from those that are next, and moves from legal ones.
+/// What flows into each other is one: facts that are true come from those that are next, and moves
+/// from legal ones.
 fn family(relation: Symbol, arity: usize) -> Symbol {
     match (relation, arity) {
         (keyword::NEXT | keyword::INIT | keyword::BASE, 1) => keyword::TRUE,

@@ -152,7 +152,8 @@ fn variables_that_look_alike_do_not_hang_on_their_order() {
     assert_eq!(one.text(), two.text());
 }
 
-/// Symbols without end that are all alike, on their own and in pairs: as much work as there can be, and no more.
+/// Symbols without end that are all alike, on their own and in pairs: as much work as there can be,
+/// and no more.
 #[test]
 fn symbols_without_end_take_bounded_work() {
     for n_symbols in [30, 300, 3000, 30_000] {

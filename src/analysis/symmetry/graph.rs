@@ -1,8 +1,9 @@
-//! The network as a coloured graph: refinement, and the check that a map of its vertices is an automorphism.
+//! The network as a coloured graph: refinement, and the check that a map of its vertices is an
+//! automorphism.
 //!
-//! Vertices are the network's nodes, then roles, then one per goal, then one that asks whether the game is over. A colour is a hash of
-//! all that was seen around a vertex, so that equal surroundings have equal colours whatever the order of looking, in two
-//! colourings as in one.
+//! Vertices are the network's nodes, then roles, then one per goal, then one that asks whether the
+//! game is over. A colour is a hash of all that was seen around a vertex, so that equal
+//! surroundings have equal colours whatever the order of looking, in two colourings as in one.
 
 use super::Symmetry;
 use crate::analysis::effort::Effort;
@@ -205,7 +206,8 @@ impl Graph {
         like.map(|(vertex, _)| vertex).collect()
     }
 
-    /// Whether each colour is there as often on the left as on the right. Nothing when the effort is spent.
+    /// Whether each colour is there as often on the left as on the right. Nothing when the effort
+    /// is spent.
     pub fn are_alike(
         &self,
         left: &Colouring,
@@ -221,7 +223,8 @@ impl Graph {
         Some(left == right)
     }
 
-    /// The map from the left vertices to those on the right with the same colours, when all colours are different.
+    /// The map from the left vertices to those on the right with the same colours, when all colours
+    /// are different.
     pub fn symmetry(&self, left: &Colouring, right: &Colouring) -> Option<Vec<u32>> {
         let by_colour = |colouring: &Colouring| {
             let mut sorted: Vec<(u64, u32)> = colouring.iter().copied().zip(0..).collect();

@@ -22,7 +22,8 @@ pub struct LatchCounts {
     pub is_complete: bool,
 }
 
-/// All that is told about a game. What is not known is null, and so is what was not always the same.
+/// All that is told about a game. What is not known is null, and so is what was not always the
+/// same.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The game's name.

@@ -1,7 +1,8 @@
 //! `panza analyse`: what the player finds out about games before it plays them.
 //!
-//! A game is compiled and studied ([`examine`]), and the [`Report`](findings::Report) is told as JSON, as a text that explains
-//! itself ([`show`]), or, for many games, as a row each of a page ([`page`]). For the page each game has a process of its own.
+//! A game is compiled and studied ([`examine`]), and the [`Report`](findings::Report) is told as
+//! JSON, as a text that explains itself ([`show`]), or, for many games, as a row each of a page
+//! ([`page`]). For the page each game has a process of its own.
 
 pub mod examine;
 pub mod findings;
@@ -25,8 +26,8 @@ use examine::Limits;
 use findings::Report;
 use page::{Conditions, Row};
 
-/// What a game may take beyond the time for building and studying it: laying the machine out, and analyses that look at the clock
-/// seldom.
+/// What a game may take beyond the time for building and studying it: laying the machine out, and
+/// analyses that look at the clock seldom.
 const LEEWAY: Duration = Duration::from_secs(30);
 
 /// Arguments of `panza analyse`.
@@ -41,7 +42,8 @@ pub struct AnalyseArguments {
     /// Seconds that building a game may take; then it is studied on the prover.
     #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
-    /// Study the games of a corpus, as `panza corpus` reads it; GAME are keys of it then, all without any.
+    /// Study the games of a corpus, as `panza corpus` reads it; GAME are keys of it then, all
+    /// without any.
     #[arg(long, value_name = "FOLDER", requires = "markdown")]
     corpus: Option<PathBuf>,
     /// Write a page with a row for each game to this file.
@@ -53,7 +55,8 @@ pub struct AnalyseArguments {
     /// Fixes what is drawn at random.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Study one game in this process, faults and all, and tell the findings, until standard input ends.
+    /// Study one game in this process, faults and all, and tell the findings, until standard input
+    /// ends.
     #[arg(long, hide = true, conflicts_with_all = ["markdown", "corpus"])]
     child: bool,
 }

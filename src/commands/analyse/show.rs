@@ -1,4 +1,5 @@
-//! A report as text for people: each finding on a line, with what it means for whoever plays the game.
+//! A report as text for people: each finding on a line, with what it means for whoever plays the
+//! game.
 
 use std::fmt::Write;
 

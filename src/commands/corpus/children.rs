@@ -1,7 +1,9 @@
-//! A process of its own for each game, so that memory is counted per game and no game takes the others with it.
+//! A process of its own for each game, so that memory is counted per game and no game takes the
+//! others with it.
 //!
-//! The child writes its findings, of whatever kind its command has, as JSON lines while it works. It is killed when its time is up, and it ends by
-//! itself when its parent is gone: the parent holds the other end of its standard input, and never writes there.
+//! The child writes its findings, of whatever kind its command has, as JSON lines while it works.
+//! It is killed when its time is up, and it ends by itself when its parent is gone: the parent
+//! holds the other end of its standard input, and never writes there.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -38,8 +40,8 @@ pub fn run<T: DeserializeOwned>(command: &mut Command, limit: Duration) -> Told<
     Told { findings, failure }
 }
 
-/// Runs a child for each key, `jobs` at the same time, and hands over what each told as soon as it has ended, with the key's
-/// place. The bar counts them.
+/// Runs a child for each key, `jobs` at the same time, and hands over what each told as soon as it
+/// has ended, with the key's place. The bar counts them.
 ///
 /// # Errors
 /// What `on_told` fails with.
@@ -168,7 +170,8 @@ fn watch<T: DeserializeOwned>(
     })
 }
 
-/// The beginning of what a child says on standard error; all of it is read, so that the child never waits.
+/// The beginning of what a child says on standard error; all of it is read, so that the child never
+/// waits.
 fn read_messages(mut messages: ChildStderr) -> String {
     let mut kept = Vec::new();
     let _ = (&mut messages)

@@ -1,7 +1,8 @@
-//! One game of a corpus: built under a budget, and held against its recorded playouts on each machine.
+//! One game of a corpus: built under a budget, and held against its recorded playouts on each
+//! machine.
 //!
-//! What is found is told step by step, so that a game that takes the process down with it has still told what was
-//! known before.
+//! What is found is told step by step, so that a game that takes the process down with it has still
+//! told what was known before.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +46,8 @@ pub struct Built {
     pub gates_of_phases: Vec<usize>,
     /// From rules to machine, or to giving up.
     pub build_seconds: f64,
-    /// What of it was spent on the processor, where the system tells: other work on the machine does not add to it.
+    /// What of it was spent on the processor, where the system tells: other work on the machine
+    /// does not add to it.
     pub processor_seconds: Option<f64>,
     /// The most memory that the process had in RAM until then.
     pub peak_bytes: Option<u64>,
@@ -78,11 +80,12 @@ pub enum Finding {
     Verified(Verified),
 }
 
-/// Builds a game and compares the machines asked for with its traces; the counter engine and lanes only where there are such.
+/// Builds a game and compares the machines asked for with its traces; the counter engine and lanes
+/// only where there are such.
 ///
 /// # Errors
-/// The rulesheet or a trace cannot be read, the rules cannot be played or the prover refuses them, or
-/// `on_finding` failed.
+/// The rulesheet or a trace cannot be read, the rules cannot be played or the prover refuses them,
+/// or `on_finding` failed.
 pub fn examine(
     corpus: &Corpus,
     key: &str,

@@ -1,7 +1,8 @@
 //! Where things lie in a corpus of published games.
 //!
-//! `games.csv` lists the games, a key in the first column; `games/KEY.kif` is a game's rulesheet, and
-//! `traces/KEY.jsonl.gz` and `traces-clingo/KEY.jsonl.gz` are its recorded playouts, by one reasoner each.
+//! `games.csv` lists the games, a key in the first column; `games/KEY.kif` is a game's rulesheet,
+//! and `traces/KEY.jsonl.gz` and `traces-clingo/KEY.jsonl.gz` are its recorded playouts, by one
+//! reasoner each.
 
 use std::fs;
 use std::path::{Path, PathBuf};

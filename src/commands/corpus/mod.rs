@@ -1,7 +1,9 @@
-//! `panza corpus`: every game of a corpus of published games, built and held against its recorded playouts.
+//! `panza corpus`: every game of a corpus of published games, built and held against its recorded
+//! playouts.
 //!
-//! Each game has a process of its own ([`children`]), which runs [`examine`] and tells what it finds; the findings
-//! become a page of Markdown ([`report`]). What the traces themselves have wrong stands in [`known`].
+//! Each game has a process of its own ([`children`]), which runs [`examine`] and tells what it
+//! finds; the findings become a page of Markdown ([`report`]). What the traces themselves have
+//! wrong stands in [`known`].
 
 pub mod children;
 pub mod examine;
@@ -23,7 +25,8 @@ use examine::BuildBudget;
 use folder::Corpus;
 use report::{Conditions, GameReport};
 
-/// What a game may take beyond the time for building: laying the machine out, and replaying on each machine.
+/// What a game may take beyond the time for building: laying the machine out, and replaying on each
+/// machine.
 const REPLAY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Arguments of `panza corpus`.

@@ -1,8 +1,8 @@
-//! Two players that need no thought, for tests and as opponents: one plays random legal moves, one always the
-//! first legal move in the order of their texts.
+//! Two players that need no thought, for tests and as opponents: one plays random legal moves, one
+//! always the first legal move in the order of their texts.
 //!
-//! They are reached over HTTP as any other player and keep one match at a time. A new START replaces the match
-//! before it.
+//! They are reached over HTTP as any other player and keep one match at a time. A new START
+//! replaces the match before it.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

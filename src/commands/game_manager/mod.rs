@@ -1,12 +1,15 @@
-//! A game manager: plays one match among players that are reached over HTTP, as ggp-base's GameServer does.
+//! A game manager: plays one match among players that are reached over HTTP, as ggp-base's
+//! GameServer does.
 //!
-//! START goes to all players, then PLAY with the last joint move at each step, then STOP; requests of one kind go
-//! out at once and each has its own clock. Who does not answer in time, breaks the connection or names an illegal
-//! move gets a random legal move, the fault is noted, and the match goes on. [`play_match`] blocks the calling
-//! thread, which evaluates the rules, while the requests run on a runtime.
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP; requests
+//! of one kind go out at once and each has its own clock. Who does not answer in time, breaks the
+//! connection or names an illegal move gets a random legal move, the fault is noted, and the match
+//! goes on. [`play_match`] blocks the calling thread, which evaluates the rules, while the requests
+//! run on a runtime.
 //!
-//! Invariants: each joint move that is played is legal by the reference prover, and the players are told just
-//! that joint move. A match ends within a given number of joint moves. An interrupted match is aborted at all players.
+//! Invariants: each joint move that is played is legal by the reference prover, and the players are
+//! told just that joint move. A match ends within a given number of joint moves. An interrupted
+//! match is aborted at all players.
 //!
 //! Never knows: how players think; who they are beyond an address and a name.
 
@@ -205,8 +208,8 @@ impl Spectator for () {
     fn moved(&mut self, _: u32, _: &[RoleTurn], _: &[String]) {}
 }
 
-/// Plays a match. Must not be called from a thread of the runtime itself. When `cancelled` becomes true the match
-/// is aborted.
+/// Plays a match. Must not be called from a thread of the runtime itself. When `cancelled` becomes
+/// true the match is aborted.
 ///
 /// # Errors
 /// The rules cannot be evaluated, or the match was cancelled.
@@ -310,7 +313,8 @@ impl Table<'_> {
         let mut joint_move = Vec::with_capacity(legal.len());
         let mut turns = Vec::with_capacity(legal.len());
         for (role, ((answer, time), legal)) in answers.into_iter().zip(legal).enumerate() {
-            // Drawn whether it is needed or not, so that a seed's later moves do not hang on earlier faults.
+            // Drawn whether it is needed or not, so that a seed's later moves do not hang on
+            // earlier faults.
             let replacement = legal[self.random.below(legal.len() as u32) as usize];
             let (mv, fault) = match answer {
                 Ok(answer) => match self.referee.read_move(&answer) {
@@ -367,7 +371,8 @@ impl Table<'_> {
         fault
     }
 
-    /// Asks all players at once, the body at each position going to the player of that role, and waits for all.
+    /// Asks all players at once, the body at each position going to the player of that role, and
+    /// waits for all.
     fn ask_all(&mut self, bodies: Vec<String>, clock: Duration) -> Result<Vec<Answer>, MatchError> {
         let connect = self.plan.patience.connect;
         let asking = ask_seats(&self.plan.seats, bodies, connect, clock);

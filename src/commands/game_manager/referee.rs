@@ -1,4 +1,5 @@
-//! What counts: the state of the match by the rules, evaluated by the reference prover and nothing else.
+//! What counts: the state of the match by the rules, evaluated by the reference prover and nothing
+//! else.
 
 use crate::gdl::{Rules, sexpr};
 use crate::ids::{Id, RoleId, TermId};
@@ -57,8 +58,8 @@ impl Referee {
             .collect()
     }
 
-    /// The move that an answer names: its first expression, as ggp-base reads it. Nothing when it starts with no
-    /// expression, or one that is no term.
+    /// The move that an answer names: its first expression, as ggp-base reads it. Nothing when it
+    /// starts with no expression, or one that is no term.
     pub fn read_move(&mut self, answer: &str) -> Option<TermId> {
         let (expressions, faults) = sexpr::parse(answer);
         if !faults.is_empty() {

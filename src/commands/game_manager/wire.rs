@@ -1,8 +1,9 @@
 //! One request to a player and its answer, over HTTP as game managers speak it.
 //!
-//! Each request is a connection of its own: an HTTP/1.0 POST whose body is one s-expression. The clock of a
-//! request starts when the connection stands, as ggp-base's GameServer counts; connecting has a limit of its own.
-//! The status of the answer is not looked at, its body is, as ggp-base does.
+//! Each request is a connection of its own: an HTTP/1.0 POST whose body is one s-expression. The
+//! clock of a request starts when the connection stands, as ggp-base's GameServer counts;
+//! connecting has a limit of its own. The status of the answer is not looked at, its body is, as
+//! ggp-base does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,11 +77,13 @@ pub enum NoAnswer {
     Connection(String),
 }
 
-/// Sends one request and waits for the body of the answer, without white space around it. The request tells, in a header as
-/// Tiltyard sends it, who the `players` are; nothing where none are named.
+/// Sends one request and waits for the body of the answer, without white space around it. The
+/// request tells, in a header as Tiltyard sends it, who the `players` are; nothing where none are
+/// named.
 ///
 /// # Errors
-/// No connection within `connect`, none that holds, or no whole answer within `clock` of connecting.
+/// No connection within `connect`, none that holds, or no whole answer within `clock` of
+/// connecting.
 pub async fn ask(
     address: &Address,
     receiver: &str,
@@ -96,7 +99,8 @@ pub async fn ask(
         // A connection that does not come about in time is a timeout to ggp-base too.
         Err(_) => return Err(NoAnswer::Timeout),
     };
-    // Without this the last part of a request may wait for an acknowledgement; it only costs speed if it fails.
+    // Without this the last part of a request may wait for an acknowledgement; it only costs speed
+    // if it fails.
     let _ = stream.set_nodelay(true);
     match timeout(clock, exchange(stream, address, receiver, players, body)).await {
         Ok(Ok(answer)) => Ok(answer),

@@ -1,10 +1,13 @@
-//! Baselines: outside programs that play the same random playouts, to be measured in turn with our own.
+//! Baselines: outside programs that play the same random playouts, to be measured in turn with our
+//! own.
 //!
-//! A baseline is a shell command with the places `{rulesheet}` and `{seconds}`, which prints a line with
-//! `playouts_per_cpu_s=NUMBER` and perhaps `mean_length=NUMBER`. It has a process group of its own, so that one that
-//! takes too long ends with everything it started. What it prints is read to its end and kept up to a limit.
+//! A baseline is a shell command with the places `{rulesheet}` and `{seconds}`, which prints a line
+//! with `playouts_per_cpu_s=NUMBER` and perhaps `mean_length=NUMBER`. It has a process group of its
+//! own, so that one that takes too long ends with everything it started. What it prints is read to
+//! its end and kept up to a limit.
 //!
-//! Invariant: a [`Failure`] shows nothing that the command printed, for that may name folders of this machine.
+//! Invariant: a [`Failure`] shows nothing that the command printed, for that may name folders of
+//! this machine.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -120,7 +123,8 @@ impl Baseline {
         if ended.is_none() || output.is_none() {
             group.end();
         }
-        // Whoever has ended has said all; of others a moment is waited for the end that they were just brought.
+        // Whoever has ended has said all; of others a moment is waited for the end that they were
+        // just brought.
         let messages = receive(
             &messages,
             until.max(Instant::now() + Duration::from_secs(1)),
@@ -194,7 +198,8 @@ fn end_group(id: i32) {
     let _ = id;
 }
 
-/// Reads a stream to its end on a thread of its own, so that its writer never waits, and keeps its beginning.
+/// Reads a stream to its end on a thread of its own, so that its writer never waits, and keeps its
+/// beginning.
 fn read_aside(stream: Option<impl Read + Send + 'static>, most: u64) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -232,7 +237,8 @@ fn value(line: &str, key: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// A path as one word of a shell command, quoted only where it must be, so that it may stand inside quotes as well.
+/// A path as one word of a shell command, quoted only where it must be, so that it may stand inside
+/// quotes as well.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     match path.chars().all(is_plain) {

@@ -1,4 +1,5 @@
-//! What is measured of the lanes engine: how fast it is at each width and on several threads, and where the time of a pass goes.
+//! What is measured of the lanes engine: how fast it is at each width and on several threads, and
+//! where the time of a pass goes.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -323,8 +324,8 @@ pub fn profile(plan: &Plan, game: &Game, width: usize) -> ProfileReport {
     report
 }
 
-/// Cycles in a nanosecond: of multiplications that each wait for the one before, x86-64 processors of the last fifteen years
-/// take three cycles each. Nothing on others.
+/// Cycles in a nanosecond: of multiplications that each wait for the one before, x86-64 processors
+/// of the last fifteen years take three cycles each. Nothing on others.
 fn cycles_per_ns(clock: &dyn Fn() -> Duration) -> Option<f64> {
     const N: u32 = 1 << 19;
     const CYCLES_EACH: f64 = 3.0;

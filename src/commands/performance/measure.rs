@@ -1,5 +1,5 @@
-//! What is measured of a game, and the measuring: our playouts in turn with the baselines', so that a machine that
-//! slows down for a while slows down all of them.
+//! What is measured of a game, and the measuring: our playouts in turn with the baselines', so that
+//! a machine that slows down for a while slows down all of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -177,8 +177,9 @@ impl Plan {
     }
 }
 
-/// Builds a game and measures it, in turn with the baselines. `rulesheet` is the file that they are handed; `on_run` is
-/// told what runs next, `on_failure` which baseline failed, why, and what it said.
+/// Builds a game and measures it, in turn with the baselines. `rulesheet` is the file that they are
+/// handed; `on_run` is told what runs next, `on_failure` which baseline failed, why, and what it
+/// said.
 ///
 /// # Errors
 /// Neither a network nor the prover can play the game.
@@ -307,7 +308,8 @@ pub fn game(
     })
 }
 
-/// Follows a game through the passes, and measures it with all of them and with each left out, in turn.
+/// Follows a game through the passes, and measures it with all of them and with each left out, in
+/// turn.
 ///
 /// # Errors
 /// A machine cannot be asked.

@@ -1,8 +1,10 @@
-//! `panza performance`: how fast games are played, beside outside programs, and what each pass does for it, as a page.
+//! `panza performance`: how fast games are played, beside outside programs, and what each pass does
+//! for it, as a page.
 //!
-//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]) and by lanes ([`lanes`]); networks are followed
-//! through the passes ([`networks`]); searches are measured by themselves ([`searching`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps the notes of the page that
-//! stood there before.
+//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]) and by lanes
+//! ([`lanes`]); networks are followed through the passes ([`networks`]); searches are measured by
+//! themselves ([`searching`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps
+//! the notes of the page that stood there before.
 
 pub mod baseline;
 pub mod caches;
@@ -85,22 +87,26 @@ pub struct PerformanceArguments {
     /// Seconds that a run of a baseline may take before it is ended.
     #[arg(long, default_value = "300", value_parser = parse_seconds, value_name = "S")]
     baseline_timeout: f64,
-    /// Games to follow through the passes and to measure with each pass left out, '' for none; names are looked for among
-    /// the GAMEs first [default: those of connectFour, breakthrough, checkers, reversi, speedChess, skirmish that are found]
+    /// Games to follow through the passes and to measure with each pass left out, '' for none;
+    /// names are looked for among the GAMEs first [default: those of connectFour, breakthrough,
+    /// checkers, reversi, speedChess, skirmish that are found]
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     without_passes_on: Option<Vec<String>>,
     /// Widths to measure lanes at, of 256, 512 and 1024; '' leaves them out.
     #[arg(long, default_value = "256,512,1024", value_parser = lanes::parse_widths, value_name = "WIDTH,...")]
     widths: Widths,
-    /// Games on which the pieces of a pass of lanes are measured, '' for none; names are looked for among the GAMEs first
-    /// [default: those of ticTacToe, connectFour, breakthrough, reversi, hex, skirmish that are among the GAMEs]
+    /// Games on which the pieces of a pass of lanes are measured, '' for none; names are looked for
+    /// among the GAMEs first [default: those of ticTacToe, connectFour, breakthrough, reversi, hex,
+    /// skirmish that are among the GAMEs]
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     profile_of: Option<Vec<String>>,
-    /// Games on which lanes are measured on one thread and on two, '' for none; names are looked for among the GAMEs first
-    /// [default: those of ticTacToe, breakthrough, skirmish that are among the GAMEs]
+    /// Games on which lanes are measured on one thread and on two, '' for none; names are looked
+    /// for among the GAMEs first [default: those of ticTacToe, breakthrough, skirmish that are
+    /// among the GAMEs]
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     threads_on: Option<Vec<String>>,
-    /// Games on which searches are measured; without other GAMEs, only this section of the page is written anew.
+    /// Games on which searches are measured; without other GAMEs, only this section of the page is
+    /// written anew.
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     search_on: Vec<String>,
     /// Threads of these searches: one that grows the graph, the others for playouts.
@@ -123,7 +129,8 @@ enum Line<'a> {
     Search(&'a SearchReport),
 }
 
-/// The games that are measured, and those among them or beside them that are looked at more closely.
+/// The games that are measured, and those among them or beside them that are looked at more
+/// closely.
 struct Chosen {
     games: Vec<Game>,
     passes: Vec<Game>,
@@ -301,8 +308,8 @@ fn load(argument: &str) -> anyhow::Result<Game> {
     }
 }
 
-/// The games that are named, and by default for the passes those of [`PASS_GAMES`] that are found, for lanes of their lists those
-/// that are measured anyway.
+/// The games that are named, and by default for the passes those of [`PASS_GAMES`] that are found,
+/// for lanes of their lists those that are measured anyway.
 fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
     let games = load_all(&arguments.games)?;
     let here = |name: &str| games.iter().find(|game| game.sheet.name == name).cloned();

@@ -1,4 +1,5 @@
-//! What the passes make of a game's network: sizes after each of them, and the gates that only goals need.
+//! What the passes make of a game's network: sizes after each of them, and the gates that only
+//! goals need.
 
 use serde::Serialize;
 

@@ -1,6 +1,8 @@
-//! The page that `panza performance` writes: conditions, tables, and a section of notes written by hand that stays.
+//! The page that `panza performance` writes: conditions, tables, and a section of notes written by
+//! hand that stays.
 //!
-//! Invariant: no folder of the machine stands on it. Games are named by their rulesheets' names, baselines by theirs.
+//! Invariant: no folder of the machine stands on it. Games are named by their rulesheets' names,
+//! baselines by theirs.
 
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -414,8 +416,8 @@ pub fn today() -> String {
     date(since.unwrap_or_default())
 }
 
-/// The day so long after 1970-01-01. Counts in eras of 400 years that begin on 1 March, so that leap days come last
-/// (the method is Howard Hinnant's).
+/// The day so long after 1970-01-01. Counts in eras of 400 years that begin on 1 March, so that
+/// leap days come last (the method is Howard Hinnant's).
 fn date(since: Duration) -> String {
     let days = since.as_secs() / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -1,6 +1,8 @@
-//! What the page says of lanes: how fast they are, where the time of a pass goes and what sets its pace, and several threads.
+//! What the page says of lanes: how fast they are, where the time of a pass goes and what sets its
+//! pace, and several threads.
 //!
-//! Invariant: what a sentence says follows from the figures beside it, by rules that are the same for every game.
+//! Invariant: what a sentence says follows from the figures beside it, by rules that are the same
+//! for every game.
 
 use std::fmt::Write;
 

@@ -1,8 +1,9 @@
-//! How fast games are searched: iterations, nodes and playouts a second, and what the parts of an iteration take.
+//! How fast games are searched: iterations, nodes and playouts a second, and what the parts of an
+//! iteration take.
 //!
-//! The search starts afresh in the initial state of each game, with the machine and the settings that a match has. Its section of
-//! the page has conditions of its own, so that it can be measured by itself: where no other games are named, the rest of the page stays
-//! as it stands.
+//! The search starts afresh in the initial state of each game, with the machine and the settings
+//! that a match has. Its section of the page has conditions of its own, so that it can be measured
+//! by itself: where no other games are named, the rest of the page stays as it stands.
 //!
 //! Never knows: how the search works inside.
 
@@ -46,7 +47,8 @@ pub struct SearchReport {
     pub nodes: Option<Rate>,
     /// Playouts per second.
     pub playouts: Option<Rate>,
-    /// What going down, sending a request, growing and backing up take, in nanoseconds; of the last run.
+    /// What going down, sending a request, growing and backing up take, in nanoseconds; of the last
+    /// run.
     pub parts: Option<[f64; 4]>,
     /// Bytes of the graph for each node; of the last run.
     pub bytes_per_node: Option<f64>,

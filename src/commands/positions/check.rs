@@ -1,7 +1,7 @@
 //! `panza positions check`: lets the search choose in positions of which it is known what is good.
 //!
-//! The search stops every few milliseconds and is asked what it would play. The time to settle is the earliest moment
-//! from which every answer was a good move.
+//! The search stops every few milliseconds and is asked what it would play. The time to settle is
+//! the earliest moment from which every answer was a good move.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,7 +104,8 @@ struct Report<'a> {
 /// Runs the command. A position without a good move found makes it [`Outcome::DoesNotHold`].
 ///
 /// # Errors
-/// A file that cannot be read, a game that cannot be built, or a position that its rules do not allow.
+/// A file that cannot be read, a game that cannot be built, or a position that its rules do not
+/// allow.
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let effort = match (arguments.iterations, arguments.seconds) {
         (Some(iterations), _) => Effort::Iterations(iterations),

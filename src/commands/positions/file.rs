@@ -1,7 +1,9 @@
-//! Files of positions: what is claimed about states of one game, in TOML that people can read and write.
+//! Files of positions: what is claimed about states of one game, in TOML that people can read and
+//! write.
 //!
-//! A file names a game and lists positions. A position is the joint moves that lead to it from the initial state, the
-//! role that is asked, the goal that this role can force there, and all its moves that keep this goal.
+//! A file names a game and lists positions. A position is the joint moves that lead to it from the
+//! initial state, the role that is asked, the goal that this role can force there, and all its
+//! moves that keep this goal.
 //!
 //! Invariant: whatever [`PositionFile::text`] writes, [`PositionFile::read`] reads back as it was.
 
@@ -48,7 +50,8 @@ pub struct Position {
     /// What people should know about the position.
     #[serde(default)]
     pub note: String,
-    /// The joint moves from the initial state, each in the form of a PLAY message, as in `((drop 4) noop)`.
+    /// The joint moves from the initial state, each in the form of a PLAY message, as in `((drop 4)
+    /// noop)`.
     pub moves: Vec<String>,
 }
 
@@ -159,8 +162,9 @@ impl Position {
         Ok(line)
     }
 
-    /// Plays the moves and holds what is claimed against the rules of the game, as far as that needs no search: the
-    /// moves are legal, the role is one of the game's and has at least one good and one other move.
+    /// Plays the moves and holds what is claimed against the rules of the game, as far as that
+    /// needs no search: the moves are legal, the role is one of the game's and has at least one
+    /// good and one other move.
     ///
     /// # Errors
     /// Says which move or name is wrong.

@@ -1,8 +1,9 @@
 //! How far one has to look ahead in a position before its good moves can be told from the others.
 //!
-//! Everything within a number of joint moves is looked at; whatever does not end within them is unknown. A position is
-//! understood when a good move is seen to keep its goal, or when all other moves are seen to lose it. The least number
-//! of joint moves for that is a measure of how deep the position is, whoever looks.
+//! Everything within a number of joint moves is looked at; whatever does not end within them is
+//! unknown. A position is understood when a good move is seen to keep its goal, or when all other
+//! moves are seen to lose it. The least number of joint moves for that is a measure of how deep the
+//! position is, whoever looks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ enum Seen {
     Open,
 }
 
-/// The least number of joint moves that has to be looked ahead. With `false` it may be more than that, which to find
-/// out would have needed a look at more than `budget` states.
+/// The least number of joint moves that has to be looked ahead. With `false` it may be more than
+/// that, which to find out would have needed a look at more than `budget` states.
 pub fn lookahead(
     machine: &Arc<dyn Machine>,
     role: RoleId,
@@ -62,8 +63,8 @@ struct Eyes {
 }
 
 impl Eyes {
-    /// Whether good moves are told from the others within so many joint moves after them. Nothing when the budget is
-    /// used up.
+    /// Whether good moves are told from the others within so many joint moves after them. Nothing
+    /// when the budget is used up.
     fn understands(&mut self, state: &[u64], verdict: &Verdict, depth: u32) -> Option<bool> {
         for &mv in &verdict.good {
             if self.after(state, mv, depth)? == Seen::Kept {
@@ -78,7 +79,8 @@ impl Eyes {
         Some(true)
     }
 
-    /// What is seen within so many joint moves after this one, which the others may answer as they like.
+    /// What is seen within so many joint moves after this one, which the others may answer as they
+    /// like.
     fn after(&mut self, state: &[u64], mv: MoveId, depth: u32) -> Option<Seen> {
         self.reasoner.set_state(state);
         let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
@@ -122,7 +124,8 @@ impl Eyes {
         }
         let own = &legal[self.role.index()];
         let n_replies = n_replies(&legal, self.role)?;
-        // A move that holds against every reply keeps the goal; a reply that no move holds against loses it.
+        // A move that holds against every reply keeps the goal; a reply that no move holds against
+        // loses it.
         let mut may_lose = vec![true; n_replies];
         for &mv in own {
             let mut holds = true;

@@ -1,10 +1,12 @@
-//! `panza positions make`: finds positions of a game that are worth asking about, and proves what is good in them.
+//! `panza positions make`: finds positions of a game that are worth asking about, and proves what
+//! is good in them.
 //!
-//! Games are played by short searches, with a move drawn by chance here and there. From their ends one goes back, as long as everything
-//! about a position can be proven within the budget. Of the positions met on the way, the deepest and the most misleading
-//! are kept, few of any one game.
+//! Games are played by short searches, with a move drawn by chance here and there. From their ends
+//! one goes back, as long as everything about a position can be proven within the budget. Of the
+//! positions met on the way, the deepest and the most misleading are kept, few of any one game.
 //!
-//! The same arguments give the same positions, as long as the search plays the same and the clock ends nothing.
+//! The same arguments give the same positions, as long as the search plays the same and the clock
+//! ends nothing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -66,7 +68,8 @@ pub struct MakeArguments {
     /// States that may be looked at to prove what is good in a position.
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     states: u32,
-    /// Joint moves that one must have to look ahead at least, before the good moves can be told from the others.
+    /// Joint moves that one must have to look ahead at least, before the good moves can be told
+    /// from the others.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     lookahead: u32,
     /// Take positions from the lines of play of this file's positions instead of playing.
@@ -219,8 +222,8 @@ impl Candidate {
         self.verdict.bad.contains(&self.preferred)
     }
 
-    /// How much it is worth to be asked, the higher the more: misleading before others, then by depth and by how few
-    /// moves are good.
+    /// How much it is worth to be asked, the higher the more: misleading before others, then by
+    /// depth and by how few moves are good.
     fn worth(&self) -> (bool, u32, usize) {
         let share = 100 - 100 * self.verdict.good.len() / self.n_legal();
         (self.is_misleading(), self.lookahead.0, share)

@@ -1,4 +1,5 @@
-//! `panza positions`: positions of which it is proven what is good in them, made, proven and put to the search.
+//! `panza positions`: positions of which it is proven what is good in them, made, proven and put to
+//! the search.
 //!
 //! * `file`: how they are written down;
 //! * `prove`: proofs without chance; `lookahead`: how deep a position is;
@@ -43,7 +44,8 @@ enum Command {
             Example:\n  panza positions verify tests/positions"
     )]
     Verify(verify::VerifyArguments),
-    /// Play games and make a file of positions near their ends, with what is proven to be good in them.
+    /// Play games and make a file of positions near their ends, with what is proven to be good in
+    /// them.
     #[command(
         after_help = "A position is deeper, and proven farther from the end, with more --states. --lines takes the positions on the\n\
             way to those of another file: what is claimed there does not matter.\n\

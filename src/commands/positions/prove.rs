@@ -1,17 +1,19 @@
 //! Proofs without chance: can a role force a goal, whatever the others do?
 //!
-//! The question has one answer in every state, so a game becomes a graph of yes and no, and is searched by proof numbers
-//! (Allis 1994) in the depth-first order of thresholds (Nagai 2002). Equal states are one node. A choice of the role is an
-//! OR, a choice of the others an AND. Where both choose at once, one of them commits itself first ([`Order`]): what the
-//! role can force as the first to commit it can force in any case, and what it cannot even reach as the last to commit
-//! it cannot force at all.
+//! The question has one answer in every state, so a game becomes a graph of yes and no, and is
+//! searched by proof numbers (Allis 1994) in the depth-first order of thresholds (Nagai 2002).
+//! Equal states are one node. A choice of the role is an OR, a choice of the others an AND. Where
+//! both choose at once, one of them commits itself first ([`Order`]): what the role can force as
+//! the first to commit it can force in any case, and what it cannot even reach as the last to
+//! commit it cannot force at all.
 //!
-//! Of a node with several unsolved children the harder number is that of the hardest child plus one for each other, not
-//! the sum (weak proof numbers; Ueda and others 2008), since many ways lead to the same states.
+//! Of a node with several unsolved children the harder number is that of the hardest child plus one
+//! for each other, not the sum (weak proof numbers; Ueda and others 2008), since many ways lead to
+//! the same states.
 //!
-//! Shares nothing with the search that it judges. Invariants: an answer is given only when it is certain; the number of
-//! new states of a question is bounded by [`Prover::budget`]. A game that comes to no end within [`MAX_DEPTH`] joint moves
-//! has no answer.
+//! Shares nothing with the search that it judges. Invariants: an answer is given only when it is
+//! certain; the number of new states of a question is bounded by [`Prover::budget`]. A game that
+//! comes to no end within [`MAX_DEPTH`] joint moves has no answer.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -76,14 +78,15 @@ impl Prover {
         }
     }
 
-    /// The highest goal that the role can force, and which of its moves keep it. `goals` are goals that the game is
-    /// known to end with; others cost time only. Nothing when the budget does not suffice, or when simultaneous moves
-    /// leave it to chance what a move is worth.
+    /// The highest goal that the role can force, and which of its moves keep it. `goals` are goals
+    /// that the game is known to end with; others cost time only. Nothing when the budget does not
+    /// suffice, or when simultaneous moves leave it to chance what a move is worth.
     pub fn judge(&mut self, state: &[u64], goals: &[u8]) -> Option<Verdict> {
         let mut levels: Vec<u8> = goals.iter().copied().filter(|&goal| goal > 0).collect();
         levels.sort_unstable();
         levels.dedup();
-        // Goal 0 is always reached. The first of `levels[known..]` that is out of reach is looked for.
+        // Goal 0 is always reached. The first of `levels[known..]` that is out of reach is looked
+        // for.
         let (mut known, mut beyond) = (0, levels.len());
         while known < beyond {
             // Most games are won or lost, so the highest is asked first.
@@ -152,7 +155,8 @@ impl Prover {
         if order == Order::RoleLast {
             let first = self.ask(state, goal, Order::RoleFirst);
             let met_both = self.graphs[&(goal, Order::RoleFirst)].met_both;
-            // As the first it can: so it can as the last. Where nobody ever chose at once, both are the same.
+            // As the first it can: so it can as the last. Where nobody ever chose at once, both are
+            // the same.
             if first == Some(true) || !met_both {
                 return first;
             }
@@ -223,7 +227,8 @@ pub(super) fn joint_move(legal: &Legal, role: RoleId, mv: MoveId, reply: usize) 
     joint_move
 }
 
-/// A state, or one in which one side has committed itself, and how hard it seems to answer yes and no.
+/// A state, or one in which one side has committed itself, and how hard it seems to answer yes and
+/// no.
 struct Node {
     /// 0 once the answer is yes.
     proof: u32,
@@ -242,7 +247,8 @@ struct Graph {
     goal: u8,
     order: Order,
     nodes: Vec<Node>,
-    /// The key of each node, one behind the other: the state, and 0 or a number for what was committed, counted from 1.
+    /// The key of each node, one behind the other: the state, and 0 or a number for what was
+    /// committed, counted from 1.
     keys: Vec<u64>,
     key_length: usize,
     index: HashTable<u32>,
@@ -407,7 +413,8 @@ impl Graph {
         true
     }
 
-    /// Works on a node until one of its numbers reaches its bound, it is solved, or the budget is used up.
+    /// Works on a node until one of its numbers reaches its bound, it is solved, or the budget is
+    /// used up.
     fn look(&mut self, id: usize, proof_bound: u32, disproof_bound: u32, depth: usize) {
         if depth > MAX_DEPTH || !self.open(id) {
             self.gave_up = true;
@@ -481,7 +488,8 @@ impl Node {
     }
 }
 
-/// What the children of a node come to. At an OR the easy number is the proof number, at an AND the disproof number.
+/// What the children of a node come to. At an OR the easy number is the proof number, at an AND the
+/// disproof number.
 struct Summary {
     /// The least easy number, and the next to it.
     easiest: u32,

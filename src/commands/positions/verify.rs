@@ -49,10 +49,12 @@ struct Report<'a> {
     verified: &'a Verified,
 }
 
-/// Runs the command. A claim that is wrong or could not be proven makes it [`Outcome::DoesNotHold`].
+/// Runs the command. A claim that is wrong or could not be proven makes it
+/// [`Outcome::DoesNotHold`].
 ///
 /// # Errors
-/// A file that cannot be read, a game that cannot be built, or a position that its rules do not allow.
+/// A file that cannot be read, a game that cannot be built, or a position that its rules do not
+/// allow.
 pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
     let read = read_all(&arguments.paths)?;
     let count = read

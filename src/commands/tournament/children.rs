@@ -1,11 +1,12 @@
-//! Players that are started as processes: each in a process group of its own, on one core where that is asked for,
-//! and ended for certain.
+//! Players that are started as processes: each in a process group of its own, on one core where
+//! that is asked for, and ended for certain.
 //!
-//! A process takes over the cores of the thread that starts it, so it is started from a thread that was confined just
-//! before. The group gets a moment to end by itself and is then killed, with whatever the player started itself.
+//! A process takes over the cores of the thread that starts it, so it is started from a thread that
+//! was confined just before. The group gets a moment to end by itself and is then killed, with
+//! whatever the player started itself.
 //!
-//! Invariant: every group that was started and not yet ended is known to [`end_all`], which is what a second Ctrl-C
-//! calls.
+//! Invariant: every group that was started and not yet ended is known to [`end_all`], which is what
+//! a second Ctrl-C calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -51,8 +52,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a program with `environment` beside the variables of this process, confined to `core`, its output
-    /// going to `log`.
+    /// Starts a program with `environment` beside the variables of this process, confined to
+    /// `core`, its output going to `log`.
     ///
     /// # Errors
     /// The program cannot be started or confined.

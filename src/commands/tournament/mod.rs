@@ -1,9 +1,11 @@
 //! `panza tournament`: matches between players as a file says, and tables of what they came to.
 //!
-//! [`written`] reads the file into a [`plan`]; [`play`] plays what [`results`] does not hold yet, with the players
-//! that [`seats`] and [`children`] start, and [`progress`] tells how it goes; [`tally`] adds up and [`page`] shows.
+//! [`written`] reads the file into a [`plan`]; [`play`] plays what [`results`] does not hold yet,
+//! with the players that [`seats`] and [`children`] start, and [`progress`] tells how it goes;
+//! [`tally`] adds up and [`page`] shows.
 //!
-//! Invariant: tables are made from the file of results alone, so that they are the same whenever they are made.
+//! Invariant: tables are made from the file of results alone, so that they are the same whenever
+//! they are made.
 
 pub mod children;
 pub mod page;
@@ -53,7 +55,8 @@ pub struct TournamentArguments {
     limit: Option<usize>,
 }
 
-/// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or had no proper end.
+/// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or had no
+/// proper end.
 ///
 /// # Errors
 /// Unusable arguments or files, rules that cannot be evaluated, or results that cannot be written.

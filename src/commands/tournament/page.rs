@@ -24,7 +24,8 @@ const HEADS: [&str; 10] = [
 /// Columns of text; all others are figures.
 const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
-/// What scripts read: pairs, and for each pair and game, and each pair as a whole, scores and intervals.
+/// What scripts read: pairs, and for each pair and game, and each pair as a whole, scores and
+/// intervals.
 #[derive(Serialize, Debug)]
 pub struct Report<'a> {
     pairs: Vec<&'a Pair>,

@@ -1,11 +1,13 @@
-//! The file of a tournament: players, pairs, games, clocks, cores, and the matches that follow from them.
+//! The file of a tournament: players, pairs, games, clocks, cores, and the matches that follow from
+//! them.
 //!
-//! A [`Plan`] is read once and then only looked at. Its [`Fixture`]s are all matches of the tournament in the order
-//! in which they are played: a round of every game and pair with both sides, then the next round, so that a
-//! tournament that was broken off has played everything about equally often.
+//! A [`Plan`] is read once and then only looked at. Its [`Fixture`]s are all matches of the
+//! tournament in the order in which they are played: a round of every game and pair with both
+//! sides, then the next round, so that a tournament that was broken off has played everything about
+//! equally often.
 //!
-//! Invariants: names of players are unique; pairs name two different players; each match has at least one role and
-//! each of its players can be started as often as it is seated.
+//! Invariants: names of players are unique; pairs name two different players; each match has at
+//! least one role and each of its players can be started as often as it is seated.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -111,7 +113,8 @@ impl Contestant {
     }
 }
 
-/// Whether A has a role: the two players take turns through the roles, and who is first depends on the side.
+/// Whether A has a role: the two players take turns through the roles, and who is first depends on
+/// the side.
 pub fn is_role_of_a(role: usize, side: u32) -> bool {
     (role + side as usize).is_multiple_of(2)
 }

@@ -1,8 +1,10 @@
-//! Plays the matches of a tournament that have no result yet, several at once where that is asked for.
+//! Plays the matches of a tournament that have no result yet, several at once where that is asked
+//! for.
 //!
-//! Threads of this process take matches from one list; each match starts its players, is played by the game manager,
-//! ends its players and is appended to the results. A match whose players could not be had is told and left out; a
-//! player that could not be had three times in a row is not waited for again.
+//! Threads of this process take matches from one list; each match starts its players, is played by
+//! the game manager, ends its players and is appended to the results. A match whose players could
+//! not be had is told and left out; a player that could not be had three times in a row is not
+//! waited for again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -42,7 +44,8 @@ pub struct Played {
     pub is_interrupted: bool,
 }
 
-/// Plays `fixtures`, in their order. `known` are results from before, for the running score and the time left.
+/// Plays `fixtures`, in their order. `known` are results from before, for the running score and the
+/// time left.
 ///
 /// # Errors
 /// A result that cannot be written, or rules that cannot be evaluated.

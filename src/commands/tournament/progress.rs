@@ -1,8 +1,9 @@
-//! What is told on standard error while a tournament is played: each match, the running score of its pair, and about
-//! how long the rest will take.
+//! What is told on standard error while a tournament is played: each match, the running score of
+//! its pair, and about how long the rest will take.
 //!
-//! The time left is that of the matches that wait, each as long as matches of its game were with the same clocks, or
-//! as all were on average where there was none, divided among those that are played at once.
+//! The time left is that of the matches that wait, each as long as matches of its game were with
+//! the same clocks, or as all were on average where there was none, divided among those that are
+//! played at once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,7 +67,8 @@ impl<'a> Progress<'a> {
         *waiting = waiting.saturating_sub(1);
     }
 
-    /// Notes a match with a result and tells it; `time` is from the start of its players to their end.
+    /// Notes a match with a result and tells it; `time` is from the start of its players to their
+    /// end.
     pub fn finished(&mut self, fixture: &Fixture, result: &MatchResult, time: Duration) -> String {
         self.take(fixture);
         self.add(fixture, result, time);

@@ -1,8 +1,10 @@
-//! The results of a tournament: one JSON object per line and finished match, appended as matches end.
+//! The results of a tournament: one JSON object per line and finished match, appended as matches
+//! end.
 //!
-//! The file is all that a tournament needs to go on where it was broken off, and all that its tables are made from.
-//! A last line without an end is what a program left that died while it wrote; it is dropped. Any other line that
-//! cannot be read is an error, for results are not thrown away silently.
+//! The file is all that a tournament needs to go on where it was broken off, and all that its
+//! tables are made from. A last line without an end is what a program left that died while it
+//! wrote; it is dropped. Any other line that cannot be read is an error, for results are not thrown
+//! away silently.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};

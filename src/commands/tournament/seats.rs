@@ -1,7 +1,7 @@
 //! Brings the players of one match to the table: started, confined, and seen to answer.
 //!
-//! A player is ready when it answers INFO and does not say that it is busy. One that is not ready in time is no fault
-//! of its play: the match does not count and can be played another time.
+//! A player is ready when it answers INFO and does not say that it is busy. One that is not ready
+//! in time is no fault of its play: the match does not count and can be played another time.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -23,7 +23,8 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A player at the table. It leaves with [`Seated::leave`]; a process of its own ends also when this is dropped.
+/// A player at the table. It leaves with [`Seated::leave`]; a process of its own ends also when
+/// this is dropped.
 #[derive(Debug)]
 pub struct Seated {
     /// Where it sits.

@@ -1,10 +1,11 @@
 //! What matches come to: points, wins, intervals and faults of each pair in each game.
 //!
-//! A player's points in a match are its goal divided by 100; where it has several roles, their mean. The share of a
-//! player is its points out of the matches it played. The interval about it is Wilson's for 95 %, with points in the
-//! place of successes: right for wins and losses, a little too wide where goals lie between, and sound also where a
-//! player won or lost everything. Of games with one role both players play the same rounds, each alone; there a round
-//! is won by the higher goal.
+//! A player's points in a match are its goal divided by 100; where it has several roles, their
+//! mean. The share of a player is its points out of the matches it played. The interval about it is
+//! Wilson's for 95 %, with points in the place of successes: right for wins and losses, a little
+//! too wide where goals lie between, and sound also where a player won or lost everything. Of games
+//! with one role both players play the same rounds, each alone; there a round is won by the higher
+//! goal.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +139,8 @@ impl Points {
     }
 }
 
-/// Wilson's score interval for 95 % about a share of successes in some trials, of which there is at least one.
+/// Wilson's score interval for 95 % about a share of successes in some trials, of which there is at
+/// least one.
 fn wilson(share: f64, trials: u32) -> (f64, f64) {
     let n = f64::from(trials);
     let z2 = Z * Z;
@@ -219,8 +221,8 @@ pub fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
     (mean(true), mean(false))
 }
 
-/// Puts matches together by pair and game, pairs in the order in which they come first. A match that is there twice
-/// counts once.
+/// Puts matches together by pair and game, pairs in the order in which they come first. A match
+/// that is there twice counts once.
 pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     let mut order: Vec<Pair> = Vec::new();
     let mut by_pair: BTreeMap<Pair, BTreeMap<_, BTreeMap<_, &MatchResult>>> = BTreeMap::new();

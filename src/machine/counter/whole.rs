@@ -1,17 +1,17 @@
 //! The counters of a network, of whatever form it is.
 //!
-//! Every component is one `u32` whose top bit is its value. When a component flips, one is added to (or taken from)
-//! each user's counter; a user whose top bit changed has flipped in turn. Flipped components wait as bits of a set
-//! that is scanned upwards; components are numbered inputs first, so each is settled when its turn comes and tells
-//! its users once, and one that flips twice before its turn tells nobody. Standing on another state means flipping
-//! the bases that differ.
+//! Every component is one `u32` whose top bit is its value. When a component flips, one is added to
+//! (or taken from) each user's counter; a user whose top bit changed has flipped in turn. Flipped
+//! components wait as bits of a set that is scanned upwards; components are numbered inputs first,
+//! so each is settled when its turn comes and tells its users once, and one that flips twice before
+//! its turn tells nobody. Standing on another state means flipping the bases that differ.
 //!
-//! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted in as they come,
-//! but when one falls the block is taken back to nothing and derived anew, since a cycle of gates would otherwise
-//! hold itself up.
+//! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted
+//! in as they come, but when one falls the block is taken back to nothing and derived anew, since a
+//! cycle of gates would otherwise hold itself up.
 //!
-//! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks is its start
-//! plus the number of its inputs that are on ([`Counters::check`] recomputes them).
+//! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks
+//! is its start plus the number of its inputs that are on ([`Counters::check`] recomputes them).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -83,7 +83,8 @@ impl Counters {
         }
     }
 
-    /// From 'nothing counted' to the values that follow from every base being false and no move being made.
+    /// From 'nothing counted' to the values that follow from every base being false and no move
+    /// being made.
     pub(super) fn come_to_rest(&mut self, layout: &Layout) {
         for &mv in &layout.legal_at_rest {
             self.set_legal(mv, true);
@@ -145,8 +146,9 @@ impl Counters {
     #[inline]
     fn add(&mut self, component: u32, amount: u32) {
         debug_assert!((component as usize) < self.counters.len());
-        // SAFETY: `component` is an entry of the layout's edge array, all of which are below the number of
-        // components (`Layout::compile` checks it), and `counters` has one entry per component for good.
+        // SAFETY: `component` is an entry of the layout's edge array, all of which are below the
+        // number of components (`Layout::compile` checks it), and `counters` has one entry per
+        // component for good.
         let counter = unsafe { self.counters.get_unchecked_mut(component as usize) };
         let before = *counter;
         let after = before.wrapping_add(amount);
@@ -169,8 +171,8 @@ impl Counters {
             ..
         } = users;
         debug_assert!(start <= inverted && inverted <= end && end as usize <= layout.edges.len());
-        // SAFETY: `users` comes from the layout's components, whose runs are in order and end within the edge array
-        // (`Layout::compile` checks it).
+        // SAFETY: `users` comes from the layout's components, whose runs are in order and end
+        // within the edge array (`Layout::compile` checks it).
         let (plain, opposite) = unsafe {
             (
                 layout
@@ -239,7 +241,8 @@ impl Counters {
         self.chosen = chosen;
     }
 
-    /// Draws a legal move for each role, of several the n-th in rising order, n being random; false when one has none.
+    /// Draws a legal move for each role, of several the n-th in rising order, n being random; false
+    /// when one has none.
     pub(super) fn choose_moves(&mut self, random: &mut Random) -> bool {
         self.chosen.clear();
         for moves in self.legal.iter() {
@@ -263,7 +266,8 @@ impl Counters {
         loop {
             for summary_word in 0..self.flipped.summary.len() {
                 while let Some(word) = self.flipped.next_word(summary_word) {
-                    // Numbers of one word do not depend on each other, so all of it can be taken at once.
+                    // Numbers of one word do not depend on each other, so all of it can be taken at
+                    // once.
                     let mut waiting = std::mem::take(&mut self.flipped.words[word]);
                     while waiting != 0 {
                         let component = word as u32 * 64 + waiting.trailing_zeros();
@@ -368,7 +372,8 @@ impl Counters {
         for &(gate, mirror) in &block.mirrors {
             let value = self.is_on(gate);
             if value != self.is_on(mirror) {
-                // A mirror's users may have lower numbers than itself, so it does not wait for its turn.
+                // A mirror's users may have lower numbers than itself, so it does not wait for its
+                // turn.
                 self.counters[mirror as usize] ^= TOP ^ OR_START;
                 let users = layout.components[mirror as usize];
                 self.tell_users(layout, users, value);
@@ -458,8 +463,8 @@ impl FlippedSet {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch: whether a user flips
-    /// is the one thing that cannot be predicted here.
+    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch:
+    /// whether a user flips is the one thing that cannot be predicted here.
     ///
     /// # Safety
     /// The number must be below the count that the set was made for.
@@ -467,14 +472,16 @@ impl FlippedSet {
     unsafe fn toggle_unchecked(&mut self, component: u32, condition: u32) {
         let word = component as usize / 64;
         debug_assert!(word < self.words.len());
-        // SAFETY: the caller's promise puts `word` below the number of words, and each 64 words have a summary word.
+        // SAFETY: the caller's promise puts `word` below the number of words, and each 64 words
+        // have a summary word.
         unsafe {
             *self.words.get_unchecked_mut(word) ^= u64::from(condition) << (component % 64);
             *self.summary.get_unchecked_mut(word / 64) |= u64::from(condition) << (word % 64);
         }
     }
 
-    /// The lowest word that may hold something, of the 64 words of one summary word; it is taken for looked at.
+    /// The lowest word that may hold something, of the 64 words of one summary word; it is taken
+    /// for looked at.
     #[inline]
     fn next_word(&mut self, summary_word: usize) -> Option<usize> {
         let summary = self.summary[summary_word];

@@ -30,8 +30,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state` vectors: as machine code where the
-    /// features allow it.
+    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state`
+    /// vectors: as machine code where the features allow it.
     pub(super) fn new(piece: &[Part], features: Features, n_words: usize, n_state: usize) -> Self {
         let form = |part: &Part| {
             let native = Native::new(&part.program, features, n_words);
@@ -87,7 +87,8 @@ impl Section {
         }
     }
 
-    /// Runs a loop from all gates off until no lane changes: the least fixpoint, since its gates only ever go on.
+    /// Runs a loop from all gates off until no lane changes: the least fixpoint, since its gates
+    /// only ever go on.
     fn run_to_rest<const N: usize>(
         &self,
         features: Features,

@@ -1,10 +1,12 @@
 //! Expansion: as many positions at once as a vector has bits.
 //!
-//! States and moves go into the lanes, a step is made where one is wanted, and what the lanes then stand on is looked at. Words
-//! of states and bits of lanes are each other's rows and columns, so they change places by squares of 64 times 64, or of 8 times 8
-//! where no more lanes are asked for. The programs are quick beside that: what is asked for is what is paid for.
+//! States and moves go into the lanes, a step is made where one is wanted, and what the lanes then
+//! stand on is looked at. Words of states and bits of lanes are each other's rows and columns, so
+//! they change places by squares of 64 times 64, or of 8 times 8 where no more lanes are asked for.
+//! The programs are quick beside that: what is asked for is what is paid for.
 //!
-//! Invariants: between calls no slot of a move is on in any lane. What one lane is asked says nothing about another's answer.
+//! Invariants: between calls no slot of a move is on in any lane. What one lane is asked says
+//! nothing about another's answer.
 //!
 //! Never knows: trees, threads, networks.
 
@@ -109,7 +111,8 @@ struct Lanes<const N: usize> {
     layout: Arc<Layout>,
     goals: Goals,
     memory: Memory<N>,
-    /// For 64 lanes, the legal moves of each role as bits: 64 words for each 64 moves, a word a lane.
+    /// For 64 lanes, the legal moves of each role as bits: 64 words for each 64 moves, a word a
+    /// lane.
     legal: Vec<[u64; 64]>,
 }
 
@@ -169,7 +172,8 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Puts the states into the lanes. Lanes that are not needed get states in which nothing holds, so that loops come to rest soon.
+    /// Puts the states into the lanes. Lanes that are not needed get states in which nothing holds,
+    /// so that loops come to rest soon.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[Step<'_>]) {
         let now = self.memory.now(Side::Even);
@@ -194,7 +198,8 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Puts the moves into their slots, and returns the lanes in which any are made and those in which none are.
+    /// Puts the moves into their slots, and returns the lanes in which any are made and those in
+    /// which none are.
     #[inline(always)]
     fn scatter_moves(&mut self, steps: &[Step<'_>]) -> (Vector<N>, Vector<N>) {
         let slots = self.memory.slots();
@@ -397,7 +402,8 @@ impl<const N: usize> Expander for Lanes<N> {
         for batch in steps.chunks(64 * N) {
             match self.layout.features {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: these features were seen on this processor, or the layout would not name them.
+                // SAFETY: these features were seen on this processor, or the layout would not name
+                // them.
                 Features::Avx512 => unsafe { batch_avx512(self, batch, with_legal, positions) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.

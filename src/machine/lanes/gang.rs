@@ -1,12 +1,13 @@
 //! A gang: as many playouts abreast as a vector has bits.
 //!
-//! All lanes make a step together. A lane whose playout has ended leaves its final state behind, for its goals to be worked out
-//! together with those of others, and takes up the next playout that is wanted at once; so whatever is started is finished
-//! and counted, and no lane waits for a longer neighbour.
+//! All lanes make a step together. A lane whose playout has ended leaves its final state behind,
+//! for its goals to be worked out together with those of others, and takes up the next playout that
+//! is wanted at once; so whatever is started is finished and counted, and no lane waits for a
+//! longer neighbour.
 //!
-//! Invariants: a lane is in play, or free; one final state a lane is kept, and worked out before the lane's next. The
-//! state of all lanes in play belongs to the phase that the gang is in. The same seed, width and requests give the same
-//! playouts on every processor.
+//! Invariants: a lane is in play, or free; one final state a lane is kept, and worked out before
+//! the lane's next. The state of all lanes in play belongs to the phase that the gang is in. The
+//! same seed, width and requests give the same playouts on every processor.
 //!
 //! Never knows: trees, threads.
 
@@ -41,9 +42,11 @@ pub struct Layout {
     goals_every: u64,
 }
 
-/// Working out goals may take this share of the operations of all steps, one in so many, for answers to come sooner.
+/// Working out goals may take this share of the operations of all steps, one in so many, for
+/// answers to come sooner.
 const GOALS_SHARE: usize = 8;
-/// With no more requests than this, goals wait until a lane ends for the second time: nobody waits for single answers.
+/// With no more requests than this, goals wait until a lane ends for the second time: nobody waits
+/// for single answers.
 const FEW_REQUESTS: usize = 8;
 
 #[derive(Debug)]
@@ -58,7 +61,8 @@ struct Phase {
 }
 
 impl Layout {
-    /// Makes programs ready for vectors of `n_words` words, 4, 8 or 16, with no more features than this processor has.
+    /// Makes programs ready for vectors of `n_words` words, 4, 8 or 16, with no more features than
+    /// this processor has.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
         let features = features.min(Features::detect());
         let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
@@ -271,7 +275,8 @@ impl<const N: usize> Gang<N> {
         }
     }
 
-    /// With no lane in play, goes to a phase in which something is to be played; false when there is none.
+    /// With no lane in play, goes to a phase in which something is to be played; false when there
+    /// is none.
     fn begin(&mut self, layout: &Arc<Layout>) -> bool {
         while self.n_queued > 0 {
             let Some(phase) = (0..self.queues.len()).find(|&phase| !self.queues[phase].is_empty())
@@ -302,7 +307,8 @@ impl<const N: usize> Gang<N> {
         late
     }
 
-    /// Takes lanes out of play and keeps the states that they stand on for their goals to be worked out.
+    /// Takes lanes out of play and keeps the states that they stand on for their goals to be worked
+    /// out.
     #[inline(always)]
     fn set_aside(&mut self, layout: &Layout, mask: &Vector<N>, is_cut_off: bool) {
         let mask = *mask;
@@ -388,8 +394,8 @@ impl<const N: usize> Gang<N> {
         }
     }
 
-    /// When the game turned out to be over where some lanes started, so it is for what is left of their requests: the
-    /// first of the queue, which alone can have been started in part.
+    /// When the game turned out to be over where some lanes started, so it is for what is left of
+    /// their requests: the first of the queue, which alone can have been started in part.
     fn doubt_the_rest(&mut self, ended: &Vector<N>) {
         let Some(wanted) = self.queues[self.phase].front_mut() else {
             return;
@@ -399,7 +405,8 @@ impl<const N: usize> Gang<N> {
         }
     }
 
-    /// Fills free lanes from the queue of the phase, and returns those lanes that start where the game may be over.
+    /// Fills free lanes from the queue of the phase, and returns those lanes that start where the
+    /// game may be over.
     #[inline(always)]
     fn fill(&mut self, free: Vector<N>) -> Vector<N> {
         let mut left = free;
@@ -414,7 +421,8 @@ impl<const N: usize> Gang<N> {
                 break;
             }
             if !std::mem::replace(&mut is_clear, true) {
-                // Lanes that are free start from nothing, but those of the first request at once from its state.
+                // Lanes that are free start from nothing, but those of the first request at once
+                // from its state.
                 let mut words = wanted.state.iter();
                 for of_word in now.chunks_mut(64) {
                     let mut bits = words.next().copied().unwrap_or(0);

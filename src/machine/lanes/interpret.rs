@@ -1,12 +1,13 @@
 //! The back-end without unsafe memory access: programs as tables, run by a loop.
 //!
-//! Operations of equal truth table on one level of the program stand together, so that the loop inside a run knows its
-//! function at compile time and mispredicts one branch a run instead of one an operation. (The order of levels and runs is
-//! what a measurement in the project's plan found best for circuits without machine code of their own.) The same source is
-//! compiled for the processor's baseline, AVX2 and AVX-512; all give the same bits.
+//! Operations of equal truth table on one level of the program stand together, so that the loop
+//! inside a run knows its function at compile time and mispredicts one branch a run instead of one
+//! an operation. (The order of levels and runs is what a measurement in the project's plan found
+//! best for circuits without machine code of their own.) The same source is compiled for the
+//! processor's baseline, AVX2 and AVX-512; all give the same bits.
 //!
-//! Invariants: an operation reads places written before it; places of its own lie above the slots that the program names.
-//! Never knows: machine code.
+//! Invariants: an operation reads places written before it; places of its own lie above the slots
+//! that the program names. Never knows: machine code.
 
 use super::memory::{Memory, Side, Vector};
 use super::program::{Input, Operation, Place, Program, Value, apply};
@@ -28,7 +29,8 @@ impl Features {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            // All that functions of the engine are compiled for: a system may hide some of what a processor has.
+            // All that functions of the engine are compiled for: a system may hide some of what a
+            // processor has.
             let has_avx2 = has!("avx2") && has!("popcnt");
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt");
             let has_avx512 =
@@ -44,7 +46,8 @@ impl Features {
     }
 }
 
-/// One operation: where its inputs are and where its result goes, in vectors from the start of the memory.
+/// One operation: where its inputs are and where its result goes, in vectors from the start of the
+/// memory.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     a: u32,
@@ -207,7 +210,8 @@ impl Scheduled {
         Self { lines, n_slots: 0 }
     }
 
-    /// Gives every value a place: its own where it is stored, else a slot that is free while it is needed.
+    /// Gives every value a place: its own where it is stored, else a slot that is free while it is
+    /// needed.
     fn place(&mut self, program: &Program) {
         let n_inputs = program.inputs.len();
         let first_free = program.n_slots();

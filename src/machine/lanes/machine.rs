@@ -1,11 +1,13 @@
 //! A game run by lanes: a machine that takes the place of any other.
 //!
-//! Many playouts go through a gang and many positions through an expander. A machine for play leaves single states and batches of few to
-//! the counters, which are better at them; one for comparing engines has reasoners with an expander of their own that use
-//! one lane of it: slow, but every answer comes out of lanes.
+//! Many playouts go through a gang and many positions through an expander. A machine for play
+//! leaves single states and batches of few to the counters, which are better at them; one for
+//! comparing engines has reasoners with an expander of their own that use one lane of it: slow, but
+//! every answer comes out of lanes.
 //!
-//! Invariants: states and moves are those of the game's counter machine, in the same words and numbers. Of the same state, seed and
-//! limit a reasoner makes the same playout as the counter machine's.
+//! Invariants: states and moves are those of the game's counter machine, in the same words and
+//! numbers. Of the same state, seed and limit a reasoner makes the same playout as the counter
+//! machine's.
 //!
 //! Never knows: trees, GDL text.
 
@@ -32,8 +34,8 @@ pub struct LanesMachine {
 }
 
 impl LanesMachine {
-    /// A machine for play: one state at a time by counters, many playouts and, if there is an expansion, many positions by lanes of the
-    /// same game.
+    /// A machine for play: one state at a time by counters, many playouts and, if there is an
+    /// expansion, many positions by lanes of the same game.
     pub fn for_play(
         counter: Arc<CounterMachine>,
         gangs: Arc<gang::Layout>,
@@ -47,8 +49,9 @@ impl LanesMachine {
         }
     }
 
-    /// A machine that does everything by lanes for the game of a counter machine, from programs made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders
-    /// 8 at most; without programs for gangs there are no playouts abreast.
+    /// A machine that does everything by lanes for the game of a counter machine, from programs
+    /// made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders 8 at most;
+    /// without programs for gangs there are no playouts abreast.
     pub fn new(
         counter: Arc<CounterMachine>,
         expander: ExpanderPrograms,
@@ -153,8 +156,9 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// Finds out by trying from how many positions on lanes of the counters' game are faster, in batches of 1, 2, 4 .. up to
-    /// all lanes, and in so much time. What it does not come to is guessed: a thread that was held up must not cost a match its lanes.
+    /// Finds out by trying from how many positions on lanes of the counters' game are faster, in
+    /// batches of 1, 2, 4 .. up to all lanes, and in so much time. What it does not come to is
+    /// guessed: a thread that was held up must not cost a match its lanes.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::Layout>,
@@ -329,7 +333,8 @@ impl LanesReasoner {
         self.state.extend_from_slice(&self.here.states);
     }
 
-    /// Draws a move for each role that has several, into `joint_move`; false where some role has none.
+    /// Draws a move for each role that has several, into `joint_move`; false where some role has
+    /// none.
     fn draw(&mut self, random: &mut Random) -> bool {
         let mut joint_move = std::mem::take(&mut self.joint_move);
         joint_move.clear();

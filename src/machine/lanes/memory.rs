@@ -1,9 +1,10 @@
 //! The memory that programs run in: two banks for states and a bank of slots.
 //!
-//! Which bank is "now" and which is "next" is the caller's to say on each run, so a step is made by changing the roles of
-//! the two instead of by copying.
+//! Which bank is "now" and which is "next" is the caller's to say on each run, so a step is made by
+//! changing the roles of the two instead of by copying.
 //!
-//! Invariants: vectors are `N` words long and start on a multiple of their size, up to 64 bytes. Never knows: programs.
+//! Invariants: vectors are `N` words long and start on a multiple of their size, up to 64 bytes.
+//! Never knows: programs.
 
 /// 64 bytes at a multiple of 64.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -13,8 +14,8 @@ struct Line([u64; 8]);
 /// A vector with a bit per lane.
 pub type Vector<const N: usize> = [u64; N];
 
-/// A function of the words of three vectors. Whole vectors go in and out, so that a compiler sees at once that nothing
-/// overlaps, and uses vector registers.
+/// A function of the words of three vectors. Whole vectors go in and out, so that a compiler sees
+/// at once that nothing overlaps, and uses vector registers.
 #[inline(always)]
 pub(super) fn combine<const N: usize>(
     a: Vector<N>,

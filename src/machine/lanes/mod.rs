@@ -1,8 +1,10 @@
-//! The lanes engine: a game compiled to logic over vectors of bits, a bit for each of hundreds of positions.
+//! The lanes engine: a game compiled to logic over vectors of bits, a bit for each of hundreds of
+//! positions.
 //!
-//! [`compile`] turns a network into straight-line programs ([`program`]); two back-ends run those, tables gone through by a loop
-//! ([`interpret`]) and machine code ([`native`]), bit for bit alike. A [`gang`] plays with them, an [`expand`]er looks at
-//! positions, and [`machine`] puts both behind the interface of every engine.
+//! [`compile`] turns a network into straight-line programs ([`program`]); two back-ends run those,
+//! tables gone through by a loop ([`interpret`]) and machine code ([`native`]), bit for bit alike.
+//! A [`gang`] plays with them, an [`expand`]er looks at positions, and [`machine`] puts both behind
+//! the interface of every engine.
 //!
 //! Never knows: trees, threads, GDL text.
 

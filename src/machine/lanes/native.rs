@@ -1,11 +1,12 @@
 //! The back-end that writes machine code for the processor it runs on.
 //!
-//! A program becomes one function without branches: its operations in an order that keeps values together with their
-//! uses, the values in vector registers as far as they go, one instruction of three-input logic for each operation where
-//! the processor has such (AVX-512), else a few of two inputs (AVX2).
+//! A program becomes one function without branches: its operations in an order that keeps values
+//! together with their uses, the values in vector registers as far as they go, one instruction of
+//! three-input logic for each operation where the processor has such (AVX-512), else a few of two
+//! inputs (AVX2).
 //!
-//! Invariants: the code never changes once it can be run; it touches only places that were counted when it was made, and
-//! a run checks that the memory has them. Never knows: games.
+//! Invariants: the code never changes once it can be run; it touches only places that were counted
+//! when it was made, and a run checks that the memory has them. Never knows: games.
 
 mod allocate;
 mod encode;
@@ -39,7 +40,8 @@ const AVX2: Target = Target {
 pub struct Native {
     code: Arc<Mmap>,
     n_words: usize,
-    /// How many calls a run takes, each for the part of the vectors that fits a register, and the bytes of such a part.
+    /// How many calls a run takes, each for the part of the vectors that fits a register, and the
+    /// bytes of such a part.
     n_calls: usize,
     width: usize,
     /// The vectors that a bank of states needs.
@@ -48,9 +50,9 @@ pub struct Native {
 }
 
 impl Native {
-    /// Machine code for vectors of `n_words` words, 4, 8 or 16. None where the features are the portable ones or the processor
-    /// lacks them, where the system lets no memory be executed, for other widths, and for programs too large for the
-    /// instructions' addresses.
+    /// Machine code for vectors of `n_words` words, 4, 8 or 16. None where the features are the
+    /// portable ones or the processor lacks them, where the system lets no memory be executed, for
+    /// other widths, and for programs too large for the instructions' addresses.
     pub fn new(program: &Program, features: Features, n_words: usize) -> Option<Self> {
         if cfg!(miri) || !matches!(n_words, 4 | 8 | 16) || features > Features::detect() {
             return None;
@@ -110,14 +112,17 @@ impl Native {
         };
         let all = memory.all().as_mut_ptr();
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the bytes are a whole function of this convention for this processor: `new` made them, after it
-        // had seen the processor's features, and nothing writes to them since. Of memory a call touches only parts of
-        // vectors below `n_state` of each bank and below `n_slots` of the slots (`extent` looked at every line): the first
-        // `width` bytes of each, further on by `part` bytes, which together are no more than a vector. The assertion above
-        // says that the memory, which is borrowed mutably, has those vectors. All addresses are derived from one pointer to
-        // the whole memory, whose vectors start on multiples of `width`. The function leaves the stack alone and writes no
-        // registers but the vector registers and those general ones that the convention lets a function overwrite, and it
-        // ends by clearing the vector registers' upper halves, as code without wide vectors expects.
+        // SAFETY: the bytes are a whole function of this convention for this processor: `new` made
+        // them, after it had seen the processor's features, and nothing writes to them since. Of
+        // memory a call touches only parts of vectors below `n_state` of each bank and below
+        // `n_slots` of the slots (`extent` looked at every line): the first `width` bytes of each,
+        // further on by `part` bytes, which together are no more than a vector. The assertion above
+        // says that the memory, which is borrowed mutably, has those vectors. All addresses are
+        // derived from one pointer to the whole memory, whose vectors start on multiples of
+        // `width`. The function leaves the stack alone and writes no registers but the vector
+        // registers and those general ones that the convention lets a function overwrite, and it
+        // ends by clearing the vector registers' upper halves, as code without wide vectors
+        // expects.
         unsafe {
             let function: extern "sysv64" fn(*const u8, *mut u8, *mut u8) =
                 std::mem::transmute(self.code.as_ptr());
@@ -135,7 +140,8 @@ impl Native {
     }
 }
 
-/// How many vectors of the states, of each bank, and of the slots the lines touch. None above what can be addressed.
+/// How many vectors of the states, of each bank, and of the slots the lines touch. None above what
+/// can be addressed.
 fn extent(lines: &[Line]) -> Option<(usize, usize)> {
     let (mut n_state, mut n_slots) = (0, 0);
     for place in lines.iter().filter_map(encode::place_of) {

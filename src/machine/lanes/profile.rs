@@ -1,10 +1,12 @@
 //! Where the time of a pass goes: each piece measured by itself, and whole passes.
 //!
-//! A gang plays as it does anywhere, lanes at different depths. Now and then it stands still, and each piece of the pass that would
-//! come next is run over and over on the memory as it is: no piece writes what it reads, so it does the same each time (but for
-//! the random numbers of ranks). What whole passes take beyond that is the rest: setting aside, refilling, booking.
+//! A gang plays as it does anywhere, lanes at different depths. Now and then it stands still, and
+//! each piece of the pass that would come next is run over and over on the memory as it is: no
+//! piece writes what it reads, so it does the same each time (but for the random numbers of ranks).
+//! What whole passes take beyond that is the rest: setting aside, refilling, booking.
 //!
-//! Invariants: what is measured is the code that plays, compiled for the same features. Nothing of this is in the way of playing.
+//! Invariants: what is measured is the code that plays, compiled for the same features. Nothing of
+//! this is in the way of playing.
 //!
 //! Never knows: which clock it is.
 
@@ -27,8 +29,8 @@ const N_TRIES: usize = 100;
 /// A piece is run no more often than this to measure it once.
 const MAX_REPEATS: u64 = 1 << 24;
 
-/// What a pass takes, that is a step of all lanes, on average over the phases as they are gone through. Durations are in
-/// nanoseconds, each the one in the middle of several.
+/// What a pass takes, that is a step of all lanes, on average over the phases as they are gone
+/// through. Durations are in nanoseconds, each the one in the middle of several.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Profile {
     /// Lanes abreast.
@@ -59,7 +61,8 @@ pub struct Profile {
     pub busy: f64,
     /// Playouts that end in a pass.
     pub ended_per_pass: f64,
-    /// Bytes of machine code of all phases, goals not counted; nothing where there is no machine code.
+    /// Bytes of machine code of all phases, goals not counted; nothing where there is no machine
+    /// code.
     pub code_bytes: Option<usize>,
     /// Bytes of the two banks of states and the slots.
     pub memory_bytes: usize,
@@ -86,8 +89,8 @@ impl Profile {
 }
 
 impl Layout {
-    /// Measures passes of random playouts from a state, for so long by a clock. These must be the programs that the layout was made
-    /// from. Nothing where gangs cannot play from the state.
+    /// Measures passes of random playouts from a state, for so long by a clock. These must be the
+    /// programs that the layout was made from. Nothing where gangs cannot play from the state.
     pub fn profile(
         self: &Arc<Self>,
         programs: &Programs,
@@ -160,7 +163,8 @@ const KINDS: [Which; N_KINDS] = [
     },
 ];
 
-/// Runs pieces of the pass that comes next, so many times, and leaves the state that the lanes stand on as it is.
+/// Runs pieces of the pass that comes next, so many times, and leaves the state that the lanes
+/// stand on as it is.
 #[inline(always)]
 fn repeat<const N: usize>(gang: &mut Gang<N>, which: Which, n: u64) {
     let layout = Arc::clone(&gang.layout);
@@ -255,7 +259,8 @@ impl<'a, const N: usize> Profiler<'a, N> {
     fn repeat(&mut self, which: Which, n: u64) {
         match self.gang.layout.features {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: these features were seen on this processor, or the layout would not name them.
+            // SAFETY: these features were seen on this processor, or the layout would not name
+            // them.
             Features::Avx512 => unsafe { repeat_avx512(&mut self.gang, which, n) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -264,7 +269,8 @@ impl<'a, const N: usize> Profiler<'a, N> {
         }
     }
 
-    /// Nanoseconds of one time of what is done so many times that it takes as long as this or longer.
+    /// Nanoseconds of one time of what is done so many times that it takes as long as this or
+    /// longer.
     fn timed(&mut self, least: Duration, mut often: impl FnMut(&mut Self, u64)) -> f64 {
         let mut n = 1;
         loop {
@@ -478,7 +484,8 @@ mod tests {
                 for piece in of_pieces {
                     assert!(piece.nanoseconds > 0.0, "{profile:?}");
                 }
-                // How they compare is for the page of figures: a test that is held up says nothing about it.
+                // How they compare is for the page of figures: a test that is held up says nothing
+                // about it.
                 let of_passes = [profile.ranks, profile.in_turn, profile.pass];
                 assert!(of_passes.into_iter().all(|took| took > 0.0), "{profile:?}");
                 let is_native = features != Features::Portable && !cfg!(miri);
@@ -495,8 +502,8 @@ mod tests {
         let (programs, profile) = profile(Features::detect(), 4);
         // A playout of one step in three ends at once; with so many lanes some do in every pass.
         assert!((0.9..=1.0).contains(&profile.goals_per_pass), "{profile:?}");
-        // A lane that is found to be over where legal moves are counted idles for that pass: a playout takes 13/9 on average, and
-        // one more.
+        // A lane that is found to be over where legal moves are counted idles for that pass: a
+        // playout takes 13/9 on average, and one more.
         let idle = match programs.phases[0].end {
             Some(_) => 0.0,
             None => 1.0,

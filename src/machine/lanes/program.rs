@@ -1,11 +1,14 @@
-//! Straight-line programs over vectors of bits: what a game is compiled to before any processor is chosen.
+//! Straight-line programs over vectors of bits: what a game is compiled to before any processor is
+//! chosen.
 //!
-//! A value is a vector with one bit per lane. A program takes values from places, computes new ones with functions of up
-//! to three values, each given by its truth table, and stores some into places. It has no branches, so that all lanes
-//! go through it together, and every back-end that follows it bit by bit gives the same result.
+//! A value is a vector with one bit per lane. A program takes values from places, computes new ones
+//! with functions of up to three values, each given by its truth table, and stores some into
+//! places. It has no branches, so that all lanes go through it together, and every back-end that
+//! follows it bit by bit gives the same result.
 //!
-//! Invariants of a [`Program`]: every value is defined before its use; no place is both taken and stored to, and none is
-//! stored to twice; every operation depends on all inputs it names, and those are distinct.
+//! Invariants of a [`Program`]: every value is defined before its use; no place is both taken and
+//! stored to, and none is stored to twice; every operation depends on all inputs it names, and
+//! those are distinct.
 //!
 //! Never knows: games, networks, how wide a vector is.
 
@@ -40,16 +43,16 @@ pub enum Input {
 /// A function of one to three values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Operation {
-    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as the processors' instruction for
-    /// three-input logic has it. A missing input counts as either.
+    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as the
+    /// processors' instruction for three-input logic has it. A missing input counts as either.
     pub table: u8,
     n_inputs: u8,
     inputs: [Value; 3],
 }
 
 impl Operation {
-    /// A function of one, two or three values. The table has to give the same result for either value of an input that
-    /// is missing (which would stand last).
+    /// A function of one, two or three values. The table has to give the same result for either
+    /// value of an input that is missing (which would stand last).
     pub fn new(table: u8, inputs: &[Value]) -> Self {
         debug_assert!((1..=3).contains(&inputs.len()));
         let last = inputs.last().copied().unwrap_or(Value(0));
@@ -89,7 +92,8 @@ impl Program {
         self.inputs.len() + self.operations.len()
     }
 
-    /// The first slot above all that are named or reserved: from there on slots are free for a back-end's own use.
+    /// The first slot above all that are named or reserved: from there on slots are free for a
+    /// back-end's own use.
     pub fn n_slots(&self) -> u32 {
         let taken = self.inputs.iter().filter_map(|input| match input {
             Input::Place(place) => Some(*place),

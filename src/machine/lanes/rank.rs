@@ -1,8 +1,9 @@
 //! Ranks: a random number below a count in each lane, bit-sliced.
 //!
-//! Bits are drawn for as many digits as the lane's count has, and lanes whose number came out too large draw again, so
-//! every rank is exactly as likely as any other. Bits come from xoroshiro128+ (Blackman and Vigna, 2018), a generator of its own
-//! for each 64 lanes: a fixed algorithm, so that a seed and a width mean the same playouts for ever.
+//! Bits are drawn for as many digits as the lane's count has, and lanes whose number came out too
+//! large draw again, so every rank is exactly as likely as any other. Bits come from xoroshiro128+
+//! (Blackman and Vigna, 2018), a generator of its own for each 64 lanes: a fixed algorithm, so that
+//! a seed and a width mean the same playouts for ever.
 //!
 //! Never knows: what is counted.
 
@@ -48,8 +49,9 @@ pub(super) fn is_any<const N: usize>(vector: &Vector<N>) -> bool {
     vector.iter().fold(0, |all, &word| all | word) != 0
 }
 
-/// Draws a rank below its count for each wanted lane whose count is not 0. Other lanes get rank 0. Both numbers have their
-/// lowest digit first; the digits of the rank are as many as those of the count, 32 at most.
+/// Draws a rank below its count for each wanted lane whose count is not 0. Other lanes get rank 0.
+/// Both numbers have their lowest digit first; the digits of the rank are as many as those of the
+/// count, 32 at most.
 #[inline(always)]
 pub(super) fn draw_ranks<const N: usize>(
     random: &mut RandomBits<N>,

@@ -1,4 +1,5 @@
-//! A square of 64 times 64 bits on its side: from a word for each lane to a word for each bit, and back.
+//! A square of 64 times 64 bits on its side: from a word for each lane to a word for each bit, and
+//! back.
 //!
 //! Where few lanes are asked for, 8 of the 64 rows do.
 //!
@@ -17,8 +18,9 @@ pub(super) fn transpose(square: &mut [u64; 64]) {
     round::<1>(square, 0x5555_5555_5555_5555);
 }
 
-/// In each block of `2 * HALF` rows the upper half's bits outside the mask and the lower half's bits in it change places. (Counted
-/// loops: of iterators over pairs of slices, compilers leave calls in functions as large as those that turn squares.)
+/// In each block of `2 * HALF` rows the upper half's bits outside the mask and the lower half's
+/// bits in it change places. (Counted loops: of iterators over pairs of slices, compilers leave
+/// calls in functions as large as those that turn squares.)
 #[inline(always)]
 fn round<const HALF: usize>(square: &mut [u64; 64], low: u64) {
     let mut block = 0;
@@ -40,7 +42,8 @@ pub(super) fn columns_of_8(mut rows: [u64; 8]) -> [u8; 64] {
     bytemuck::cast(rows.map(|square| turn_8(square).to_le_bytes()))
 }
 
-/// The other way round: of 64 words of which only the lowest byte counts, the first 8 rows of what [`transpose`] makes of them.
+/// The other way round: of 64 words of which only the lowest byte counts, the first 8 rows of what
+/// [`transpose`] makes of them.
 #[inline(always)]
 pub(super) fn rows_of_8(columns: [u8; 64]) -> [u64; 8] {
     let columns: [[u8; 8]; 8] = bytemuck::cast(columns);

@@ -1,15 +1,17 @@
 //! An unfolded network as flat arrays: what the engine runs on.
 //!
-//! Everything with a value is one byte of one array: bases, those moves that are propagated, gates, and leaves. The top
-//! bit is the value. The seven bits above the lowest count a gate's inputs, in steps of two; the lowest says what value
-//! the users were last told. Leaves, which nothing but the engine reads, stand in rows of 64, so that 64 values are
-//! taken at once: one row or more per role and phase for the legal moves, one per state word for the next state.
+//! Everything with a value is one byte of one array: bases, those moves that are propagated, gates,
+//! and leaves. The top bit is the value. The seven bits above the lowest count a gate's inputs, in
+//! steps of two; the lowest says what value the users were last told. Leaves, which nothing but the
+//! engine reads, stand in rows of 64, so that 64 values are taken at once: one row or more per role
+//! and phase for the legal moves, one per state word for the next state.
 //!
 //! A gate that only effects or goals need is not kept up to date; it is pulled when asked for.
 //!
-//! Invariants: a counted gate has no more inputs than seven bits count; numbers below `n_followed` are bases, moves and
-//! gates, above are leaves, which have no users; every edge leads to a number of the array; pulled gates are only so deep
-//! that recursion may follow them. `compile` sees to all of it.
+//! Invariants: a counted gate has no more inputs than seven bits count; numbers below `n_followed`
+//! are bases, moves and gates, above are leaves, which have no users; every edge leads to a number
+//! of the array; pulled gates are only so deep that recursion may follow them. `compile` sees to
+//! all of it.
 
 mod compile;
 mod effects;
@@ -82,8 +84,8 @@ pub(in crate::machine) struct Effects {
     pub copies: (u32, u32),
 }
 
-/// Bases of one word each of which, if it is true, makes another true in the next state: `targets[first]` for the
-/// lowest of them, and so on.
+/// Bases of one word each of which, if it is true, makes another true in the next state:
+/// `targets[first]` for the lowest of them, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Copies {
     pub word: u32,
@@ -91,23 +93,24 @@ pub(in crate::machine) struct Copies {
     pub first: u32,
 }
 
-/// Where a number's users start in the edge array, and where, from there, those of them start that are leaves. They end where the
-/// next number's start.
+/// Where a number's users start in the edge array, and where, from there, those of them start that
+/// are leaves. They end where the next number's start.
 #[derive(Clone, Copy, Default, Debug)]
 pub(in crate::machine) struct Users {
     pub start: u32,
     pub leaves: u32,
 }
 
-/// A gate that is worked out when it is asked for: on when all its operands are. They are in a run of `operands` and, where
-/// there are many, in a run of `guarded`.
+/// A gate that is worked out when it is asked for: on when all its operands are. They are in a run
+/// of `operands` and, where there are many, in a run of `guarded`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Pulled {
     pub operands: (u32, u32),
     pub guarded: (u32, u32),
 }
 
-/// Bases of one word each of which, if it is true, calls for a look at `guarded_operands[first]` for the lowest, and so on.
+/// Bases of one word each of which, if it is true, calls for a look at `guarded_operands[first]`
+/// for the lowest, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Guarded {
     pub word: u32,
@@ -122,8 +125,9 @@ pub(in crate::machine) struct Run {
     pub n_gates: u32,
 }
 
-/// All that the goals of a phase need and nothing keeps up to date, worked out from front to back without a branch that hangs on a
-/// value. Where there is much of it, that is faster than to ask for what is needed.
+/// All that the goals of a phase need and nothing keeps up to date, worked out from front to back
+/// without a branch that hangs on a value. Where there is much of it, that is faster than to ask
+/// for what is needed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct GoalPass {
     pub runs: Vec<Run>,
@@ -157,7 +161,8 @@ pub(in crate::machine) struct KeyWord {
 /// One role in one phase.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct RoleLayout {
-    /// The first of the rows that say which of `moves` are legal; none when there is just one and it always is.
+    /// The first of the rows that say which of `moves` are legal; none when there is just one and
+    /// it always is.
     pub row: u32,
     /// How many rows.
     pub n_rows: u32,

@@ -1,11 +1,12 @@
 //! One thread's values on an unfolded network, and how they follow the state.
 //!
-//! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins a queue and tells
-//! its own users in turn. Users are told in the order in which they flipped, so a gate usually hears from all of its inputs before
-//! it speaks; one that flipped back meanwhile says nothing, since its lowest bit still holds what it said last.
+//! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins
+//! a queue and tells its own users in turn. Users are told in the order in which they flipped, so a
+//! gate usually hears from all of its inputs before it speaks; one that flipped back meanwhile says
+//! nothing, since its lowest bit still holds what it said last.
 //!
-//! Invariants between calls: every counter is its start plus two for each input that is on, and what was told is what is
-//! (see [`UnfoldedCounters::check`]); the values stand on `state`.
+//! Invariants between calls: every counter is its start plus two for each input that is on, and
+//! what was told is what is (see [`UnfoldedCounters::check`]); the values stand on `state`.
 
 use super::layout::{
     Effects, GoalPass, NO_ROW, Operand, PhaseLayout, Pulled, RoleLayout, UnfoldedLayout, Users,
@@ -29,11 +30,13 @@ pub(in crate::machine) enum Stopped {
     Finished,
     /// All steps were made.
     CutOff,
-    /// The state belongs to no phase; `state` of the values is that state, the values do not stand on it.
+    /// The state belongs to no phase; `state` of the values is that state, the values do not stand
+    /// on it.
     Outside,
 }
 
-/// Counts a step with a user, downwards if it takes the value inverted, and says whether its value flips: 1 or 0.
+/// Counts a step with a user, downwards if it takes the value inverted, and says whether its value
+/// flips: 1 or 0.
 ///
 /// # Safety
 /// `values` points to an array in which the edge's number has a place.
@@ -116,8 +119,8 @@ impl UnfoldedCounters {
         }
     }
 
-    /// Counts a new value with the users of a number; those that flip join the queue behind `len`. Gives the
-    /// queue's new length.
+    /// Counts a new value with the users of a number; those that flip join the queue behind `len`.
+    /// Gives the queue's new length.
     #[inline(always)]
     fn tell_users(
         &mut self,
@@ -127,8 +130,8 @@ impl UnfoldedCounters {
         len: usize,
     ) -> usize {
         debug_assert!(number < layout.n_followed);
-        // SAFETY: `number` is followed, `users` has one entry more than there are followed numbers, and its runs are in order
-        // within the edge array (the layout checks both).
+        // SAFETY: `number` is followed, `users` has one entry more than there are followed numbers,
+        // and its runs are in order within the edge array (the layout checks both).
         let (gates, leaves) = unsafe {
             let Users { start, leaves } = *layout.users.get_unchecked(number as usize);
             let end = layout.users.get_unchecked(number as usize + 1).start;
@@ -146,9 +149,9 @@ impl UnfoldedCounters {
         let values = self.lines.as_mut_ptr().cast::<u8>();
         let queue = self.queue.as_mut_ptr();
         for &edge in gates {
-            // SAFETY: every edge leads to a number of the array (the layout checks it), and the array has a value for
-            // each; `len` is below the queue's length, for which room was made above, since each user takes
-            // one place at most.
+            // SAFETY: every edge leads to a number of the array (the layout checks it), and the
+            // array has a value for each; `len` is below the queue's length, for which room was
+            // made above, since each user takes one place at most.
             unsafe {
                 let flips = count(values, edge, step);
                 *queue.add(len) = edge >> 1;
@@ -204,7 +207,8 @@ impl UnfoldedCounters {
         self.settle(layout, len);
     }
 
-    /// Stands on a state. One that is asked for again and again, as by playouts, is kept whole and copied back.
+    /// Stands on a state. One that is asked for again and again, as by playouts, is kept whole and
+    /// copied back.
     pub(in crate::machine) fn set_state(&mut self, layout: &UnfoldedLayout, state: &[u64]) {
         let is_again = self.asked == state;
         if is_again && !self.kept.is_empty() {
@@ -214,7 +218,8 @@ impl UnfoldedCounters {
             return;
         }
         for (word, next) in self.next.iter_mut().enumerate() {
-            // A state of the wrong width is cut or padded with false rather than trusted, and so are bits that are no base's.
+            // A state of the wrong width is cut or padded with false rather than trusted, and so
+            // are bits that are no base's.
             *next = state.get(word).copied().unwrap_or(0);
             let n_bits = (layout.n_bases as usize).saturating_sub(word * 64);
             if n_bits < 64 {
@@ -391,7 +396,8 @@ impl UnfoldedCounters {
         role.row == NO_ROW || self.values()[role.row as usize + place] & 0x80 != 0
     }
 
-    /// Draws a legal move, of several the n-th in rising order, n being random. Nothing when there is none.
+    /// Draws a legal move, of several the n-th in rising order, n being random. Nothing when there
+    /// is none.
     #[inline(always)]
     fn draw<const BMI2: bool>(&self, role: &RoleLayout, random: &mut Random) -> Option<u32> {
         if role.row == NO_ROW {
@@ -529,8 +535,8 @@ impl UnfoldedCounters {
         &self.next
     }
 
-    /// Plays random moves for as long as the state has a phase. `steps` counts up to `max_steps`; `phase` is where
-    /// the values stand, and is kept up to date.
+    /// Plays random moves for as long as the state has a phase. `steps` counts up to `max_steps`;
+    /// `phase` is where the values stand, and is kept up to date.
     #[inline(always)]
     pub(in crate::machine) fn play<const BMI2: bool>(
         &mut self,

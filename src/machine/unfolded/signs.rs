@@ -7,7 +7,8 @@ pub(super) fn signs(bytes: &[u8; 64]) -> u64 {
     {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_movemask_epi8};
         let quarter = |index: usize| {
-            // SAFETY: SSE2 is part of every x86-64 processor; the load reads 16 of the 64 bytes and needs no alignment.
+            // SAFETY: SSE2 is part of every x86-64 processor; the load reads 16 of the 64 bytes and
+            // needs no alignment.
             let mask = unsafe {
                 _mm_movemask_epi8(_mm_loadu_si128(
                     bytes.as_ptr().add(16 * index).cast::<__m128i>(),
@@ -31,8 +32,8 @@ fn portable_signs(bytes: &[u8; 64]) -> u64 {
     })
 }
 
-/// The place of the n-th bit that is set, counted from 0; there must be more than n. `BMI2` says that the processor
-/// has those instructions.
+/// The place of the n-th bit that is set, counted from 0; there must be more than n. `BMI2` says
+/// that the processor has those instructions.
 #[inline(always)]
 pub(super) fn nth_bit<const BMI2: bool>(word: u64, n: u32) -> u32 {
     debug_assert!(n < word.count_ones());

@@ -1,4 +1,5 @@
-//! The unfolded engine beside the general counters on small games, one of them small enough for Miri.
+//! The unfolded engine beside the general counters on small games, one of them small enough for
+//! Miri.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -139,7 +140,8 @@ fn phases_and_the_whole_come_to_the_same() {
     }
 }
 
-/// A register of so many bits that is shifted, cleared, or taken step by step, and a goal that asks whether its sum is odd.
+/// A register of so many bits that is shifted, cleared, or taken step by step, and a goal that asks
+/// whether its sum is odd.
 fn register(n_bits: usize) -> String {
     let mut text = String::from(
         "(role r) (init (step 0)) (init (on 1)) (even 0)

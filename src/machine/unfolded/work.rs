@@ -1,7 +1,7 @@
 //! What a layout costs in play: whoever compiles a game weighs one layout against another by it.
 //!
-//! The positions of some games are played through and what the engine would do is counted, which needs no clock and is
-//! always the same.
+//! The positions of some games are played through and what the engine would do is counted, which
+//! needs no clock and is always the same.
 
 use super::layout::{NO_ROW, UnfoldedLayout};
 use super::run::{UnfoldedCounters, place_of};
@@ -17,7 +17,8 @@ const A_FETCH: u64 = 6;
 const A_PULL: u64 = 10;
 
 impl CounterMachine {
-    /// The work of playing through some positions on the unfolded phases; nothing when they do not cover them.
+    /// The work of playing through some positions on the unfolded phases; nothing when they do not
+    /// cover them.
     pub fn work(&self, positions: &[Position]) -> Option<u64> {
         let layout = self.unfolded()?;
         let mut counters = UnfoldedCounters::new(layout, self.n_roles());
@@ -26,8 +27,9 @@ impl CounterMachine {
 }
 
 impl UnfoldedCounters {
-    /// The work of coming to each of some positions from the one before and of moving on, the first excepted: users told,
-    /// and what is fetched. Nothing when a position is in no phase or its moves are not the phase's.
+    /// The work of coming to each of some positions from the one before and of moving on, the first
+    /// excepted: users told, and what is fetched. Nothing when a position is in no phase or its
+    /// moves are not the phase's.
     fn work(
         &mut self,
         layout: &UnfoldedLayout,

@@ -264,7 +264,8 @@ fn an_unanswered_play_is_repeated_by_the_same_moves() {
 
 #[test]
 fn an_answered_play_is_repeated_by_moves_that_cannot_follow_it() {
-    // Whether the second PLAY with the moves x y is a new one, by our answer to the first and by the rules.
+    // Whether the second PLAY with the moves x y is a new one, by our answer to the first and by
+    // the rules.
     for (ours, repeat_is_legal, is_new) in [
         ("x", true, true),
         ("x", false, false),

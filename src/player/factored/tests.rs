@@ -1,4 +1,5 @@
-//! Play by parts: the right board, the right moment, whole games alone, and games in which parts say nothing.
+//! Play by parts: the right board, the right moment, whole games alone, and games in which parts
+//! say nothing.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What it costs to see wins in playouts: steps a second of playouts that take and shun them, beside those that do not look.
+//! What it costs to see wins in playouts: steps a second of playouts that take and shun them,
+//! beside those that do not look.
 //!
 //! Never knows: how playouts see wins.
 
@@ -33,8 +34,8 @@ pub struct Deciding {
     pub cost: f64,
 }
 
-/// Measures playouts of the machine beside even ones; nothing where they are the same, where the machine has no lanes, or where time is
-/// short.
+/// Measures playouts of the machine beside even ones; nothing where they are the same, where the
+/// machine has no lanes, or where time is short.
 pub(super) fn measure(
     machine: &Arc<dyn Machine>,
     source: &LanesSource,

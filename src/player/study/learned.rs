@@ -1,4 +1,5 @@
-//! What is learned from games of the machine against itself, and what the search makes of it: the metagame of a match.
+//! What is learned from games of the machine against itself, and what the search makes of it: the
+//! metagame of a match.
 //!
 //! Never knows: how it is learned (see [`metagame`](crate::player::metagame)).
 

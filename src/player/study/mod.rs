@@ -1,10 +1,12 @@
 //! The study of a game before it is played: every analysis, one after the other, under one budget.
 //!
-//! Structure comes first, since it is found quickly or not at all, and tells for certain; what is left of the time is for
-//! playing at random. Each analysis has a share of the time that is left, so that none can starve those behind it.
+//! Structure comes first, since it is found quickly or not at all, and tells for certain; what is
+//! left of the time is for playing at random. Each analysis has a share of the time that is left,
+//! so that none can starve those behind it.
 //!
-//! Invariants: what is not known is `None`, and never stands for something that is known not to be there. Facts and moves
-//! are told by their canonical text, so that a study can be kept and read without the game.
+//! Invariants: what is not known is `None`, and never stands for something that is known not to be
+//! there. Facts and moves are told by their canonical text, so that a study can be kept and read
+//! without the game.
 //!
 //! Never knows: matches, sockets, what is done with the findings.
 
@@ -38,11 +40,14 @@ pub use structure::{
 pub struct Subject<'a> {
     /// What the game is played with; all that is played at random is played on it.
     pub machine: &'a Arc<dyn Machine>,
-    /// The network that the machine was made from; nothing for the prover, and then only playing tells.
+    /// The network that the machine was made from; nothing for the prover, and then only playing
+    /// tells.
     pub source: Option<&'a LanesSource>,
-    /// The same network before the passes, where it was kept; without it no symmetries are looked for.
+    /// The same network before the passes, where it was kept; without it no symmetries are looked
+    /// for.
     pub built: Option<&'a Network>,
-    /// What the player would search with if it knew nothing, and what it may learn; without it nothing is learned.
+    /// What the player would search with if it knew nothing, and what it may learn; without it
+    /// nothing is learned.
     pub search: Option<(&'a SearchConfig, &'a MetagameSettings)>,
 }
 
@@ -103,14 +108,15 @@ pub struct Study {
     pub roles: Vec<String>,
     /// Nothing for a game that is played with the prover.
     pub network: Option<NetworkSize>,
-    /// Sets of facts of which just one was true in each state met, as whose turn it is; those that the machine's phases were
-    /// chosen from.
+    /// Sets of facts of which just one was true in each state met, as whose turn it is; those that
+    /// the machine's phases were chosen from.
     pub controls: Option<Vec<Vec<String>>>,
     /// What the network tells without playing; nothing for a game that is played with the prover.
     pub structure: Option<Structure>,
     /// What random games showed.
     pub sampled: Sampled,
-    /// What it costs to see wins in playouts; nothing where playouts do not look for them, or it was not measured.
+    /// What it costs to see wins in playouts; nothing where playouts do not look for them, or it
+    /// was not measured.
     pub deciding: Option<Deciding>,
     /// What positions promise, as learned from games; nothing where nothing was.
     pub heuristics: Option<Promises>,

@@ -1,9 +1,10 @@
-//! What the network of a game tells without playing it: what runs by itself, what stays, what is alike, what matters to what.
+//! What the network of a game tells without playing it: what runs by itself, what stays, what is
+//! alike, what matters to what.
 //!
 //! Each finding is the outcome of an analysis, told by the names of facts and moves.
 //!
-//! Invariants: what is told holds in every game that can be played; an analysis that ran out of time has no finding, or
-//! says that its finding is not complete.
+//! Invariants: what is told holds in every game that can be played; an analysis that ran out of
+//! time has no finding, or says that its finding is not complete.
 //!
 //! Never knows: playing.
 
@@ -80,7 +81,8 @@ pub struct Latched {
 /// Permutations of facts and moves that leave the rules what they are.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SymmetriesFound {
-    /// How many keep each role, the identity counted; nothing when that is not known, or more than 2⁶⁴.
+    /// How many keep each role, the identity counted; nothing when that is not known, or more than
+    /// 2⁶⁴.
     pub order: Option<u64>,
     /// How many of these keep the initial state.
     pub order_at_start: Option<u64>,
@@ -138,13 +140,15 @@ pub struct Structure {
     pub latches: Option<Latched>,
     /// What is alike.
     pub symmetries: Option<SymmetriesFound>,
-    /// Choices of which one must be made; none where there are no such, which goes for all games of several roles.
+    /// Choices of which one must be made; none where there are no such, which goes for all games of
+    /// several roles.
     pub partitions: Option<Vec<Partitioned>>,
     /// How far from goals things are, role by role.
     pub distances: Option<Vec<Reach>>,
 }
 
-/// Runs the analyses of a network. `built` is the network before the passes, in which factors and symmetries are plain to see.
+/// Runs the analyses of a network. `built` is the network before the passes, in which factors and
+/// symmetries are plain to see.
 pub(super) fn structure(
     stages: &mut Stages,
     network: &Arc<Network>,

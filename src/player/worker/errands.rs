@@ -1,7 +1,8 @@
-//! What the match thread has others do: build machines, study the game, look for boards, each on a thread of its own, so that
-//! orders are taken meanwhile.
+//! What the match thread has others do: build machines, study the game, look for boards, each on a
+//! thread of its own, so that orders are taken meanwhile.
 //!
-//! Invariants: whatever happens there, panics too, comes back as news or ends in the notes; none of it outlives its budget by much.
+//! Invariants: whatever happens there, panics too, comes back as news or ends in the notes; none of
+//! it outlives its budget by much.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -85,7 +86,8 @@ impl Worker {
         }
     }
 
-    /// Looks for boards in a few random games, on a thread of its own, for those who look at the match.
+    /// Looks for boards in a few random games, on a thread of its own, for those who look at the
+    /// match.
     pub(super) fn find_board(&self, machine: &Arc<dyn Machine>) {
         let machine = Arc::clone(machine);
         let rules = Arc::clone(&self.assignment.rules);
@@ -126,7 +128,8 @@ impl Worker {
         }
     }
 
-    /// Studies the game on a thread of its own, as long as START need not be answered, where what plays can use what is learned.
+    /// Studies the game on a thread of its own, as long as START need not be answered, where what
+    /// plays can use what is learned.
     pub(super) fn study(&mut self, machine: &Arc<dyn Machine>) {
         let now = Instant::now();
         let settings: MetagameSettings = self.assignment.metagame.clone();

@@ -1,9 +1,10 @@
 //! What is left of a network when some bases are known.
 //!
-//! Known bases become constants. A move whose `legal` then never holds is never made, and when one move alone of
-//! a role may be legal it is always made, so these become constants as well. Sound in every state in which the bases have
-//! the assumed values, for legal joint moves; a state in which a role has no legal move at all ends the game
-//! before anything that follows from its move is asked for.
+//! Known bases become constants. A move whose `legal` then never holds is never made, and when one
+//! move alone of a role may be legal it is always made, so these become constants as well. Sound in
+//! every state in which the bases have the assumed values, for legal joint moves; a state in which
+//! a role has no legal move at all ends the game before anything that follows from its move is
+//! asked for.
 
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ pub fn assume(
         })
         .collect();
     let mut assumed = with_constants(&without_bases, &bases, &moves, budget)?;
-    // Play cannot be followed on the assumed network, since the next state need not be one of its own.
+    // Play cannot be followed on the assumed network, since the next state need not be one of its
+    // own.
     let sample = network.sample.as_ref();
     let seen = sample.map_or_else(Sample::unknown, |sample| sample.assuming(known));
     assumed.sample = Some(Arc::new(seen));

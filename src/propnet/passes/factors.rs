@@ -1,12 +1,14 @@
 //! Common factors of an OR's terms are tested once.
 //!
-//! Pattern: `(s ∧ a) ∨ (s ∧ b) ∨ c` becomes `(s ∧ (a ∨ b)) ∨ c`. Sound by distributivity. Of several shared signals
-//! the one in most terms is taken out first, and the remaining OR is looked at in the same way. Terms that other gates
-//! need as well stay whole. It finds again what the rules' variables said before they were instantiated: a rule that
-//! joins a move with a fact becomes one gate per fact instead of one per pair.
+//! Pattern: `(s ∧ a) ∨ (s ∧ b) ∨ c` becomes `(s ∧ (a ∨ b)) ∨ c`. Sound by distributivity. Of
+//! several shared signals the one in most terms is taken out first, and the remaining OR is looked
+//! at in the same way. Terms that other gates need as well stay whole. It finds again what the
+//! rules' variables said before they were instantiated: a rule that joins a move with a fact
+//! becomes one gate per fact instead of one per pair.
 //!
-//! Gain, with all other passes: checkers 37,986 gates become 3,079, hex 95,036 become 65,351; the updates per step of
-//! skirmish fall from 669 to 504, those of English draughts rise from 213 to 275.
+//! Gain, with all other passes: checkers 37,986 gates become 3,079, hex 95,036 become 65,351; the
+//! updates per step of skirmish fall from 669 to 504, those of English draughts rise from 213 to
+//! 275.
 
 use rustc_hash::FxHashMap;
 
@@ -85,8 +87,8 @@ fn factored(context: &mut Context<'_>, terms: Vec<Vec<Signal>>, depth: usize) ->
     context.builder.or(&mut alternatives)
 }
 
-/// Per term the signal it shares with most other terms; each group has two terms or more. Nothing when no two terms
-/// share a signal.
+/// Per term the signal it shares with most other terms; each group has two terms or more. Nothing
+/// when no two terms share a signal.
 fn groups_by_best_factor(terms: &[Vec<Signal>]) -> Option<Vec<Option<Signal>>> {
     let mut counts: FxHashMap<Signal, u32> = FxHashMap::default();
     for signal in terms.iter().flatten() {

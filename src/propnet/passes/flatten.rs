@@ -1,11 +1,12 @@
 //! An AND that only another AND needs is taken into it.
 //!
-//! Pattern: `(a ∧ b) ∧ c` with one user of `a ∧ b` becomes `a ∧ b ∧ c`. Sound because conjunction is associative; with
-//! a single user nothing is computed twice. Inverted inputs are let be, so an OR of ORs is the same pattern: both are
-//! inverted ANDs. Saves the inner gate.
+//! Pattern: `(a ∧ b) ∧ c` with one user of `a ∧ b` becomes `a ∧ b ∧ c`. Sound because conjunction
+//! is associative; with a single user nothing is computed twice. Inverted inputs are let be, so an
+//! OR of ORs is the same pattern: both are inverted ANDs. Saves the inner gate.
 //!
-//! Gain, with all other passes: blokbox 25,845 gates become 18,631, and the updates per step of random play that legal
-//! moves and the end of the game cost fall from 2,081 to 1,538; amazons on 8×8 300 to 228.
+//! Gain, with all other passes: blokbox 25,845 gates become 18,631, and the updates per step of
+//! random play that legal moves and the end of the game cost fall from 2,081 to 1,538; amazons on
+//! 8×8 300 to 228.
 
 use super::{Context, rewrite};
 use crate::ground::Budget;

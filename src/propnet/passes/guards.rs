@@ -1,15 +1,18 @@
 //! A signal that flips often reaches gates that are mostly off through a guard.
 //!
-//! Pattern: gates `c ∧ x`, `c ∧ y`, ... become `d ∧ x`, `d ∧ y`, ... with `d = c ∧ (x ∨ y ∨ ...)`. Sound because `x`
-//! implies the OR it stands in. When `c` flips it tells the guard `d` alone, and as long as none of `x`, `y`, ... is
-//! on the guard tells nobody: whose turn it is matters to the moves of the few pieces that can move, not to all moves
-//! of the game. A group whose gates depend on each other is passed over, lest the guard depend on itself. Gates that
-//! follow each other make a group, since the moves of one piece do; how large it is, and whether it is made at all, is
+//! Pattern: gates `c ∧ x`, `c ∧ y`, ... become `d ∧ x`, `d ∧ y`, ... with `d = c ∧ (x ∨ y ∨ ...)`.
+//! Sound because `x` implies the OR it stands in. When `c` flips it tells the guard `d` alone, and
+//! as long as none of `x`, `y`, ... is on the guard tells nobody: whose turn it is matters to the
+//! moves of the few pieces that can move, not to all moves of the game. A group whose gates depend
+//! on each other is passed over, lest the guard depend on itself. Gates that follow each other make
+//! a group, since the moves of one piece do; how large it is, and whether it is made at all, is
 //! decided by counting the updates with and without it in a sample of random play.
 //!
-//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to 225, reversi 423 to
-//! 421. Guards that save less than half of what a group costs, or for signals that cause less than three updates per
-//! step, made chess and skirmish worse by 3 to 13 %: the sample is too small to tell.
+//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to
+//! 225, reversi 423 to
+//! 421. Guards that save less than half of what a group costs, or for signals that cause less than
+//!      three updates per step, made chess and skirmish worse by 3 to 13 %: the sample is too small
+//!      to tell.
 
 use super::weighed::{Weighed, weighed};
 use crate::ground::Budget;
@@ -101,8 +104,8 @@ fn guarded(gates: &mut Weighed<'_>, signal: Signal) -> bool {
     is_changed
 }
 
-/// Whether all that the guard would depend on lies below all that would depend on the guard: no gate may come to depend on
-/// itself.
+/// Whether all that the guard would depend on lies below all that would depend on the guard: no
+/// gate may come to depend on itself.
 fn is_below(gates: &Weighed<'_>, signal: Signal, group: &[(usize, Signal)]) -> bool {
     let others = group.iter().map(|&(_, other)| gates.height_of(other));
     let top = others.chain([gates.height_of(signal)]).max().unwrap_or(0);

@@ -1,16 +1,18 @@
 //! Passes: each takes a network and gives a smaller one that computes the same outputs.
 //!
-//! A pass sees the gates one after the other, inputs first, and says what stands in each one's place; [`rewrite`] does
-//! the rest: shared logic stays shared, blocks of recursion are carried over gate by gate, and what no output needs
-//! any more is dropped. [`Pass`] names the passes and [`PassSet`] says which to apply.
+//! A pass sees the gates one after the other, inputs first, and says what stands in each one's
+//! place; [`rewrite`] does the rest: shared logic stays shared, blocks of recursion are carried
+//! over gate by gate, and what no output needs any more is dropped. [`Pass`] names the passes and
+//! [`PassSet`] says which to apply.
 //!
-//! Two kinds: those that read the gates alone come in rounds until they find nothing more; those that weigh what they
-//! do by how often signals flip in a [`Sample`] of random play come last. What the latter did for the whole game is
-//! wrong for a phase of it, so [`assume`] starts from the network before them.
+//! Two kinds: those that read the gates alone come in rounds until they find nothing more; those
+//! that weigh what they do by how often signals flip in a [`Sample`] of random play come last. What
+//! the latter did for the whole game is wrong for a phase of it, so [`assume`] starts from the
+//! network before them.
 //!
-//! Tried and left out: dropping bases that no legal move, end or goal depends on. Sixty-three of the published games
-//! have some, and in thirteen they take a tenth of the edges or more, but states could no longer be compared with the
-//! rules.
+//! Tried and left out: dropping bases that no legal move, end or goal depends on. Sixty-three of
+//! the published games have some, and in thirteen they take a tenth of the edges or more, but
+//! states could no longer be compared with the rules.
 
 pub mod absorb;
 pub mod assume;
@@ -42,8 +44,8 @@ const MAX_ROUNDS: usize = 4;
 
 /// Applies the passes that pay until they find nothing more, or the budget ends.
 ///
-/// The result computes the same outputs as `network` in every state for joint moves that make exactly one
-/// move per role. A budget that ends early costs gates, not correctness.
+/// The result computes the same outputs as `network` in every state for joint moves that make
+/// exactly one move per role. A budget that ends early costs gates, not correctness.
 pub fn optimise(network: Network, budget: Budget) -> Network {
     optimise_with(network, &PassSet::default(), budget)
 }
@@ -100,7 +102,8 @@ impl Context<'_> {
     }
 }
 
-/// Rebuilds a network, asking `replace` for each AND gate outside blocks, given its inputs in the new network.
+/// Rebuilds a network, asking `replace` for each AND gate outside blocks, given its inputs in the
+/// new network.
 pub(super) fn rewrite(
     network: &Network,
     budget: Budget,
@@ -203,7 +206,8 @@ pub(super) fn rewrite_with(
     }))
 }
 
-/// Notes whether a gate of the new network has one user; a gate that stands for several old ones has several.
+/// Notes whether a gate of the new network has one user; a gate that stands for several old ones
+/// has several.
 fn note_single(context: &mut Context<'_>, signal: Signal, is_single: bool) {
     let n_gates = context.builder.n_gates();
     let Some(gate) = signal.node_number().checked_sub(context.first_gate) else {

@@ -1,12 +1,14 @@
 //! Each role makes exactly one move, so the moves of a role say things about each other.
 //!
-//! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not that other move'
-//! superfluous; 'none of these moves' over more than half of a role's moves becomes 'one of the others', which takes
-//! fewer edges (a large OR of moves is, inverted, such an AND). Sound wherever moves matter at all, since `legal`,
-//! `terminal` and `goal` do not depend on moves and `next` is asked only with one move made per role. In the frame
-//! rules of a board game (a square keeps its content under every move but a few) it saves nearly all edges.
+//! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not
+//! that other move' superfluous; 'none of these moves' over more than half of a role's moves
+//! becomes 'one of the others', which takes fewer edges (a large OR of moves is, inverted, such an
+//! AND). Sound wherever moves matter at all, since `legal`, `terminal` and `goal` do not depend on
+//! moves and `next` is asked only with one move made per role. In the frame rules of a board game
+//! (a square keeps its content under every move but a few) it saves nearly all edges.
 //!
-//! Gain, with all other passes: a phase of breakthrough 10,526 edges become 1,286, of skirmish 206,218 become 98,698.
+//! Gain, with all other passes: a phase of breakthrough 10,526 edges become 1,286, of skirmish
+//! 206,218 become 98,698.
 
 use super::{Context, rewrite};
 use crate::ground::Budget;
@@ -28,8 +30,8 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
-        // What stands for an input may be another input's inverse, which what is left out below would hide, or that input
-        // itself: the same move twice is not two moves.
+        // What stands for an input may be another input's inverse, which what is left out below
+        // would hide, or that input itself: the same move twice is not two moves.
         inputs.sort_unstable();
         inputs.dedup();
         if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {

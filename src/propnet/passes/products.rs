@@ -1,15 +1,17 @@
 //! An OR of every combination becomes a product of ORs.
 //!
-//! Pattern: `(a ∧ c) ∨ (a ∧ d) ∨ (b ∧ c) ∨ (b ∧ d) ∨ e` becomes `((a ∨ b) ∧ (c ∨ d)) ∨ e`, for any number of sides of
-//! any width. Sound by distributivity: the product's terms are all among the OR's terms, each looked up, and a term
-//! may belong to several products since `t ∨ t = t`. Such ORs come from rules that join several facts over a variable
-//! that the head does not keep, as 'these four pieces have some property in common': thousands of instances are a
-//! handful of products. A product is widened greedily from a term with few neighbours, since such a term lies in one
-//! product only; it is taken when it saves edges. Terms that other gates need as well stay whole.
+//! Pattern: `(a ∧ c) ∨ (a ∧ d) ∨ (b ∧ c) ∨ (b ∧ d) ∨ e` becomes `((a ∨ b) ∧ (c ∨ d)) ∨ e`, for any
+//! number of sides of any width. Sound by distributivity: the product's terms are all among the
+//! OR's terms, each looked up, and a term may belong to several products since `t ∨ t = t`. Such
+//! ORs come from rules that join several facts over a variable that the head does not keep, as
+//! 'these four pieces have some property in common': thousands of instances are a handful of
+//! products. A product is widened greedily from a term with few neighbours, since such a term lies
+//! in one product only; it is taken when it saves edges. Terms that other gates need as well stay
+//! whole.
 //!
-//! Gain: quarto 49,197 gates become 1,502 and the updates per step that legal moves and the end of the game cost fall
-//! from 932 to 68 (with it the phases pay as well); hex 67,565 become 65,351, updates 25 to 13. Most games have no
-//! such OR, which is found out within a few looks per term.
+//! Gain: quarto 49,197 gates become 1,502 and the updates per step that legal moves and the end of
+//! the game cost fall from 932 to 68 (with it the phases pay as well); hex 67,565 become 65,351,
+//! updates 25 to 13. Most games have no such OR, which is found out within a few looks per term.
 
 use std::hash::BuildHasher;
 
@@ -28,7 +30,8 @@ const MAX_WIDTH: usize = 8;
 const MAX_COMBINATIONS: usize = 1 << 14;
 /// Terms looked at as starts of a product before one is chosen.
 const N_STARTS: usize = 8;
-/// Terms compared or looked up without finding a product, for each input of the terms, before an OR is let be.
+/// Terms compared or looked up without finding a product, for each input of the terms, before an OR
+/// is let be.
 const PATIENCE: usize = 4;
 
 /// Applies the pass.
@@ -123,8 +126,8 @@ impl<'a> Cover<'a> {
         term.iter().enumerate().map(of_input).collect()
     }
 
-    /// Goes through the combinations of one signal per side. Stops, and says so, when `visit` refuses the one it gets: the
-    /// index of its term.
+    /// Goes through the combinations of one signal per side. Stops, and says so, when `visit`
+    /// refuses the one it gets: the index of its term.
     fn all_combinations(
         &self,
         sides: &[Vec<Signal>],

@@ -1,10 +1,12 @@
 //! What random play visits, to weigh signals by how often they change.
 //!
-//! Sixty-four playouts are run side by side, one per bit of a word, and the values of all bases are kept; the values
-//! of any gate follow from those. The weights say what is worth doing, never what is true: a pass that trusts them may
-//! waste edges, and computes the same outputs whatever they say.
+//! Sixty-four playouts are run side by side, one per bit of a word, and the values of all bases are
+//! kept; the values of any gate follow from those. The weights say what is worth doing, never what
+//! is true: a pass that trusts them may waste edges, and computes the same outputs whatever they
+//! say.
 //!
-//! Invariants: the same network gives the same sample; the work is bounded by a few steps of a large network.
+//! Invariants: the same network gives the same sample; the work is bounded by a few steps of a
+//! large network.
 
 use std::time::Instant;
 
@@ -155,7 +157,8 @@ impl Sample {
             .sum()
     }
 
-    /// How often the conjunction of two signals flips, each given by its values and whether it is inverted.
+    /// How often the conjunction of two signals flips, each given by its values and whether it is
+    /// inverted.
     pub(super) fn flips_of_both(&self, left: (&[u64], bool), right: (&[u64], bool)) -> u32 {
         let invert = |is_inverted: bool| if is_inverted { u64::MAX } else { 0 };
         let (by_left, by_right) = (invert(left.1), invert(right.1));
@@ -210,7 +213,8 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// The values of bases and of the gates asked for, whose inputs have to be among them; moves are not made.
+    /// The values of bases and of the gates asked for, whose inputs have to be among them; moves
+    /// are not made.
     pub(super) fn of(
         network: &Network,
         sample: &Sample,
@@ -350,8 +354,8 @@ fn turns(network: &Network) -> Vec<Turn> {
     turns
 }
 
-/// Brings the gates whose turn it is to the values that follow from bases and moves; returns how many edges were
-/// looked at.
+/// Brings the gates whose turn it is to the values that follow from bases and moves; returns how
+/// many edges were looked at.
 fn evaluate(network: &Network, values: &mut [u64], turns: &[Turn], turn: Turn) -> usize {
     let first_gate = 1 + network.facts.len() + network.moves.len();
     let mut work = 0;

@@ -1,7 +1,7 @@
 //! Names of the passes, and sets of them.
 //!
-//! Each pass can be left out or run alone, so that what it gains can be measured and what it breaks can be found. The
-//! order of [`Pass::all`] is the order in which a round applies them.
+//! Each pass can be left out or run alone, so that what it gains can be measured and what it breaks
+//! can be found. The order of [`Pass::all`] is the order in which a round applies them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,14 +1,16 @@
 //! Conjunctions that several gates ask for are made once where that saves updates.
 //!
-//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`; an OR being an inverted
-//! AND, common parts of ORs are the same pattern. Sound because conjunction is associative. A signal that flips tells
-//! all its users, so the gain is weighed by how often `a`, `b` and `c` flip in a sample of random play: with `n` users
-//! it is `(n - 1)(flips of a + flips of b)` less `n` times the flips of `c`. What flips often and matters seldom, such
-//! as the right to move, meets once what it is asked together with. Pairs are taken greedily, the best first, and a
+//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`; an
+//! OR being an inverted AND, common parts of ORs are the same pattern. Sound because conjunction is
+//! associative. A signal that flips tells all its users, so the gain is weighed by how often `a`,
+//! `b` and `c` flip in a sample of random play: with `n` users it is `(n - 1)(flips of a + flips of
+//! b)` less `n` times the flips of `c`. What flips often and matters seldom, such as the right to
+//! move, meets once what it is asked together with. Pairs are taken greedily, the best first, and a
 //! pair may be made of pairs.
 //!
-//! Gain in updates per step: checkers 303 to 101, English draughts 442 to 342, blokbox 2,134 to 1,540, amazons 16,976
-//! to 6,904, skirmish 567 to 505; it adds up to a fifth to the gates (checkers 2,514 to 3,035).
+//! Gain in updates per step: checkers 303 to 101, English draughts 442 to 342, blokbox 2,134 to
+//! 1,540, amazons 16,976 to 6,904, skirmish 567 to 505; it adds up to a fifth to the gates
+//! (checkers 2,514 to 3,035).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

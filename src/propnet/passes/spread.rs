@@ -1,12 +1,13 @@
 //! A factor that costs more than it saves is put back among the terms.
 //!
-//! Pattern: `(s ∧ (a ∨ b ∨ ...)) ∨ c` becomes `(s ∧ a) ∨ (s ∧ b) ∨ ... ∨ c`. Sound by distributivity. It is what
-//! `factors` does backwards: the inner OR flips whenever one of its terms does, wanted or not, while the terms with a
-//! factor that is mostly off hardly ever flip. Which of the two takes fewer updates is counted in a sample of random
-//! play. Only where no other gate needs the product or the OR.
+//! Pattern: `(s ∧ (a ∨ b ∨ ...)) ∨ c` becomes `(s ∧ a) ∨ (s ∧ b) ∨ ... ∨ c`. Sound by
+//! distributivity. It is what `factors` does backwards: the inner OR flips whenever one of its
+//! terms does, wanted or not, while the terms with a factor that is mostly off hardly ever flip.
+//! Which of the two takes fewer updates is counted in a sample of random play. Only where no other
+//! gate needs the product or the OR.
 //!
-//! Gain in updates per step: chess 1,378 to 1,245, skirmish 504 to 493, Connect Four 12.6 to 11.1 (586 gates become
-//! 562); in tic-tac-toe a fifth of the gates goes.
+//! Gain in updates per step: chess 1,378 to 1,245, skirmish 504 to 493, Connect Four 12.6 to 11.1
+//! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.
 
 use super::users;
 use super::weighed::{Weighed, weighed};

@@ -1,12 +1,12 @@
 //! Gates laid open for passes that weigh them by how often their inputs flip.
 //!
-//! Each gate's inputs stand in a list of their own and each signal knows its users, so that gates can be taken apart
-//! and put together in any order; [`Weighed::into_network`] makes a network of it again. Only gates that legal moves
-//! and the end of the game depend on are open to change: they are what every step of a playout keeps up to date. Gates
-//! in blocks are not.
+//! Each gate's inputs stand in a list of their own and each signal knows its users, so that gates
+//! can be taken apart and put together in any order; [`Weighed::into_network`] makes a network of
+//! it again. Only gates that legal moves and the end of the game depend on are open to change: they
+//! are what every step of a playout keeps up to date. Gates in blocks are not.
 //!
-//! Invariants: inputs are sorted, each once; every open gate is an AND; a signal's list of users holds all its open
-//! users, and perhaps gates that are users no more.
+//! Invariants: inputs are sorted, each once; every open gate is an AND; a signal's list of users
+//! holds all its open users, and perhaps gates that are users no more.
 
 use std::sync::Arc;
 
@@ -68,8 +68,9 @@ fn kept_up_to_date(network: &Network, first_gate: usize) -> Vec<bool> {
     is_wanted
 }
 
-/// Lays a network open, lets `change` work on it, and makes a network of it again if `change` says that it changed
-/// anything. Random play is sampled if that has not been done; a network that cannot be sampled stays as it is.
+/// Lays a network open, lets `change` work on it, and makes a network of it again if `change` says
+/// that it changed anything. Random play is sampled if that has not been done; a network that
+/// cannot be sampled stays as it is.
 pub(super) fn weighed(
     network: &Network,
     budget: Budget,
@@ -170,7 +171,8 @@ impl<'a> Weighed<'a> {
         (2..self.users.len() as u32).map(Signal)
     }
 
-    /// A number above those of all that the signal depends on, unless [`Self::replace`] gave it more to depend on.
+    /// A number above those of all that the signal depends on, unless [`Self::replace`] gave it
+    /// more to depend on.
     pub(super) fn height_of(&self, signal: Signal) -> u64 {
         self.height[signal.node_number()]
     }

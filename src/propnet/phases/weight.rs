@@ -1,7 +1,8 @@
 //! What constants would leave of a network, counted without making the smaller one.
 //!
-//! 64 assumptions are followed at once, one per bit of a word: each node has a word that says under which of them it
-//! may be on, and one for off. So weighing many candidates costs little more than reading the network's edges a few times.
+//! 64 assumptions are followed at once, one per bit of a word: each node has a word that says under
+//! which of them it may be on, and one for off. So weighing many candidates costs little more than
+//! reading the network's edges a few times.
 
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::{GateKind, Network, Signal};
@@ -9,9 +10,10 @@ use crate::propnet::{GateKind, Network, Signal};
 /// Assumptions that are followed at once.
 pub(super) const LANES: usize = 64;
 
-/// For each assumption, at most [`LANES`], the gates and edges that stay when the bases have the values that it says: those
-/// that are no constants, no mere copies, and needed by some output. Logic that becomes equal to other logic is not
-/// seen, so this is more than will be left, but for blocks, which are counted as if they were simplified.
+/// For each assumption, at most [`LANES`], the gates and edges that stay when the bases have the
+/// values that it says: those that are no constants, no mere copies, and needed by some output.
+/// Logic that becomes equal to other logic is not seen, so this is more than will be left, but for
+/// blocks, which are counted as if they were simplified.
 pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Vec<usize> {
     let values = Values::under(network, assumptions);
     let is_needed = values.needed(network);
@@ -90,8 +92,8 @@ impl Values {
         }
     }
 
-    /// Carries what is known through all gates, inputs first. What a member of a block is told of a later one is what
-    /// was known of that before.
+    /// Carries what is known through all gates, inputs first. What a member of a block is told of a
+    /// later one is what was known of that before.
     fn settle(&mut self, network: &Network) {
         for (id, gate) in network.gates.enumerate() {
             let inputs = network.inputs(id).iter().map(|&input| self.of(input));
@@ -133,7 +135,8 @@ impl Values {
         is_needed
     }
 
-    /// Hands over each gate that stays: the lanes in which it does, and its inputs with the lanes in which these do.
+    /// Hands over each gate that stays: the lanes in which it does, and its inputs with the lanes
+    /// in which these do.
     fn for_each_edge(
         &self,
         network: &Network,

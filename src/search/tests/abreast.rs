@@ -220,8 +220,8 @@ impl Playouts for Gang {
     }
 }
 
-/// Has one rollout thread, this one, answer requests for so many playouts each from the states that count up from
-/// `first`, and returns the answers. The epochs tell the requests apart.
+/// Has one rollout thread, this one, answer requests for so many playouts each from the states that
+/// count up from `first`, and returns the answers. The epochs tell the requests apart.
 fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) -> Vec<Job> {
     let (mut requests, incoming) = ring(samples.len());
     let (outgoing, mut results) = ring(samples.len());
@@ -429,8 +429,8 @@ fn samples_follow_the_playouts_under_way() {
         has_room
     };
     let shut = gate.lock();
-    // Nothing comes back. Under way are at last 64, 192, 384, 640 and 1024 playouts, on the average half of what is added
-    // more than before: always less than a quarter more than there are lanes.
+    // Nothing comes back. Under way are at last 64, 192, 384, 640 and 1024 playouts, on the average
+    // half of what is added more than before: always less than a quarter more than there are lanes.
     for expected in [2, 3, 4, 6, 9] {
         for _ in 0..64 {
             assert!(send(&mut pipeline));
@@ -478,8 +478,8 @@ fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
         }));
         sent += 1;
     }
-    // Each of the two threads takes on requests until it has 512 playouts to make, and the writer itself until it has a
-    // quarter more than lanes.
+    // Each of the two threads takes on requests until it has 512 playouts to make, and the writer
+    // itself until it has a quarter more than lanes.
     assert_eq!(sent, 2 * 52 + 8);
     assert_eq!(pipeline.samples(), 10);
     drop(shut);

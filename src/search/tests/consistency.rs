@@ -17,7 +17,8 @@ struct Met {
 }
 
 impl Search {
-    /// Checks every invariant of the graph that can be seen from outside, and returns how many nodes it has.
+    /// Checks every invariant of the graph that can be seen from outside, and returns how many
+    /// nodes it has.
     pub(super) fn check(&self) -> usize {
         let graph = &self.graph;
         let mut reached = Met::default();

@@ -146,8 +146,9 @@ impl<R: Rules> Reasoner for Hand<R> {
     }
 }
 
-/// Nim for any number of players who move in turn: take any number from one heap. Who takes the last one wins all.
-/// The state is the role to move and the heaps; with `history`, every move played so far as well, so that states grow.
+/// Nim for any number of players who move in turn: take any number from one heap. Who takes the
+/// last one wins all. The state is the role to move and the heaps; with `history`, every move
+/// played so far as well, so that states grow.
 pub(super) struct Nim {
     pub(super) players: usize,
     pub(super) heaps: Vec<u64>,
@@ -220,7 +221,8 @@ pub(super) struct Table {
 pub(super) enum TableNode {
     /// The game is over; the goals.
     End(Vec<u8>),
-    /// How many moves each role has, and the node after each joint move, the first role's move counting fastest.
+    /// How many moves each role has, and the node after each joint move, the first role's move
+    /// counting fastest.
     Choice(Vec<u32>, Vec<usize>),
 }
 
@@ -276,8 +278,8 @@ pub(super) fn matrix(goals: &[&[(u8, u8)]]) -> Table {
     Table { roles: 2, nodes }
 }
 
-/// One player, a row of lights; each move switches a light and its neighbours. All on is worth 100, and the clock
-/// ends the game.
+/// One player, a row of lights; each move switches a light and its neighbours. All on is worth 100,
+/// and the clock ends the game.
 pub(super) struct Lights {
     pub(super) lights: u32,
     pub(super) steps: u64,
@@ -310,8 +312,9 @@ impl Rules for Lights {
     }
 }
 
-/// Two roles in turn, `moves` moves each time, `plies` plies. The first role gets 100 if its first move was
-/// `winning`, else 20 plus 1 for each of its later moves that are even. Counts how often it is asked for legal moves.
+/// Two roles in turn, `moves` moves each time, `plies` plies. The first role gets 100 if its first
+/// move was `winning`, else 20 plus 1 for each of its later moves that are even. Counts how often
+/// it is asked for legal moves.
 pub(super) struct Wide {
     pub(super) moves: u32,
     pub(super) plies: u64,

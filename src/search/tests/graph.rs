@@ -1,4 +1,5 @@
-//! That the graph is one: equal states are one node, lines that come back to where they were end, matches go on in it.
+//! That the graph is one: equal states are one node, lines that come back to where they were end,
+//! matches go on in it.
 
 use std::collections::HashSet;
 use std::sync::Arc;

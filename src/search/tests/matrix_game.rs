@@ -10,11 +10,12 @@ pub struct Solution {
     pub columns: Vec<f64>,
 }
 
-/// Solves a game, given what the first role gets, by the simplex method (Dantzig 1951) with Bland's rule (1977).
+/// Solves a game, given what the first role gets, by the simplex method (Dantzig 1951) with Bland's
+/// rule (1977).
 ///
-/// All numbers are made positive first. Then weights `y` of the columns of the greatest sum are looked for of which no row
-/// gets more than 1: divided by their sum they are what the other role plays, and the prices of the rows are what the
-/// first plays.
+/// All numbers are made positive first. Then weights `y` of the columns of the greatest sum are
+/// looked for of which no row gets more than 1: divided by their sum they are what the other role
+/// plays, and the prices of the rows are what the first plays.
 pub fn solve(matrix: &[Vec<f64>]) -> Solution {
     const TINY: f64 = 1e-9;
     let (n_rows, n_columns) = (matrix.len(), matrix[0].len());
@@ -24,7 +25,8 @@ pub fn solve(matrix: &[Vec<f64>]) -> Solution {
         .copied()
         .fold(f64::INFINITY, f64::min);
     let shift = 1.0 - least;
-    // Each line: the columns, a slack for each row, the bound. The last line is what a unit more would gain.
+    // Each line: the columns, a slack for each row, the bound. The last line is what a unit more
+    // would gain.
     let width = n_columns + n_rows + 1;
     let mut lines: Vec<Vec<f64>> = matrix
         .iter()

@@ -10,7 +10,8 @@ use crate::ids::RoleId;
 use crate::machine::Machine;
 use crate::search::{Search, SearchConfig, Stopped};
 
-/// What the first of two roles gets for each of its moves and each of the other's; the other gets the rest of 100.
+/// What the first of two roles gets for each of its moves and each of the other's; the other gets
+/// the rest of 100.
 type Goals = &'static [&'static [u8]];
 
 /// Each move wins against one and loses against one.
@@ -30,8 +31,8 @@ const WITH_A_BAD_MOVE: Goals = &[
     &[35, 5, 65, 50],
 ];
 
-/// Points that shares may lose to a best reply after 20,000 iterations. The most that was seen of eight seeds is 1.0, the
-/// mean 0.3.
+/// Points that shares may lose to a best reply after 20,000 iterations. The most that was seen of
+/// eight seeds is 1.0, the mean 0.3.
 const EXPLOITABILITY: f64 = 2.0;
 
 fn game(goals: Goals) -> Arc<dyn Machine> {
@@ -57,7 +58,8 @@ fn shares(search: &mut Search) -> Vec<f64> {
     shares.map(f64::from).collect()
 }
 
-/// How much less than the value of a game both roles get that play by their shares against the best reply.
+/// How much less than the value of a game both roles get that play by their shares against the best
+/// reply.
 fn exploitabilities(goals: Goals, shares: &[Vec<f64>; 2]) -> [f64; 2] {
     let numbers = numbers(goals);
     let value = solve(&numbers).value;
@@ -210,7 +212,8 @@ fn in_turn(first: Goals, second: Goals) -> Table {
 
 #[test]
 fn each_of_two_rounds_is_mixed_when_it_is_played() {
-    // The second round is worth the same to both whatever the first came to, so the first is mixed as if it were alone.
+    // The second round is worth the same to both whatever the first came to, so the first is mixed
+    // as if it were alone.
     for (first, second) in [(HEAVY_ROCK, HEAVY_ROCK), (LOPSIDED, HEAVY_ROCK)] {
         let machine: Arc<dyn Machine> = Game::new(in_turn(first, second));
         let value = (solve(&numbers(first)).value + solve(&numbers(second)).value) / 2.0;

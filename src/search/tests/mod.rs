@@ -62,7 +62,8 @@ fn mv(role: u32, number: u32) -> MoveId {
     MoveId(role * games::ROLE + number)
 }
 
-/// Plays a match between searches of all roles, each given `count` iterations a move, and returns the goals.
+/// Plays a match between searches of all roles, each given `count` iterations a move, and returns
+/// the goals.
 fn self_play(machine: &Arc<dyn Machine>, count: u64, config: &SearchConfig) -> Vec<u8> {
     let mut players: Vec<Search> = (0..machine.n_roles() as u32)
         .map(|role| Search::new(Arc::clone(machine), RoleId(role), config.clone()))

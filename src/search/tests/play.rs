@@ -143,7 +143,8 @@ fn an_unknown_joint_move_starts_the_search_afresh() {
 
 #[test]
 fn a_line_of_forced_moves_is_followed_step_by_step() {
-    // Two moves for the first role; each leads through three forced states to a choice of the second role.
+    // Two moves for the first role; each leads through three forced states to a choice of the
+    // second role.
     let choice = |counts: &[u32], next: &[usize]| TableNode::Choice(counts.to_vec(), next.to_vec());
     let end = |first, second| TableNode::End(vec![first, second]);
     let table = Table {
@@ -283,7 +284,8 @@ fn moves_that_are_not_looked_at_cost_nothing() {
     let game = wide(4);
     let mut search = Search::new(Arc::clone(&game) as Arc<dyn Machine>, RoleId(0), config());
     search.run(iterations(4_000));
-    // Each iteration tried another of the root's moves, and only the root was asked for them, once for each role.
+    // Each iteration tried another of the root's moves, and only the root was asked for them, once
+    // for each role.
     assert_eq!(game.rules.asked.load(Ordering::Relaxed), 2);
     search.run(iterations(4_000));
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
@@ -321,7 +323,8 @@ fn urgency_of_many_visits_follows_good_moves_before_all_were_tried() {
 
 #[test]
 fn dominated_moves_are_avoided_where_both_choose_at_once() {
-    // The first role's second move is better against each reply; the second role then prefers its first.
+    // The first role's second move is better against each reply; the second role then prefers its
+    // first.
     let machine: Arc<dyn Machine> = Game::new(matrix(&[
         &[(30, 70), (50, 50), (10, 90)],
         &[(60, 40), (80, 20), (70, 30)],
@@ -423,7 +426,8 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
     assert_eq!(search.statistics().playouts, 25);
 }
 
-/// A search that plays nothing out goes by what positions promise, and by what is certain all the same.
+/// A search that plays nothing out goes by what positions promise, and by what is certain all the
+/// same.
 #[test]
 fn without_playouts_positions_and_proof_decide() {
     let machine = tic_tac_toe();

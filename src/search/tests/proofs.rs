@@ -90,7 +90,8 @@ fn shorter_wins_and_longer_losses_are_preferred() {
             .iter()
             .find(|report| report.mv == mv(0, 0))
             .map(|report| report.proven);
-        // Where the short win was not looked at before the long one was proven, the long one is as good as proven.
+        // Where the short win was not looked at before the long one was proven, the long one is as
+        // good as proven.
         assert_eq!(
             best,
             Some(mv(0, if short == Some(Some(100)) { 0 } else { 1 }))
@@ -112,8 +113,8 @@ fn shorter_wins_and_longer_losses_are_preferred() {
     assert_eq!(search.best_move(), Some(mv(0, 1)));
 }
 
-/// Minimax over the whole game with one decider at a time: each role maximises its goal; ties are broken against
-/// `against(decider)`, and what is then still tied by a coin.
+/// Minimax over the whole game with one decider at a time: each role maximises its goal; ties are
+/// broken against `against(decider)`, and what is then still tied by a coin.
 fn minimax(table: &Table, node: usize, searcher: usize, coin: &mut Random) -> Vec<Vec<u8>> {
     let mut values = vec![Vec::new(); table.nodes.len()];
     solve(table, node, searcher, coin, &mut values);
@@ -154,7 +155,8 @@ fn solve(
     };
 }
 
-/// The bounds that looking at the whole game gives for a node, by the rules of `proof`, applied once and plainly.
+/// The bounds that looking at the whole game gives for a node, by the rules of `proof`, applied
+/// once and plainly.
 fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
     let roles = table.roles;
     let (counts, next) = match &table.nodes[node] {

@@ -100,7 +100,8 @@ fn the_search_goes_on_when_rollout_threads_panic() {
     for count in [1, 40] {
         let mut search = Search::new(panicking(Endless, count), RoleId(0), threaded(2));
         assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
-        // Both threads fail at their next playout, so more requests bring the second to its end too.
+        // Both threads fail at their next playout, so more requests bring the second to its end
+        // too.
         while search.statistics().rollout_threads > 0 {
             search.run(iterations(50));
         }
@@ -139,7 +140,8 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     assert_eq!(search.run(limit), Stopped::Stop);
     check_books(&mut search);
 
-    // The one rollout thread has four requests of 10 ms each, and the deadline is over after the first.
+    // The one rollout thread has four requests of 10 ms each, and the deadline is over after the
+    // first.
     let playout = Duration::from_millis(10);
     let mut search = Search::new(slow(Endless, playout), RoleId(0), threaded(1));
     let limit = Limit {

@@ -1,5 +1,5 @@
-//! Tic-tac-toe on two bitboards: the fast game of tests and benchmarks. The including module supplies the names of
-//! `machine` and `ids`.
+//! Tic-tac-toe on two bitboards: the fast game of tests and benchmarks. The including module
+//! supplies the names of `machine` and `ids`.
 
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
-//! What the program carries of the log viewer: its own files, and plotly.js from the crate of that name.
+//! What the program carries of the log viewer: its own files, and plotly.js from the crate of that
+//! name.
 //!
-//! Invariant: a tag stands for a content, so that a browser asks for what it has and gets nothing again.
+//! Invariant: a tag stands for a content, so that a browser asks for what it has and gets nothing
+//! again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;

@@ -1,8 +1,10 @@
-//! A match as a match database takes it: one JSON object, no larger than a megabyte, with figures for each move and the log packed.
+//! A match as a match database takes it: one JSON object, no larger than a megabyte, with figures
+//! for each move and the log packed.
 //!
-//! The form is the one that players before gave: `statistics`, and `compressed_logs`, a bzip2 stream in base64. Packed is the
-//! match's bundle, which the log viewer opens. What does not fit is thinned, first the seconds, then the readable log, then positions,
-//! and the bundle's notes say so.
+//! The form is the one that players before gave: `statistics`, and `compressed_logs`, a bzip2
+//! stream in base64. Packed is the match's bundle, which the log viewer opens. What does not fit is
+//! thinned, first the seconds, then the readable log, then positions, and the bundle's notes say
+//! so.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use crate::telemetry::{Bundle, Entry};
 
-/// Larger objects are not kept by those who fetch them; some room is left for what is around the packed log.
+/// Larger objects are not kept by those who fetch them; some room is left for what is around the
+/// packed log.
 const MOST_BYTES: usize = 1_000_000;
 /// So many bytes of seconds are packed at most.
 const MOST_SERIES: usize = 16 << 20;
@@ -186,7 +189,8 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// A match of so many turns of so many seconds, whose figures are as different as those of a real one.
+    /// A match of so many turns of so many seconds, whose figures are as different as those of a
+    /// real one.
     fn long_match(turns: usize, seconds: usize) -> Bundle {
         let mut random = crate::machine::random::Random::new(1);
         let mut digits = |count: u32| random.below(10u32.pow(count));

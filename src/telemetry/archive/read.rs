@@ -17,7 +17,8 @@ const LONGEST_SUMMARY: u64 = 1 << 20;
 const BEGINNING: u64 = 1 << 20;
 const END: u64 = 1 << 16;
 
-/// The summary of the match in a folder, and what is wrong with it; nothing where the folder holds no match.
+/// The summary of the match in a folder, and what is wrong with it; nothing where the folder holds
+/// no match.
 pub(super) fn summary(folder: &Path) -> Option<(Summary, Option<String>)> {
     let path = folder.join(SUMMARY);
     let written = File::open(&path).and_then(|file| {

@@ -30,7 +30,8 @@ fn one_move(goals: [[u8; 2]; 2]) -> Arc<dyn Machine> {
     build_machine(&gdl::load(&rules).0).unwrap()
 }
 
-/// The value by plain minimax, without anything clever, for the first role of a game in which the roles take turns.
+/// The value by plain minimax, without anything clever, for the first role of a game in which the
+/// roles take turns.
 fn minimax(machine: &Arc<dyn Machine>, state: &[u64], seen: &mut HashMap<Vec<u64>, u8>) -> u8 {
     if let Some(&value) = seen.get(state) {
         return value;

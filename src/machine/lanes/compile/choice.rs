@@ -1,11 +1,12 @@
 //! The choice of a move as logic: each lane takes one of its legal moves, all equally likely.
 //!
-//! The legal moves of a lane are counted by adding bits in a tree of groups; somebody draws a rank below the count for
-//! each lane; then the rank goes down the tree, to the group it falls in, less what stands before that group. Numbers are
-//! bit-sliced, a vector for each binary digit, so the work is that of a few adders a move for all lanes together.
+//! The legal moves of a lane are counted by adding bits in a tree of groups; somebody draws a rank
+//! below the count for each lane; then the rank goes down the tree, to the group it falls in, less
+//! what stands before that group. Numbers are bit-sliced, a vector for each binary digit, so the
+//! work is that of a few adders a move for all lanes together.
 //!
-//! Invariants: in a lane whose rank is below its count just one move is chosen, and that one is legal, the n-th legal one of the
-//! order given for rank n. In other lanes anything may be chosen.
+//! Invariants: in a lane whose rank is below its count just one move is chosen, and that one is
+//! legal, the n-th legal one of the order given for rank n. In other lanes anything may be chosen.
 //!
 //! Never knows: where ranks come from.
 
@@ -79,7 +80,8 @@ impl Choice {
                     *sum = circuit.apply(0xf8, *sum, active, digit);
                 }
             }
-            // A group without a neighbour keeps its rank: nothing is before it, and it counts as the right one.
+            // A group without a neighbour keeps its rank: nothing is before it, and it counts as
+            // the right one.
             let (rest, is_left) = subtract(circuit, &rank, &before);
             let mut below = Vec::with_capacity(level.len());
             for (pair, &active) in level.chunks(2).zip(&is_active) {

@@ -1,10 +1,12 @@
 //! Circuits in the making: literals over values, simplified and shared as they are built.
 //!
-//! A literal is a value or its inverse. Since any function of three values is one operation, inversions cost nothing: they go
-//! into the tables of the users. What is built twice is built once.
+//! A literal is a value or its inverse. Since any function of three values is one operation,
+//! inversions cost nothing: they go into the tables of the users. What is built twice is built
+//! once.
 //!
-//! Invariants: no operation has a constant input, or the same value twice, or an input it does not depend on; every operation's
-//! result is off when all its inputs are (else its inverse is built), so a function and its inverse share a value.
+//! Invariants: no operation has a constant input, or the same value twice, or an input it does not
+//! depend on; every operation's result is off when all its inputs are (else its inverse is built),
+//! so a function and its inverse share a value.
 //!
 //! Never knows: networks, moves.
 
@@ -57,7 +59,8 @@ impl std::ops::Not for Literal {
 pub(super) struct Function {
     n_inputs: u8,
     inputs: [u32; 3],
-    /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on those that are missing.
+    /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on those that are
+    /// missing.
     pub(super) table: u8,
 }
 
@@ -137,7 +140,8 @@ impl Function {
         table
     }
 
-    /// The function of a table over distinct nodes, without those that it does not hang on; its nodes in rising order.
+    /// The function of a table over distinct nodes, without those that it does not hang on; its
+    /// nodes in rising order.
     fn reduced(table: u8, inputs: &[u32]) -> Self {
         let mut kept = [0u32; 3];
         let mut n_kept = 0;
@@ -296,8 +300,9 @@ impl Circuit {
 
     /// The conjunction of functions, the last step of it left open for whoever needs it.
     ///
-    /// Every operation makes one value of three, so what counts is to waste no input: functions over the same nodes are
-    /// merged; each function of two nodes goes together with one node more; and single nodes go by threes.
+    /// Every operation makes one value of three, so what counts is to waste no input: functions
+    /// over the same nodes are merged; each function of two nodes goes together with one node more;
+    /// and single nodes go by threes.
     pub(super) fn conjunction(&mut self, functions: Vec<Function>) -> Function {
         let mut functions: Vec<Function> = functions
             .into_iter()
@@ -369,11 +374,11 @@ impl Circuit {
         close(self, &single)
     }
 
-    /// A program for each stage, to be run in order: each stores its stage's outputs, and in slots of its own what later stages can
-    /// use of it.
+    /// A program for each stage, to be run in order: each stores its stage's outputs, and in slots
+    /// of its own what later stages can use of it.
     ///
-    /// What passes over is chosen by the circuit alone: each value that an operation or output of a later stage needs.
-    /// `first_slot` is where slots begin that no place of the circuit names.
+    /// What passes over is chosen by the circuit alone: each value that an operation or output of a
+    /// later stage needs. `first_slot` is where slots begin that no place of the circuit names.
     pub(super) fn stages(
         &self,
         stages: &[Vec<(Literal, Place)>],
@@ -446,8 +451,8 @@ impl Circuit {
         (programs.map(reserved).collect(), next_slot)
     }
 
-    /// The program of some outputs, depth first so that a value is used soon after it is made. Nodes for which `taken` knows a
-    /// place are taken from there instead of computed.
+    /// The program of some outputs, depth first so that a value is used soon after it is made.
+    /// Nodes for which `taken` knows a place are taken from there instead of computed.
     fn emit(
         &self,
         outputs: &[(Literal, Place)],

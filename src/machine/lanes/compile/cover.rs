@@ -1,11 +1,12 @@
 //! A network as a circuit: gates covered by functions of three values.
 //!
-//! Gates that one user alone needs are taken into that user, so a whole tree of ANDs and ORs becomes one expression, and
-//! expressions are cut into operations of three inputs, two more leaves with each. (Technology mapping, as compilers for
-//! programmable hardware do it: Cong and Ding, FlowMap, 1994; greedily here, tree by tree.)
+//! Gates that one user alone needs are taken into that user, so a whole tree of ANDs and ORs
+//! becomes one expression, and expressions are cut into operations of three inputs, two more leaves
+//! with each. (Technology mapping, as compilers for programmable hardware do it: Cong and Ding,
+//! FlowMap, 1994; greedily here, tree by tree.)
 //!
-//! Invariants: a literal is on in a lane exactly when its signal is on in that lane's state under that lane's moves, once the
-//! loops of all blocks it hangs on have come to rest.
+//! Invariants: a literal is on in a lane exactly when its signal is on in that lane's state under
+//! that lane's moves, once the loops of all blocks it hangs on have come to rest.
 //!
 //! Never knows: how a move is chosen.
 
@@ -48,8 +49,9 @@ pub(super) struct Cover<'a> {
 /// Not in a block.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// Marks a whole block where one of its gates is marked: they need each other. To be asked of all gates from the last to the
-/// first, with the block that each is in; all users outside of a block come after it, so its last gate asks for all.
+/// Marks a whole block where one of its gates is marked: they need each other. To be asked of all
+/// gates from the last to the first, with the block that each is in; all users outside of a block
+/// come after it, so its last gate asks for all.
 fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVec<GateId, bool>) {
     let Some(gates) = network.blocks.get(block as usize) else {
         return;
@@ -60,7 +62,8 @@ fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVe
 }
 
 impl<'a> Cover<'a> {
-    /// Looks at what outputs need; `bases` says what each base is. Slots from `n_slots` on are free.
+    /// Looks at what outputs need; `bases` says what each base is. Slots from `n_slots` on are
+    /// free.
     pub(super) fn new(
         network: &'a Network,
         bases: IdVec<BaseId, Literal>,
@@ -212,8 +215,8 @@ impl<'a> Cover<'a> {
         circuit.conjunction(functions).inverted_if(is_or)
     }
 
-    /// One round of a block's gates. Each gate sees what those before it have become in this round already, so that news goes far in
-    /// one.
+    /// One round of a block's gates. Each gate sees what those before it have become in this round
+    /// already, so that news goes far in one.
     fn block(&mut self, circuit: &mut Circuit, block: u32) -> Loop {
         let gates = &self.network.blocks[block as usize];
         let n_gates = gates.len() as u32;

@@ -1,7 +1,7 @@
 //! From nodes of a circuit to a straight-line program.
 //!
-//! Nodes are made depth first, output by output, so that a value is used soon after it is made; inverses that an output
-//! needs are operations of their own, each made once.
+//! Nodes are made depth first, output by output, so that a value is used soon after it is made;
+//! inverses that an output needs are operations of their own, each made once.
 //!
 //! Invariant: a node is made after those it needs. Never knows: what the nodes mean.
 
@@ -28,7 +28,8 @@ pub(super) struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    /// Nothing yet of a circuit. Nodes for which `taken` knows a place are taken from there instead of computed.
+    /// Nothing yet of a circuit. Nodes for which `taken` knows a place are taken from there instead
+    /// of computed.
     pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Place>) -> Self {
         Self {
             circuit,

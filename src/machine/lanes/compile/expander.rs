@@ -1,14 +1,16 @@
-//! The programs of an expander: what a joint move makes of a state, and what there is to say about a state.
+//! The programs of an expander: what a joint move makes of a state, and what there is to say about
+//! a state.
 //!
-//! What is not always asked for has a program of its own: legal moves, which go on from what the program of the end has worked
-//! out, and goals.
+//! What is not always asked for has a program of its own: legal moves, which go on from what the
+//! program of the end has worked out, and goals.
 //!
-//! Other than a gang's, these programs choose nothing. Each move that the next state hangs on has a slot, which is on in the lanes
-//! that make the move; and every answer has a slot of its own, constant ones too, so that whoever reads them needs to know
-//! nothing else.
+//! Other than a gang's, these programs choose nothing. Each move that the next state hangs on has a
+//! slot, which is on in the lanes that make the move; and every answer has a slot of its own,
+//! constant ones too, so that whoever reads them needs to know nothing else.
 //!
-//! Invariants: all programs are of the whole game, so they hold for every state and every joint move, reachable and legal or
-//! not. The slots of moves are written by nobody but the caller. Never knows: how lanes are filled and read.
+//! Invariants: all programs are of the whole game, so they hold for every state and every joint
+//! move, reachable and legal or not. The slots of moves are written by nobody but the caller. Never
+//! knows: how lanes are filled and read.
 
 use super::circuit::{Circuit, Literal};
 use super::cover::Cover;
@@ -38,7 +40,8 @@ pub struct ExpanderPrograms {
     pub terminal: u32,
     /// The slots that `legal` sets where moves are legal.
     pub legal_places: Vec<LegalPlaces>,
-    /// The slots that `goals` sets where a role's goal has a value; in each lane at most one of a role's is on.
+    /// The slots that `goals` sets where a role's goal has a value; in each lane at most one of a
+    /// role's is on.
     pub goal_places: Vec<(RoleId, u8, u32)>,
     /// Slots that are named.
     pub n_slots: u32,
@@ -173,7 +176,8 @@ fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
     }
 }
 
-/// The program of goals, where its slots are, and the first slot above them; `first_slot` is the first that is free.
+/// The program of goals, where its slots are, and the first slot above them; `first_slot` is the
+/// first that is free.
 fn goals(network: &Network, first_slot: u32) -> (Piece, Vec<(RoleId, u8, u32)>, u32) {
     let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
     let mut circuit = Circuit::new();

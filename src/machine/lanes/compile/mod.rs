@@ -1,14 +1,17 @@
 //! From networks to programs.
 //!
-//! A phase of a game becomes up to three pieces: one looks at a state (who may do what, and is anybody stuck), one makes the step
-//! that the drawn ranks choose, and one sees whether the game is over. Where ending and legality need the same logic, the
-//! first sees to the end too, and a lane that has ended is then refilled a step later.
+//! A phase of a game becomes up to three pieces: one looks at a state (who may do what, and is
+//! anybody stuck), one makes the step that the drawn ranks choose, and one sees whether the game is
+//! over. Where ending and legality need the same logic, the first sees to the end too, and a lane
+//! that has ended is then refilled a step later.
 //!
-//! Phases go in lockstep or not at all: the lanes of a gang share a phase only where each phase, whatever is played, leads
-//! to the same next one. Games of any other kind run on the whole game's network.
+//! Phases go in lockstep or not at all: the lanes of a gang share a phase only where each phase,
+//! whatever is played, leads to the same next one. Games of any other kind run on the whole game's
+//! network.
 //!
-//! Invariants: pieces are run in the order look, step (and end, on the state that the step led to); what they hand on to each other
-//! lies in slots of the phase's own. Never knows: processors, widths.
+//! Invariants: pieces are run in the order look, step (and end, on the state that the step led to);
+//! what they hand on to each other lies in slots of the phase's own. Never knows: processors,
+//! widths.
 
 mod choice;
 mod circuit;
@@ -114,12 +117,13 @@ pub struct Programs {
 pub enum Playing {
     /// All are equally likely.
     Evenly,
-    /// Those that win at once come first and those that let the next role win at once come last, in phases where one role has a
-    /// choice and seeing them costs little.
+    /// Those that win at once come first and those that let the next role win at once come last, in
+    /// phases where one role has a choice and seeing them costs little.
     Decisively,
 }
 
-/// What a step may cost in which roles win where they can, in steps in which all moves are equally likely.
+/// What a step may cost in which roles win where they can, in steps in which all moves are equally
+/// likely.
 const DECISIVE_COST: f64 = 8.0;
 
 /// Games whose pieces have more operations are left to other engines.
@@ -137,8 +141,9 @@ pub fn n_operations(piece: &[Part]) -> usize {
     piece.iter().map(|part| part.program.operations.len()).sum()
 }
 
-/// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a playout takes on average, roughly.
-/// Nothing when the programs would be too large, or the phases do not go in lockstep.
+/// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a
+/// playout takes on average, roughly. Nothing when the programs would be too large, or the phases
+/// do not go in lockstep.
 pub fn compile(
     network: &Network,
     phases: Option<&Phases>,
@@ -226,7 +231,8 @@ struct Decisive<'a> {
     most: usize,
 }
 
-/// Compiles one phase; with the whole game, so that roles win in it where they can, as far as that costs little.
+/// Compiles one phase; with the whole game, so that roles win in it where they can, as far as that
+/// costs little.
 fn phase(
     network: &Network,
     whole: Option<&Network>,
@@ -481,7 +487,8 @@ fn goals(network: &Network) -> GoalPrograms {
     }
 }
 
-/// Per role and value, from the highest down, whether it is the highest that holds, after the goals were made.
+/// Per role and value, from the highest down, whether it is the highest that holds, after the goals
+/// were made.
 fn highest_goals(
     network: &Network,
     circuit: &mut Circuit,

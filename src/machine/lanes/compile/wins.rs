@@ -1,13 +1,16 @@
 //! Moves that win at once, and moves that let the other win at once, seen before they are made.
 //!
-//! What the next state would be after a move, and whether the game would be over in it, is worked out with the move taken
-//! for made: with that known, most of the network folds away, and what is left is the question that a player asks, such as
-//! whether three in a row stand beside the cell. Once more for the reply shows which moves leave the other a win. Playouts
-//! that take the first and shun the second are closer to play than even ones are (decisive and anti-decisive moves;
-//! Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search Algorithms*, 2010).
+//! What the next state would be after a move, and whether the game would be over in it, is worked
+//! out with the move taken for made: with that known, most of the network folds away, and what is
+//! left is the question that a player asks, such as whether three in a row stand beside the cell.
+//! Once more for the reply shows which moves leave the other a win. Playouts that take the first
+//! and shun the second are closer to play than even ones are (decisive and anti-decisive moves;
+//! Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
+//! Algorithms*, 2010).
 //!
-//! Invariants: a move is said to win in a lane only where it is legal, leads to an end, and brings the role 100. Among moves that
-//! are legal at least one stays. A move that ends the game otherwise may count as one that lets the other win, or not.
+//! Invariants: a move is said to win in a lane only where it is legal, leads to an end, and brings
+//! the role 100. Among moves that are legal at least one stays. A move that ends the game otherwise
+//! may count as one that lets the other win, or not.
 
 use super::cover::Cover;
 use super::{Circuit, Literal, bases_under};
@@ -132,8 +135,8 @@ impl<'a> Win<'a> {
         circuit.and(goal, cover.literal(self.whole.terminal))
     }
 
-    /// Per move of a role whether it leads there. Moves that are not looked at do not. Nothing where that takes a circuit of more than
-    /// `bound` nodes.
+    /// Per move of a role whether it leads there. Moves that are not looked at do not. Nothing
+    /// where that takes a circuit of more than `bound` nodes.
     fn by(
         &self,
         mover: &Mover<'a>,
@@ -209,8 +212,8 @@ pub(super) struct Turn<'a> {
     pub(super) most: usize,
 }
 
-/// The moves among which the mover chooses. Nothing where there is nothing to be seen, or it takes too much. `legal` says what is
-/// legal on `bases`, in the mover's order.
+/// The moves among which the mover chooses. Nothing where there is nothing to be seen, or it takes
+/// too much. `legal` says what is legal on `bases`, in the mover's order.
 pub(super) fn preferred(
     turn: &Turn<'_>,
     bases: &Bases,

@@ -152,7 +152,8 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
     layouts
 }
 
-/// The machine that a game is played with, where lanes are taken for 5 positions, or for 70 with their legal moves.
+/// The machine that a game is played with, where lanes are taken for 5 positions, or for 70 with
+/// their legal moves.
 fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
     let features = Features::detect();
     let gangs = compile(network, None, 10.0, Playing::Evenly).unwrap();
@@ -192,7 +193,8 @@ fn lanes_are_found_to_be_faster_where_the_counters_have_much_to_do() {
     assert_eq!(without_time.fewest, [GUESSED; 2]);
 }
 
-/// Holds expanders of both widths, with and without what the processor has, the one of a reasoner and the one for play, to the counter engine.
+/// Holds expanders of both widths, with and without what the processor has, the one of a reasoner
+/// and the one for play, to the counter engine.
 fn compare(name: &str, rules: &str, sizes: &[usize]) {
     let network = network(rules);
     let mut walker = Walker::new(&network);
@@ -264,7 +266,8 @@ fn positions_are_what_the_counter_engine_says_on_every_game() {
     assert!(games >= 18, "only {games} games");
 }
 
-/// Reachability over edges that come and go, asked by a move, by legality and by goals, one of them 0 and one without a value.
+/// Reachability over edges that come and go, asked by a move, by legality and by goals, one of them
+/// 0 and one without a value.
 const RECURSIVE: &str = "
     (role walker) (role other)
     (node a) (node b) (node c) (node d)

@@ -331,7 +331,8 @@ fn mean_and_error(numbers: &[f64]) -> (f64, f64) {
     (mean, (squares.sum::<f64>() / (count - 1.0) / count).sqrt())
 }
 
-/// Rules in which the one role picks one of some things at the start, of which so many are forbidden.
+/// Rules in which the one role picks one of some things at the start, of which so many are
+/// forbidden.
 fn pick_one_of(n_moves: usize, n_forbidden: usize) -> String {
     let mut rules = String::from(
         "(role chooser) (init (open)) (<= (base (open))) (<= (base (picked ?x)) (thing ?x))
@@ -362,7 +363,8 @@ fn every_legal_move_is_as_likely_as_any_other() {
         let mut seen = vec![0u64; network.facts.len()];
         let n_rounds = 400;
         for _ in 0..n_rounds {
-            // The state after the step is where every lane ended, and stays in its bank until lanes are filled again.
+            // The state after the step is where every lane ended, and stays in its bank until lanes
+            // are filled again.
             gang.submit(&initial, 512).unwrap();
             gang.advance();
             let side = gang.side;

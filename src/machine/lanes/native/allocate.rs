@@ -1,11 +1,12 @@
 //! Registers for straight-line code.
 //!
-//! What is needed again soonest stays in a register: Belady's rule (1966), for which all later uses are known here, since the
-//! code has no branches. What lies in memory anyway (inputs, stored values, values spilled once) is dropped without a store, and an
-//! operand that is not worth a register is left to the instruction to read from memory, one operand an instruction.
+//! What is needed again soonest stays in a register: Belady's rule (1966), for which all later uses
+//! are known here, since the code has no branches. What lies in memory anyway (inputs, stored
+//! values, values spilled once) is dropped without a store, and an operand that is not worth a
+//! register is left to the instruction to read from memory, one operand an instruction.
 //!
-//! Invariants: a line reads only registers and places written before it; slots of its own lie above those that the
-//! program names. Never knows: how a line is encoded.
+//! Invariants: a line reads only registers and places written before it; slots of its own lie above
+//! those that the program names. Never knows: how a line is encoded.
 
 use super::super::program::{Input, Operation, Place, Program};
 use super::order::Step;
@@ -58,9 +59,10 @@ pub(super) struct Allocated {
 
 /// No value, or no further use.
 const NONE: u32 = u32::MAX;
-/// How many times nearer its next use has to be for a value to keep its register against one that need not be stored. What
-/// is given up at no cost but a load leaves the stores, which are slower, to others: 3 saves a fifth of the spills of 1 for
-/// less than a hundredth more reads, 4 hardly more.
+/// How many times nearer its next use has to be for a value to keep its register against one that
+/// need not be stored. What is given up at no cost but a load leaves the stores, which are slower,
+/// to others: 3 saves a fifth of the spills of 1 for less than a hundredth more reads, 4 hardly
+/// more.
 const WORTH_OF_A_STORE: u32 = 3;
 /// Not in a register.
 const OUTSIDE: u8 = u8::MAX;
@@ -106,7 +108,8 @@ fn pair_of(operation: &Operation) -> Option<(Pair, bool)> {
     }
 }
 
-/// The table of the same function with its inputs in another order: the n-th of the new order is `from[n]` of the old.
+/// The table of the same function with its inputs in another order: the n-th of the new order is
+/// `from[n]` of the old.
 fn permuted(table: u8, from: [usize; 3]) -> u8 {
     let mut result = 0;
     for index in 0..8u8 {
@@ -264,7 +267,8 @@ impl<'a> Allocator<'a> {
         )
     }
 
-    /// How little a value in a register is worth: how far away its next use is, and more if giving it up costs no store.
+    /// How little a value in a register is worth: how far away its next use is, and more if giving
+    /// it up costs no store.
     fn dispensability(&self, value: u32, next_use: u32) -> u32 {
         if next_use == NONE {
             return NONE;
@@ -277,7 +281,8 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// The register to give up, of those that are in use and not pinned, and how dispensable its value is.
+    /// The register to give up, of those that are in use and not pinned, and how dispensable its
+    /// value is.
     fn victim(&self, pinned: u32) -> (Register, u32) {
         let mut best = (0, 0);
         let mut left = self.all & !pinned & !self.free;
@@ -419,7 +424,8 @@ impl<'a> Allocator<'a> {
         let destroys = inputs.len() == 3;
         let left = &left[..n_left];
         let may_fold = n_left > 1 || !destroys || dying.is_some();
-        // Of the four functions with an instruction of their own, one takes an input only from a register.
+        // Of the four functions with an instruction of their own, one takes an input only from a
+        // register.
         let only_register = match pair_of(operation) {
             Some((Pair::AndNot, is_swapped)) if !self.has_tables => {
                 Some(inputs[usize::from(is_swapped)].0)
@@ -449,7 +455,8 @@ impl<'a> Allocator<'a> {
         }
         let sources = &sources[..inputs.len()];
 
-        // The result goes over a value that goes anyway, else into the register that is worth least.
+        // The result goes over a value that goes anyway, else into the register that is worth
+        // least.
         let to = passing.or(dying).unwrap_or_else(|| self.fresh(0));
         let is_in_to = |&source: &Source| source == Source::Register(to);
         let mut in_to = sources.iter().position(is_in_to);
@@ -479,7 +486,8 @@ impl<'a> Allocator<'a> {
         self.let_go(value);
     }
 
-    /// The instruction for an operation, one of three inputs when the input at `in_to` lies in `to`.
+    /// The instruction for an operation, one of three inputs when the input at `in_to` lies in
+    /// `to`.
     fn push(&mut self, operation: &Operation, sources: &[Source], to: Register, in_to: usize) {
         if let (Some((pair, is_swapped)), &[a, b]) = (pair_of(operation), sources) {
             let (first, second) = if is_swapped { (b, a) } else { (a, b) };
@@ -494,7 +502,8 @@ impl<'a> Allocator<'a> {
                 return;
             }
         }
-        // The last operand may be read from memory. Functions of fewer than three values do not look at `to`.
+        // The last operand may be read from memory. Functions of fewer than three values do not
+        // look at `to`.
         let (mut from, b, c) = match *sources {
             [only] => ([1, 2, 0], Source::Register(to), only),
             [a, b] => ([2, 0, 1], a, b),

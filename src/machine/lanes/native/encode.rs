@@ -1,12 +1,13 @@
 //! Lines as bytes of machine code.
 //!
-//! The function made takes the addresses of the two banks of states and of the slots, as the System V convention hands
-//! them over. An address near a base register takes three bytes less, so base registers are set up front to where most
-//! reads and writes are: with one byte of displacement an instruction reaches 256 bytes, one of AVX-512 that of its
-//! vectors.
+//! The function made takes the addresses of the two banks of states and of the slots, as the System
+//! V convention hands them over. An address near a base register takes three bytes less, so base
+//! registers are set up front to where most reads and writes are: with one byte of displacement an
+//! instruction reaches 256 bytes, one of AVX-512 that of its vectors.
 //!
-//! Invariants: the code reads and writes only the places that its lines name; it calls and jumps nowhere, leaves the
-//! stack as it was, and the registers that the convention says a function keeps. Never knows: values.
+//! Invariants: the code reads and writes only the places that its lines name; it calls and jumps
+//! nowhere, leaves the stack as it was, and the registers that the convention says a function
+//! keeps. Never knows: values.
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 
@@ -15,7 +16,8 @@ use super::allocate::{Line, Pair, Register, Source};
 
 /// How many units a displacement of one byte reaches.
 const REACH: usize = 256;
-/// How many reads and writes make a base register of their own worth setting: setting it takes seven bytes.
+/// How many reads and writes make a base register of their own worth setting: setting it takes
+/// seven bytes.
 const LEAST_USES: u32 = 8;
 /// What holds the banks' addresses on entry: now, next, slots.
 const BANKS: [Name; 3] = [Name::RDI, Name::RSI, Name::RDX];
@@ -196,15 +198,17 @@ const AVX2: Codes = Codes {
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub bytes: Vec<u8>,
-    /// Bytes of each vector that one call works on. What follows takes more calls with addresses so much further on.
+    /// Bytes of each vector that one call works on. What follows takes more calls with addresses so
+    /// much further on.
     pub width: usize,
 }
 
-/// The function that runs lines on vectors of `n_words` words, 4, 8 or 16. Lines with tables are for AVX-512, others for
-/// AVX2.
+/// The function that runs lines on vectors of `n_words` words, 4, 8 or 16. Lines with tables are
+/// for AVX-512, others for AVX2.
 ///
 /// # Errors
-/// When an instruction has no encoding, as one with a displacement above 32 bits; see [`MAX_INDEX`].
+/// When an instruction has no encoding, as one with a displacement above 32 bits; see
+/// [`MAX_INDEX`].
 pub(super) fn encode(
     lines: &[Line],
     has_tables: bool,
@@ -252,7 +256,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Points the base registers to their windows, those last that hold the banks' addresses, which the others start from.
+    /// Points the base registers to their windows, those last that hold the banks' addresses, which
+    /// the others start from.
     fn enter(&mut self) -> Result<(), IcedError> {
         for number in (0..self.windows.windows.len()).rev() {
             let Window { name, bank, start } = self.windows.windows[number];

@@ -1,17 +1,19 @@
 //! Programs for processors without three-input logic.
 //!
-//! Every operation becomes a few of two inputs that are one instruction each: and, and-not, or, exclusive or. A value may
-//! be held as its opposite, which whatever uses it allows for, so that nothing but what is stored is ever inverted.
+//! Every operation becomes a few of two inputs that are one instruction each: and, and-not, or,
+//! exclusive or. A value may be held as its opposite, which whatever uses it allows for, so that
+//! nothing but what is stored is ever inverted.
 //!
-//! Invariants: the result stores the same bits; its operations have two inputs and one of four tables. Never knows:
-//! registers.
+//! Invariants: the result stores the same bits; its operations have two inputs and one of four
+//! tables. Never knows: registers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::program::{Input, Operation, Program, Value};
 
-/// The tables of the functions with an instruction of their own: and, the second without the first, or, exclusive or.
+/// The tables of the functions with an instruction of their own: and, the second without the first,
+/// or, exclusive or.
 const AND: u8 = 0xc0;
 const AND_NOT: u8 = 0x0c;
 const OR: u8 = 0xfc;
@@ -31,8 +33,8 @@ enum Recipe {
     Xor(u8, u8),
 }
 
-/// For each table the recipe for it or, where the second part says so, for its opposite: that of fewest operations, if
-/// nothing is shared. Constants have none.
+/// For each table the recipe for it or, where the second part says so, for its opposite: that of
+/// fewest operations, if nothing is shared. Constants have none.
 static RECIPES: LazyLock<[Option<(Recipe, bool)>; 256]> = LazyLock::new(|| {
     let mut recipes = [None; 256];
     // What so many operations make.

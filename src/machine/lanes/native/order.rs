@@ -1,11 +1,12 @@
 //! The order in which a program's operations are run.
 //!
-//! Values that are needed at once need no memory. Two passes see to that. The first goes depth first from the stores, so
-//! that what is computed is computed for a use that follows. The second goes through that order and puts forward what can
-//! be run at once on values that are still in registers, when that ends more values than it begins.
+//! Values that are needed at once need no memory. Two passes see to that. The first goes depth
+//! first from the stores, so that what is computed is computed for a use that follows. The second
+//! goes through that order and puts forward what can be run at once on values that are still in
+//! registers, when that ends more values than it begins.
 //!
-//! Invariants: a step comes after those that compute what it needs; operations that nothing needs are left out. Never
-//! knows: which register holds what, only that there are some.
+//! Invariants: a step comes after those that compute what it needs; operations that nothing needs
+//! are left out. Never knows: which register holds what, only that there are some.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -67,8 +68,8 @@ fn computed_inputs(program: &Program, number: u32) -> impl Iterator<Item = u32> 
     inputs.filter_map(move |value| value.0.checked_sub(n_inputs))
 }
 
-/// Depth first from the stores, in their order; of an operation's inputs first that which takes more registers, by the
-/// rule of Sethi and Ullman (1970), which is exact for trees.
+/// Depth first from the stores, in their order; of an operation's inputs first that which takes
+/// more registers, by the rule of Sethi and Ullman (1970), which is exact for trees.
 fn depth_first(program: &Program) -> Vec<u32> {
     let n_inputs = program.inputs.len();
     let mut registers_taken = vec![0u32; program.n_values()];
@@ -113,7 +114,8 @@ fn depth_first(program: &Program) -> Vec<u32> {
 
 /// How many uses of a value are looked at for one to put forward.
 const USES_LOOKED_AT: usize = 3;
-/// What it is worth to use a value for the last time: one that would have to be stored when it loses its register.
+/// What it is worth to use a value for the last time: one that would have to be stored when it
+/// loses its register.
 const ENDS_COMPUTED: i32 = 6;
 /// The same for a value that is in memory.
 const ENDS_OTHER: i32 = 4;
@@ -128,8 +130,8 @@ const LEADS_ON: i32 = 1;
 /// What an operation has to be worth to be put forward.
 const LEAST_WORTH: i32 = -1;
 
-/// Puts forward what can be run on values at hand. The weights above are what a search found best for the sum of reads
-/// and spills over the programs and networks of some forty games.
+/// Puts forward what can be run on values at hand. The weights above are what a search found best
+/// for the sum of reads and spills over the programs and networks of some forty games.
 fn gathered(program: &Program, order: &[u32], n_registers: usize) -> Vec<u32> {
     let mut gatherer = Gatherer::new(program, order, n_registers);
     let mut gathered = Vec::with_capacity(order.len());
@@ -239,8 +241,8 @@ impl<'a> Gatherer<'a> {
         &self.users[self.starts[value as usize] as usize..self.ends[value as usize] as usize]
     }
 
-    /// The operation that is worth most of those that can be run on values at hand, or that lead straight on to one that
-    /// then can; if it is worth enough.
+    /// The operation that is worth most of those that can be run on values at hand, or that lead
+    /// straight on to one that then can; if it is worth enough.
     fn best(&self) -> Option<u32> {
         let mut best = None;
         let mut most = LEAST_WORTH - 1;
@@ -262,7 +264,8 @@ impl<'a> Gatherer<'a> {
         best
     }
 
-    /// The operation that computes the one input that another lacks, if it can be run, and what both are worth together.
+    /// The operation that computes the one input that another lacks, if it can be run, and what
+    /// both are worth together.
     fn way_to(&self, number: u32) -> Option<(u32, i32)> {
         let missing = computed_inputs(self.program, number)
             .find(|&input| !self.is_done[input as usize])
@@ -275,7 +278,8 @@ impl<'a> Gatherer<'a> {
         Some((missing, worth))
     }
 
-    /// What an operation, with its twin if that is still to be run, is worth apart from one of its inputs.
+    /// What an operation, with its twin if that is still to be run, is worth apart from one of its
+    /// inputs.
     fn worth(&self, number: u32, apart: Option<u32>) -> i32 {
         let twin = self.twins[number as usize].filter(|&twin| !self.is_done[twin as usize]);
         let uses = 1 + usize::from(twin.is_some());
@@ -331,7 +335,8 @@ impl<'a> Gatherer<'a> {
         self.touch(result);
     }
 
-    /// Takes an operation out of the users of a value: the first of them comes to stand where it stood.
+    /// Takes an operation out of the users of a value: the first of them comes to stand where it
+    /// stood.
     fn take_out(&mut self, value: u32, position: usize) {
         let start = self.starts[value as usize] as usize;
         let first = self.users[start] as usize;

@@ -17,8 +17,8 @@ struct Shape {
     one_stored_in: u32,
 }
 
-/// A random program that keeps the invariants: takes from "now" and the lower half of the slots, stores to "next" and the
-/// upper half.
+/// A random program that keeps the invariants: takes from "now" and the lower half of the slots,
+/// stores to "next" and the upper half.
 fn random_program(random: &mut Random, shape: &Shape) -> Program {
     let mut program = Program::default();
     program.inputs.extend([Input::Zeros, Input::Ones]);
@@ -59,7 +59,8 @@ fn random_program(random: &mut Random, shape: &Shape) -> Program {
     program
 }
 
-/// The operation of a table that is first made to ignore inputs that are missing; none if it ignores one that is there.
+/// The operation of a table that is first made to ignore inputs that are missing; none if it
+/// ignores one that is there.
 fn operation(table: u8, inputs: &[Value]) -> Option<Operation> {
     let mut table = table;
     if inputs.len() < 3 {
@@ -72,7 +73,8 @@ fn operation(table: u8, inputs: &[Value]) -> Option<Operation> {
     depends.then(|| Operation::new(table, inputs))
 }
 
-/// The features that there can be machine code for: the processor has them, and the system lets memory be executed.
+/// The features that there can be machine code for: the processor has them, and the system lets
+/// memory be executed.
 fn features() -> Vec<Features> {
     let mut found = vec![Features::Avx2, Features::Avx512];
     found.retain(|&features| Native::new(&Program::default(), features, 4).is_some());
@@ -164,7 +166,8 @@ fn long_programs_give_the_interpreters_bits() {
     compare_shape(3, 2, &shape);
 }
 
-/// Each function of three values, and each of two and one, with inputs that live on and inputs that do not.
+/// Each function of three values, and each of two and one, with inputs that live on and inputs that
+/// do not.
 #[test]
 fn every_table_gives_the_interpreters_bits() {
     let mut random = Random::new(4);
@@ -235,11 +238,13 @@ fn a_memory_that_does_not_suit_is_refused() {
     ));
 }
 
-/// What a program does with its own inputs' opposites and with constants comes to nothing without three-input logic.
+/// What a program does with its own inputs' opposites and with constants comes to nothing without
+/// three-input logic.
 #[test]
 fn operations_that_come_to_constants_give_the_interpreters_bits() {
     let mut random = Random::new(6);
-    // Not the first input; the first and its opposite; the first or its opposite; the second with each constant.
+    // Not the first input; the first and its opposite; the first or its opposite; the second with
+    // each constant.
     let program = Program {
         inputs: vec![
             Input::Place(Place::Now(0)),
@@ -265,7 +270,8 @@ fn operations_that_come_to_constants_give_the_interpreters_bits() {
     compare(&program, 7, &mut random);
 }
 
-/// A program with as many values alive as there are registers, each computed early and used late, needs no slots.
+/// A program with as many values alive as there are registers, each computed early and used late,
+/// needs no slots.
 #[test]
 fn values_that_fit_the_registers_are_not_spilled() {
     let n_alive = 15;

@@ -1,4 +1,5 @@
-//! From an unfolded network to its arrays: which gates are kept up to date, their numbers, leaves and edges.
+//! From an unfolded network to its arrays: which gates are kept up to date, their numbers, leaves
+//! and edges.
 //!
 //! Inputs are numbered before their users, so a value at rest is known as soon as it is numbered.
 
@@ -158,7 +159,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Outputs that leaves hold: legality, and next values that are more than a constant or the value as it is.
+    /// Outputs that leaves hold: legality, and next values that are more than a constant or the
+    /// value as it is.
     pub(super) fn leaf_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
         let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
         let next = phase.next.enumerate();

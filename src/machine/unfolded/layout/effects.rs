@@ -69,7 +69,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Those effects that make a base what another one is, sorted by the other, each other once; none when they are few.
+    /// Those effects that make a base what another one is, sorted by the other, each other once;
+    /// none when they are few.
     pub(super) fn copied(&self, list: &[(BaseId, Signal)]) -> Vec<(Signal, BaseId)> {
         let mut copied: Vec<(Signal, BaseId)> = list
             .iter()
@@ -86,8 +87,8 @@ impl Compiler<'_> {
         copied
     }
 
-    /// Keys and what they do, as far as `does` says they do something: bases by the words of the state, gates by rows
-    /// of leaves that follow them.
+    /// Keys and what they do, as far as `does` says they do something: bases by the words of the
+    /// state, gates by rows of leaves that follow them.
     pub(super) fn key_words(
         &mut self,
         phase: &UnfoldedPhase,

@@ -1,4 +1,5 @@
-//! Gates that are not kept up to date: pulled when asked for, or worked out in one pass for the goals.
+//! Gates that are not kept up to date: pulled when asked for, or worked out in one pass for the
+//! goals.
 
 use rustc_hash::FxHashMap;
 
@@ -10,8 +11,8 @@ use super::{GoalPass, Guarded, Operand, Pulled, Run};
 
 /// Pulled gates are evaluated by recursion.
 const MAX_DEPTH: u32 = 1000;
-/// Goals that need more gates than this get a pass, unless the gates are wide: of a wide gate, the first inputs mostly
-/// say enough.
+/// Goals that need more gates than this get a pass, unless the gates are wide: of a wide gate, the
+/// first inputs mostly say enough.
 const MAX_PULLED_GOALS: usize = 48;
 /// Mean fan-in from which gates are wide.
 const MAX_MEAN_FAN_IN: usize = 5;
@@ -204,8 +205,8 @@ impl Compiler<'_> {
         Some(())
     }
 
-    /// Of a wide gate, the inputs that are on unless a base is true: inverted conjunctions with that base. Sorted by input, each
-    /// with its base; none when they are few.
+    /// Of a wide gate, the inputs that are on unless a base is true: inverted conjunctions with
+    /// that base. Sorted by input, each with its base; none when they are few.
     pub(super) fn guarded_inputs(&self, gate: GateId) -> Vec<(BaseId, Signal)> {
         let network = self.network;
         let is_initial = |base: BaseId| network.initial.binary_search(&base).is_ok();
