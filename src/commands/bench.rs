@@ -41,7 +41,7 @@ pub struct BenchArguments {
 ///
 /// # Errors
 /// Another than lanes have.
-pub(super) fn parse_width(text: &str) -> Result<usize, String> {
+pub fn parse_width(text: &str) -> Result<usize, String> {
     match text {
         "256" => Ok(256),
         "512" => Ok(512),

@@ -9,21 +9,18 @@
 pub mod analyse;
 pub mod bench;
 pub mod check;
-pub mod corpus;
 pub mod engine;
 pub mod engine_choice;
-pub mod fingerprint;
 pub mod format;
 pub mod game_manager;
 pub mod game_source;
 pub mod interrupt;
 pub mod match_games;
 pub mod output;
-pub mod performance;
 pub mod perft;
 pub mod players;
 pub mod playouts;
-pub mod positions;
+pub mod provenance;
 pub mod replay;
 pub mod scores;
 pub mod search;
@@ -34,6 +31,7 @@ pub mod tournament;
 pub mod trace;
 pub mod verify;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -104,16 +102,6 @@ enum Command {
             panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
-    /// Build every game of a corpus of published games and verify its recorded playouts on each
-    /// machine.
-    #[command(
-        after_help = "FOLDER holds games.csv (a key in the first column), games/KEY.kif, traces/KEY.jsonl.gz and perhaps traces-clingo.\n\
-            Each game is built and verified in a process of its own. The result is a page of Markdown.\n\
-            Status 1: a machine disagrees with a trace beyond what is known to be wrong there, or a game had no answer.\n\n\
-            Examples:\n  panza corpus ../shared/corpus --out docs/corpus.md\n  \
-            panza corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
-    )]
-    Corpus(corpus::CorpusArguments),
     /// Count the paths of joint moves from the initial state.
     #[command(
         after_help = "`nodes` are paths of exactly this many joint moves, `terminal` those of them that end the game.\n\n\
@@ -126,10 +114,8 @@ enum Command {
     /// Find out what a game is like, as the player does before it plays.
     #[command(
         after_help = "What is told of games and states was so in those seen, and how many those were is told too; what is not known is null in\n\
-            JSON. With --markdown each game is studied in a process of its own and has a row in the page.\n\
-            Status 1: a game of the page had no answer.\n\n\
-            Examples:\n  panza analyse connectFour\n  panza analyse my-game.gdl --seconds 20 --json\n  \
-            panza analyse --corpus ../shared/corpus --seconds 2 --markdown docs/analysis.md"
+            JSON.\n\n\
+            Examples:\n  panza analyse connectFour\n  panza analyse my-game.gdl --seconds 20 --json"
     )]
     Analyse(analyse::AnalyseArguments),
     /// Search one position and show what is known about each move.
@@ -140,40 +126,10 @@ enum Command {
             panza search ticTacToe --state position.txt --role oplayer --iterations 10000 --seed 1"
     )]
     Search(search::SearchArguments),
-    /// Make, prove and search positions of which it is known what is good in them.
-    #[command(
-        after_help = "A file of positions is TOML: a game and a list of positions. Each has the joint moves before it, a role, the goal\n\
-            that the role can force, and all its good moves, which are those that keep this goal.\n\n\
-            Examples:\n  panza positions check tests/positions --seconds 2 --threads 2\n  \
-            panza positions verify tests/positions\n  panza positions make connectFour --count 5 --out mine.toml"
-    )]
-    Positions(positions::PositionsArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
     Bench(bench::BenchArguments),
-    /// Measure games by counters and by lanes, beside outside programs and with passes left out,
-    /// and write a page about it.
-    #[command(
-        after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
-            prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
-            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\
-            Lanes are measured at each of --widths, and more closely at the width that is best for a game.\n\
-            In the page that --out names, text between `<!-- notes -->` and `<!-- /notes -->` is kept as it stands.\n\n\
-            Examples:\n  panza performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
-            panza performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9\n  \
-            panza performance checkers reversi --without-passes-on reversi --seconds 2 --json\n  \
-            panza performance hex --widths 512 --profile-of hex,reversi --threads-on hex --without-passes-on ''"
-    )]
-    Performance(performance::PerformanceArguments),
-    /// Write down what games come to, sizes and random playouts, in a file that shows what a change
-    /// changes.
-    #[command(
-        after_help = "Without GAME: all games that come with the program. Status 1: --against found differences.\n\n\
-            Examples:\n  panza fingerprint --out tests/fingerprints.json\n  \
-            panza fingerprint --against tests/fingerprints.json\n  panza fingerprint connectFour --playouts 1000 --json"
-    )]
-    Fingerprint(fingerprint::FingerprintArguments),
     /// Play a tournament between players that a file names, go on where it was broken off, and show
     /// what it came to.
     #[command(
@@ -187,7 +143,7 @@ enum Command {
             Shares and intervals (Wilson, 95 %) are those of the first player of a pair; games that it lost come first.\n\
             Status 1: matches could not be played, or had no end. Ctrl-C aborts the matches under way and ends all players.\n\n\
             Examples:\n  panza tournament spring.toml\n  panza tournament spring.toml --limit 1 --json\n  \
-            panza tournament --show spring.toml summer.toml --markdown docs/strength.md"
+            panza tournament --show spring.toml summer.toml"
     )]
     Tournament(tournament::TournamentArguments),
 }
@@ -216,6 +172,24 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// The exit status of a command, whose error goes to standard error.
+pub fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
+    match result {
+        Ok(outcome) => outcome.into(),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}
+
+/// Whether the reader of the output closed it, as `head` does when it has enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
 /// Runs a command.
 ///
 /// # Errors
@@ -231,7 +205,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // These have leave to take.
     if !matches!(
         command,
-        Command::Serve(_) | Command::Match(_) | Command::Performance(_) | Command::Tournament(_)
+        Command::Serve(_) | Command::Match(_) | Command::Tournament(_)
     ) {
         interrupt::exit_on_ctrl_c()?;
     }
@@ -241,21 +215,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Check(arguments) => check::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
-        Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Analyse(arguments) => analyse::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
-        Command::Positions(arguments) => positions::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
-        Command::Performance(arguments) => performance::run(arguments, output),
-        Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
     }
 }
 
 /// Reads a time in seconds: a positive number of at most a day.
-fn parse_seconds(text: &str) -> Result<f64, String> {
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
     const DAY: f64 = 86_400.0;
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= DAY => Ok(seconds),

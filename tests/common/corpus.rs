@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use panza::commands::corpus::folder::Corpus;
+#[path = "../../lab/src/corpus/folder.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod folder;
+
+use folder::Corpus;
 
 /// The corpus beside the project (`../shared/corpus`), or where the environment variable
 /// `PANZA_CORPUS` says; nothing where none stands.

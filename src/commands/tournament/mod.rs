@@ -18,17 +18,15 @@ pub mod tally;
 pub mod written;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
 use super::Outcome;
 use super::interrupt;
 use super::output::Output;
-use super::performance::{kept_notes, without_folders};
 use super::players::PlayerSpec;
 use crate::sync::pinning;
 use plan::{Entry, Plan};
@@ -47,9 +45,6 @@ pub struct TournamentArguments {
     /// Play nothing; show the results there are.
     #[arg(long)]
     show: bool,
-    /// Write a page of Markdown with the tables to this file, and keep the notes that stand in it.
-    #[arg(long, value_name = "PATH")]
-    markdown: Option<PathBuf>,
     /// Play at most so many matches now.
     #[arg(long, value_name = "N", conflicts_with = "show")]
     limit: Option<usize>,
@@ -66,10 +61,6 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
             "--results is for a single FILE, found {}",
             arguments.files.len()
         );
-    }
-    if let Some(page) = &arguments.markdown {
-        // Better now than after all the work.
-        kept_notes(page)?;
     }
     let mut outcome = Outcome::Holds;
     let mut all = Vec::new();
@@ -111,12 +102,6 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
     let tallies = tally::tally(&all);
     output.text(&page::text(&tallies))?;
     output.object(&page::report(&tallies))?;
-    if let Some(path) = &arguments.markdown {
-        // The notes may have been written on meanwhile.
-        let notes = kept_notes(path)?;
-        let text = page::markdown(&tallies, &all, &command(arguments), notes.as_deref());
-        fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
     let has_no_end = |result: &MatchResult| result.ending != "terminal";
     if outcome == Outcome::Holds && all.iter().any(has_no_end) {
         outcome = Outcome::DoesNotHold;
@@ -127,24 +112,6 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
 fn results_of(arguments: &TournamentArguments, file: &Path) -> PathBuf {
     let named = arguments.results.clone();
     named.unwrap_or_else(|| results::beside(file))
-}
-
-/// The command as the page shows it, without folders of this machine.
-fn command(arguments: &TournamentArguments) -> String {
-    let mut command = "panza tournament".to_string();
-    if arguments.show {
-        command.push_str(" --show");
-    }
-    if let Some(results) = &arguments.results {
-        command.push_str(&format!(" --results {}", without_folders(results)));
-    }
-    for file in &arguments.files {
-        command.push_str(&format!(" {}", without_folders(file)));
-    }
-    if let Some(page) = &arguments.markdown {
-        command.push_str(&format!(" --markdown {}", without_folders(page)));
-    }
-    command
 }
 
 /// Reads a tournament that is to be played here.

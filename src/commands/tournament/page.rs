@@ -1,15 +1,13 @@
-//! The tables of a tournament: for a terminal, as a page of Markdown, and as an object for scripts.
+//! The tables of a tournament: for a terminal, and as an object for scripts.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::results::MatchResult;
 use super::tally::{Faults, Pair, PairTally, Points, Tally};
-use crate::commands::performance::page::{NOTES, NOTES_END};
 
-const HEADS: [&str; 10] = [
+/// The heads of a table.
+pub const HEADS: [&str; 10] = [
     "game",
     "clocks",
     "matches",
@@ -22,7 +20,7 @@ const HEADS: [&str; 10] = [
     "faults",
 ];
 /// Columns of text; all others are figures.
-const TEXT_COLUMNS: [usize; 2] = [0, 9];
+pub const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
 /// What scripts read: pairs, and for each pair and game, and each pair as a whole, scores and
 /// intervals.
@@ -158,66 +156,8 @@ pub fn text(tallies: &[PairTally]) -> String {
     out
 }
 
-/// The page of Markdown; `command` made it, `notes` stood in it before.
-pub fn markdown(
-    tallies: &[PairTally],
-    results: &[MatchResult],
-    command: &str,
-    notes: Option<&str>,
-) -> String {
-    let mut out = String::from(
-        "# Strength\n\n\
-        Matches between players, over HTTP as in any competition, both sides of each game as often. `panza tournament`\n\
-        writes this page; the notes at its end are written by hand and stay.\n\n",
-    );
-    let _ = writeln!(out, "- command: `{}`", command.replace('`', "'"));
-    let dates: BTreeSet<&str> = results.iter().map(|result| result.date.as_str()).collect();
-    match (dates.first(), dates.last()) {
-        (Some(first), Some(last)) if first != last => {
-            let _ = writeln!(out, "- played: {first} to {last}");
-        }
-        (Some(first), _) => {
-            let _ = writeln!(out, "- played: {first}");
-        }
-        _ => {}
-    }
-    let processors: BTreeSet<&str> = results
-        .iter()
-        .filter_map(|result| result.processor.as_deref())
-        .collect();
-    if !processors.is_empty() {
-        let names: Vec<&str> = processors.into_iter().collect();
-        let _ = writeln!(out, "- processor: {}", names.join("; "));
-    }
-    out.push_str(
-        "- points: goals / 100, of the first player : of the second; share, interval and W D L (won, drawn, lost) are the\n  \
-        first player's. The interval is Wilson's for 95 %, with points in the place of wins: sound at the edges, a little\n  \
-        too wide where goals lie between 0 and 100. The lowest share comes first.\n\
-        - clocks: start clock / play clock in seconds. Steps are joint moves and seconds the time of a match, both means.\n\
-        - faults: answers that came late, not at all, or were no legal move; a random legal move was played instead.\n",
-    );
-    for tallies in tallies {
-        let _ = writeln!(out, "\n## {}\n", title(&tallies.pair));
-        let _ = writeln!(out, "{}\n", cores_line(&tallies.pair, results));
-        let _ = writeln!(out, "| {} |", HEADS.join(" | "));
-        for column in 0..HEADS.len() {
-            out.push_str(match TEXT_COLUMNS.contains(&column) {
-                true => "|---",
-                false => "|---:",
-            });
-        }
-        out.push_str("|\n");
-        for row in rows(tallies) {
-            let cells = row.map(|cell| cell.replace('|', "\\|"));
-            let _ = writeln!(out, "| {} |", cells.join(" | "));
-        }
-    }
-    let notes = notes.unwrap_or("\n");
-    let _ = write!(out, "\n## Notes\n\n{NOTES}{notes}{NOTES_END}\n");
-    out
-}
-
-fn title(pair: &Pair) -> String {
+/// The players and their versions.
+pub fn title(pair: &Pair) -> String {
     let player = |name: &str, version: &str| match version {
         "" => name.to_string(),
         _ => format!("{name} ({version})"),
@@ -231,37 +171,8 @@ fn title(pair: &Pair) -> String {
     title.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the players had a core each.
-fn cores_line(pair: &Pair, results: &[MatchResult]) -> String {
-    let is_of_pair = |result: &&MatchResult| {
-        let key = &result.key;
-        (&key.a, &key.a_version, &key.b, &key.b_version)
-            == (&pair.a, &pair.a_version, &pair.b, &pair.b_version)
-    };
-    let mut confined = BTreeSet::new();
-    let mut free = BTreeSet::new();
-    for result in results.iter().filter(is_of_pair) {
-        for (player, core) in result.players.iter().zip(&result.cores) {
-            match core {
-                Some(_) => confined.insert(player.as_str()),
-                None => free.insert(player.as_str()),
-            };
-        }
-    }
-    let names = |players: BTreeSet<&str>| players.into_iter().collect::<Vec<_>>().join(" and ");
-    match (confined.is_empty(), free.is_empty()) {
-        (false, true) => "Each player was confined to a core of its own.".to_string(),
-        (false, false) => format!(
-            "Confined to a core of its own: {}; not confined: {}.",
-            names(confined),
-            names(free)
-        ),
-        _ => "The players were not confined to cores.".to_string(),
-    }
-}
-
 /// One row per game, and the last for all together.
-fn rows(tallies: &PairTally) -> Vec<[String; HEADS.len()]> {
+pub fn rows(tallies: &PairTally) -> Vec<[String; HEADS.len()]> {
     let all = (tallies.games.len() != 1).then_some(&tallies.total);
     let tallied = tallies.games.iter().chain(all);
     tallied.map(|tally| row(tally, &tallies.pair)).collect()
@@ -320,8 +231,8 @@ fn faults(tally: &Tally, pair: &Pair) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::tournament::results::PlayerFault;
     use crate::commands::tournament::results::tests::result;
+    use crate::commands::tournament::results::{MatchResult, PlayerFault};
     use crate::commands::tournament::tally::tally;
 
     fn results() -> Vec<MatchResult> {
@@ -355,45 +266,6 @@ all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0 
         let found = text(&tally(&results()));
         assert!(found.starts_with(expected), "\n{found}");
         assert_eq!(text(&[]), "no matches yet\n");
-    }
-
-    #[test]
-    fn a_page_says_what_was_measured_and_keeps_its_notes() {
-        let results = results();
-        let page = markdown(
-            &tally(&results),
-            &results,
-            "panza tournament --show x.toml",
-            Some("\nkept\n"),
-        );
-        for part in [
-            "- command: `panza tournament --show x.toml`\n",
-            "- played: 2026-01-02 to 2026-01-05\n",
-            "- processor: Some Processor\n",
-            "\n## ada (2) against bob\n\n",
-            "| breakthrough | 10/1 | 2 | 0.5 : 1.5 | 25.0 % | ",
-            "| hex | 10/1 | 2 | 2 : 0 | 100.0 % | 34.2 - 100.0 % | 2 0 0 | 30.0 | 20.5 | bob: 1 timeout |\n",
-            "<!-- notes -->\nkept\n<!-- /notes -->\n",
-        ] {
-            assert!(page.contains(part), "no {part:?} in\n{page}");
-        }
-    }
-
-    #[test]
-    fn it_is_said_who_had_a_core() {
-        let pair = |results: &[MatchResult]| cores_line(&tally(results)[0].pair, results);
-        let mut one = result("hex", 0, 0, [100, 0]);
-        assert_eq!(
-            pair(&[one.clone()]),
-            "Confined to a core of its own: ada; not confined: bob."
-        );
-        one.cores = vec![Some(0), Some(1)];
-        assert_eq!(
-            pair(&[one.clone()]),
-            "Each player was confined to a core of its own."
-        );
-        one.cores = vec![None, None];
-        assert_eq!(pair(&[one]), "The players were not confined to cores.");
     }
 
     #[test]

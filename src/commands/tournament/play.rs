@@ -19,13 +19,12 @@ use super::plan::{Fixture, Plan};
 use super::progress::Progress;
 use super::results::{MatchResult, PlayerFault, ResultsFile};
 use super::seats::{Conditions, Seated};
-use crate::commands::corpus::report::processor;
 use crate::commands::game_manager::messages::rules_on_one_line;
 use crate::commands::game_manager::{
     Clocks, Ending, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, play_match,
 };
 use crate::commands::match_games::match_id;
-use crate::commands::performance::page::today;
+use crate::commands::provenance::{processor, today};
 use crate::sync::pinning::CoreId;
 
 /// A player that could not be had this often in a row is given up.

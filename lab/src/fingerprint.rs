@@ -1,0 +1,447 @@
+//! `cargo lab fingerprint`: what a game comes to as a network, and where random playouts lead, in one
+//! line per game.
+//!
+//! A file of fingerprints under version control shows in every review which change made networks
+//! larger or smaller, and which changed how games run. Sizes may change for the better; behaviour
+//! may change only when rules, random numbers or the fingerprint itself do.
+//!
+//! Invariants: [`Behaviour`] depends on rules and seed alone. Moves are drawn in the order of their
+//! texts, and states are hashed as sorted texts, so that neither the numbers of moves and bases nor
+//! the engine's inside matter, and the prover behaves the same. The engine's own playouts
+//! ([`EnginePlayouts`]) stand in fields of their own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use panza::commands::Outcome;
+use panza::commands::engine::{Engine, EngineError, MachineEngine};
+use panza::commands::game_source::{EMBEDDED, Game};
+use panza::commands::output::{Output, progress_bar};
+use panza::commands::playouts::MAX_STEPS;
+use panza::ground::Budget;
+use panza::ids::{Id, RoleId};
+use panza::machine::random::Random;
+use panza::machine::{Machine, PlayoutEnd};
+use panza::player;
+
+/// Playouts of a game when nothing else is said.
+const PLAYOUTS: u32 = 200;
+
+/// Arguments of `cargo lab fingerprint`.
+#[derive(Args, Debug)]
+pub struct FingerprintArguments {
+    /// Paths to rulesheets, or names of games; all games that come with the program when none is
+    /// named.
+    #[arg(value_name = "GAME")]
+    games: Vec<String>,
+    /// Write the fingerprints to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Compare with the fingerprints of this file, with its seed and number of playouts.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "seed", "playouts"])]
+    against: Option<PathBuf>,
+    /// Fixes the random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Playouts of each game.
+    #[arg(long, default_value_t = PLAYOUTS, value_parser = clap::value_parser!(u32).range(1..))]
+    playouts: u32,
+}
+
+/// A file of fingerprints.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprints {
+    /// What fixes the random numbers.
+    pub seed: u64,
+    /// Playouts of each game.
+    pub playouts: u32,
+    /// One per game.
+    pub games: Vec<Fingerprint>,
+}
+
+/// What is known of one game.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The game's name.
+    pub game: String,
+    /// Its sizes.
+    #[serde(flatten)]
+    pub sizes: Sizes,
+    /// Where playouts lead.
+    #[serde(flatten)]
+    pub behaviour: Behaviour,
+    /// What the engine's own playouts come to.
+    #[serde(flatten)]
+    pub engine: EnginePlayouts,
+}
+
+/// A game's sizes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Facts that can ever be true.
+    pub bases: usize,
+    /// Moves that can ever be legal, of all roles together.
+    pub moves: usize,
+    /// Instances of rules.
+    pub ground_rules: usize,
+    /// Gates before the passes.
+    pub gates_full: usize,
+    /// Gates after them.
+    pub gates_optimised: usize,
+    /// Gates of each phase's network; empty when the game has no phases.
+    pub gates_of_phases: Vec<usize>,
+}
+
+/// Where random playouts lead.
+///
+/// Each role that has several legal moves draws one of them, roles in their order, moves in the
+/// order of their texts.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Behaviour {
+    /// Joint moves made.
+    pub steps: u64,
+    /// States visited, the initial state once for each playout.
+    pub states: u64,
+    /// Playouts that were cut off.
+    pub cut_off: u32,
+    /// Sum of each role's goals over the playouts that came to their end; an undefined goal counts
+    /// 0.
+    pub goal_sums: Vec<u64>,
+    /// FNV-1a over the facts of all visited states, in hexadecimal digits.
+    pub states_hash: String,
+}
+
+/// What the engine's own playouts come to; depends on how it draws moves.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct EnginePlayouts {
+    /// Joint moves made, those of playouts that were cut off included.
+    pub engine_steps: u64,
+    /// Sum of each role's goals over the playouts that came to their end.
+    pub engine_goal_sums: Vec<u64>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A game that cannot be read or built, or a file that cannot be read or written.
+pub fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<Outcome> {
+    let recorded = match &arguments.against {
+        Some(file) => Some(Fingerprints::read(file)?),
+        None => None,
+    };
+    let (seed, playouts) = match &recorded {
+        Some(recorded) => (recorded.seed, recorded.playouts),
+        None => (arguments.seed, arguments.playouts),
+    };
+    let names: Vec<String> = match (arguments.games.as_slice(), &recorded) {
+        ([], Some(recorded)) => recorded
+            .games
+            .iter()
+            .map(|game| game.game.clone())
+            .collect(),
+        ([], None) => EMBEDDED.iter().map(|(name, _)| name.to_string()).collect(),
+        (named, _) => named.to_vec(),
+    };
+    let bar = progress_bar(names.len() as u64, "games");
+    let mut games = Vec::new();
+    for name in &names {
+        let game = Game::load(name)?;
+        bar.set_message(game.sheet.name.clone());
+        let fingerprint = fingerprint(&game, seed, playouts)?;
+        output.object(&fingerprint)?;
+        games.push(fingerprint);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let found = Fingerprints {
+        seed,
+        playouts,
+        games,
+    };
+    if let Some(mut recorded) = recorded {
+        let is_found = |old: &Fingerprint| found.games.iter().any(|new| new.game == old.game);
+        recorded.games.retain(is_found);
+        let differences = differences(&recorded, &found);
+        for difference in &differences {
+            output.line(difference)?;
+        }
+        return match differences.is_empty() {
+            true => Ok(Outcome::Holds),
+            false => Ok(Outcome::DoesNotHold),
+        };
+    }
+    match &arguments.out {
+        Some(file) => fs::write(file, found.text()?)
+            .with_context(|| format!("cannot write `{}`", file.display()))?,
+        None => output.text(&found.text()?)?,
+    }
+    Ok(Outcome::Holds)
+}
+
+/// The fingerprint of a game.
+///
+/// # Errors
+/// The game cannot be compiled.
+pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
+    let compiled = match player::compile(&game.rules, Budget::generous()) {
+        Ok(compiled) => compiled,
+        Err(reason) => bail!("{}: no compiled machine: {reason}", game.sheet.origin),
+    };
+    let sizes = Sizes {
+        bases: compiled.bases,
+        moves: compiled.moves,
+        ground_rules: compiled.ground_rules,
+        gates_full: compiled.gates_full,
+        gates_optimised: compiled.gates_optimised,
+        gates_of_phases: compiled.gates_of_phases,
+    };
+    let machine: Arc<dyn Machine> = Arc::new(compiled.machine);
+    let mut engine = MachineEngine::new(&machine);
+    Ok(Fingerprint {
+        game: game.sheet.name.clone(),
+        sizes,
+        behaviour: behaviour(&mut engine, seed, playouts)?,
+        engine: engine_playouts(&mut engine, seed, playouts)?,
+    })
+}
+
+/// Where random playouts lead on an engine; the same on every engine that runs the game rightly.
+///
+/// # Errors
+/// The prover gave up.
+pub fn behaviour<E: Engine>(
+    engine: &mut E,
+    seed: u64,
+    playouts: u32,
+) -> Result<Behaviour, EngineError> {
+    let mut random = Random::new(seed);
+    let n_roles = engine.roles().len();
+    let initial = engine.initial_state()?;
+    let mut found = Behaviour {
+        goal_sums: vec![0; n_roles],
+        ..Behaviour::default()
+    };
+    let mut hash = Fnv::new();
+    let (mut joint_move, mut legal) = (Vec::new(), Vec::new());
+    for _ in 0..playouts {
+        let mut state = initial.clone();
+        let mut steps = 0;
+        loop {
+            found.states += 1;
+            for fact in engine.facts(&state) {
+                hash.add(fact.as_bytes());
+                hash.add(b"\n");
+            }
+            // An empty line can be no fact, so a state's end is told from its facts.
+            hash.add(b"\n");
+            let mut is_over = engine.is_terminal(&state)?;
+            joint_move.clear();
+            for role in (0..n_roles).map(RoleId::from_index) {
+                if is_over {
+                    break;
+                }
+                engine.legal_moves(&state, role, &mut legal)?;
+                legal.sort_by_cached_key(|&mv| engine.move_text(mv));
+                match legal.len() {
+                    0 => is_over = true,
+                    1 => joint_move.push(legal[0]),
+                    count => joint_move.push(legal[random.below(count as u32) as usize]),
+                }
+            }
+            if is_over {
+                for (sum, goal) in found.goal_sums.iter_mut().zip(engine.goals(&state)?) {
+                    *sum += u64::from(goal.unwrap_or(0));
+                }
+                break;
+            }
+            if steps == MAX_STEPS {
+                found.cut_off += 1;
+                break;
+            }
+            state = engine.next_state(&state, &joint_move)?;
+            steps += 1;
+        }
+        found.steps += u64::from(steps);
+    }
+    found.states_hash = format!("{:016x}", hash.0);
+    Ok(found)
+}
+
+fn engine_playouts(
+    engine: &mut MachineEngine,
+    seed: u64,
+    playouts: u32,
+) -> Result<EnginePlayouts, EngineError> {
+    let mut random = Random::new(seed);
+    let initial = engine.initial_state()?;
+    let mut found = EnginePlayouts {
+        engine_steps: 0,
+        engine_goal_sums: vec![0; engine.roles().len()],
+    };
+    for _ in 0..playouts {
+        let sums = &mut found.engine_goal_sums;
+        let steps = match engine.playout(&initial, &mut random, MAX_STEPS, sums)? {
+            PlayoutEnd::Finished { steps } => steps,
+            PlayoutEnd::CutOff => MAX_STEPS,
+        };
+        found.engine_steps += u64::from(steps);
+    }
+    Ok(found)
+}
+
+impl Fingerprints {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// There is no such file, or something else stands in it.
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
+        let shown = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
+        serde_json::from_str(&text).with_context(|| format!("`{shown}` is no file of fingerprints"))
+    }
+
+    /// The file's text: JSON with one game per line.
+    ///
+    /// # Errors
+    /// None that can come up: numbers and strings have a JSON form.
+    pub fn text(&self) -> serde_json::Result<String> {
+        let games: Vec<String> = self
+            .games
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()?;
+        Ok(format!(
+            "{{\n\"seed\": {},\n\"playouts\": {},\n\"games\": [\n{}\n]\n}}\n",
+            self.seed,
+            self.playouts,
+            games.join(",\n")
+        ))
+    }
+}
+
+/// What differs, one line for each field, as `game: field old → new`.
+pub fn differences(old: &Fingerprints, new: &Fingerprints) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (what, old, new) in [
+        ("seed", old.seed, new.seed),
+        ("playouts", old.playouts.into(), new.playouts.into()),
+    ] {
+        if old != new {
+            lines.push(format!("{what} {old} → {new}"));
+        }
+    }
+    let find = |list: &Fingerprints, name: &str| {
+        let game = list.games.iter().find(|game| game.game == name)?;
+        serde_json::to_value(game).ok()
+    };
+    let names: BTreeSet<&String> = old
+        .games
+        .iter()
+        .chain(&new.games)
+        .map(|game| &game.game)
+        .collect();
+    for name in names {
+        match (find(old, name), find(new, name)) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => {
+                let fields: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+                for field in fields {
+                    let (old, new) = (&old.get(field), &new.get(field));
+                    if old != new {
+                        lines.push(format!("{name}: {field} {} → {}", show(old), show(new)));
+                    }
+                }
+            }
+            (None, _) => lines.push(format!("{name}: new")),
+            (_, _) => lines.push(format!("{name}: gone")),
+        }
+    }
+    lines
+}
+
+fn show(value: &Option<&Value>) -> String {
+    value.map_or("nothing".to_string(), Value::to_string)
+}
+
+/// Fowler, Noll and Vo's hash, FNV-1a with 64 bits: simple, and fixed for ever.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use panza::commands::engine::ProverEngine;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        let mut hash = Fnv::new();
+        hash.add(b"foobar");
+        assert_eq!(hash.0, 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn the_prover_behaves_as_the_compiled_machine() {
+        for name in ["ticTacToe", "connectFourSimultaneous", "hanoi"] {
+            let game = Game::load(name).unwrap();
+            let found = fingerprint(&game, 3, 4).unwrap();
+            let mut prover = ProverEngine::new(&game.rules).unwrap();
+            assert_eq!(
+                behaviour(&mut prover, 3, 4).unwrap(),
+                found.behaviour,
+                "{name}"
+            );
+            assert_eq!(found.behaviour.states, found.behaviour.steps + 4, "{name}");
+            let other = behaviour(&mut prover, 4, 4).unwrap();
+            assert_ne!(other.states_hash, found.behaviour.states_hash, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_reads_as_it_was_written_and_differences_name_the_field() {
+        let game = fingerprint(&Game::load("ticTacToe").unwrap(), 1, 3).unwrap();
+        let old = Fingerprints {
+            seed: 1,
+            playouts: 3,
+            games: vec![game.clone()],
+        };
+        let text = old.text().unwrap();
+        assert_eq!(text.lines().count(), 7, "{text}");
+        assert_eq!(serde_json::from_str::<Fingerprints>(&text).unwrap(), old);
+        assert_eq!(differences(&old, &old), Vec::<String>::new());
+
+        let mut new = old.clone();
+        new.games[0].sizes.gates_full = 7;
+        new.games[0].behaviour.goal_sums = vec![1, 2];
+        let mut other = game.clone();
+        other.game = "other".to_string();
+        new.games.push(other);
+        let (full, sums) = (game.sizes.gates_full, &game.behaviour.goal_sums);
+        assert_eq!(
+            differences(&old, &new),
+            [
+                "other: new".to_string(),
+                format!("ticTacToe: gates_full {full} → 7"),
+                format!("ticTacToe: goal_sums [{},{}] → [1,2]", sums[0], sums[1]),
+            ]
+        );
+        assert_eq!(differences(&new, &old).first().unwrap(), "other: gone");
+    }
+}

@@ -1,0 +1,101 @@
+//! The laboratory: measures and tests Panza itself.
+//!
+//! Everything here serves the people who work on Panza, and nothing of it is part of a user's
+//! program: speed beside other programs, published games, fingerprints, positions with proven good
+//! moves, and the pages in `docs` that are made of their results.
+
+pub mod analysis;
+pub mod corpus;
+pub mod fingerprint;
+pub mod performance;
+pub mod positions;
+pub mod strength;
+
+use clap::{Parser, Subcommand};
+use panza::commands::output::Output;
+use panza::commands::{Outcome, interrupt};
+use panza::telemetry;
+
+/// The whole command line.
+#[derive(Parser, Debug)]
+#[command(
+    name = "cargo lab",
+    about = "Measures and tests Panza itself",
+    after_help = "Exit status: 0 done and holds, 1 done and does not hold, 2 unusable arguments or input, 130 interrupted."
+)]
+pub struct Arguments {
+    /// Write JSON objects on standard output, one per line, and nothing else.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Build every game of a corpus of published games and verify its recorded playouts on each
+    /// machine.
+    #[command(
+        after_help = "FOLDER holds games.csv (a key in the first column), games/KEY.kif, traces/KEY.jsonl.gz and perhaps traces-clingo.\n\
+            Each game is built and verified in a process of its own. The result is a page of Markdown.\n\
+            Status 1: a machine disagrees with a trace beyond the known defects, or a game failed.\n\n\
+            Examples:\n  cargo lab corpus ../shared/corpus --out docs/corpus.md\n  \
+            cargo lab corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
+    )]
+    Corpus(corpus::CorpusArguments),
+    /// Analyse many games, each in a process of its own, and write a page with a row for each.
+    #[command(after_help = "Status 1: a game failed.\n\n\
+            Example:\n  cargo lab analysis --corpus ../shared/corpus --seconds 2 --out docs/analysis.md")]
+    Analysis(analysis::AnalysisArguments),
+    /// Search, verify and make positions with proven good moves.
+    #[command(
+        after_help = "A file of positions is TOML: a game and a list of positions. Each has the joint moves before it, a role, the goal\n\
+            that the role can force, and all its good moves, which are those that keep this goal.\n\n\
+            Examples:\n  cargo lab positions check tests/positions --seconds 2 --threads 2\n  \
+            cargo lab positions verify tests/positions\n  cargo lab positions make connectFour --count 5 --out mine.toml"
+    )]
+    Positions(positions::PositionsArguments),
+    /// Measure playouts by engine and width beside outside programs, and searches.
+    #[command(
+        after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
+            prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
+            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\n\
+            Examples:\n  cargo lab performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
+            cargo lab performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9"
+    )]
+    Performance(performance::PerformanceArguments),
+    /// Write fingerprints of games (network size, playout statistics) to a file, or compare them.
+    #[command(
+        after_help = "Without GAME: all games that come with the program. Status 1: --against found differences.\n\n\
+            Examples:\n  cargo lab fingerprint --out tests/fingerprints.json\n  \
+            cargo lab fingerprint --against tests/fingerprints.json\n  cargo lab fingerprint connectFour --playouts 1000 --json"
+    )]
+    Fingerprint(fingerprint::FingerprintArguments),
+    /// Write a page with the results of tournaments.
+    #[command(
+        after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
+    )]
+    Strength(strength::StrengthArguments),
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// Arguments or input that cannot be used; the message says what and where.
+pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let output = Output::new(arguments.json);
+    let _console = telemetry::init(tracing::Level::WARN)?;
+    let command = &arguments.command;
+    // `performance` ends its baselines first.
+    if !matches!(command, Command::Performance(_)) {
+        interrupt::exit_on_ctrl_c()?;
+    }
+    match command {
+        Command::Corpus(arguments) => corpus::run(arguments, output),
+        Command::Analysis(arguments) => analysis::run(arguments, output),
+        Command::Positions(arguments) => positions::run(arguments, output),
+        Command::Performance(arguments) => performance::run(arguments, output),
+        Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
+        Command::Strength(arguments) => strength::run(arguments, output),
+    }
+}

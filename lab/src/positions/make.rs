@@ -1,0 +1,445 @@
+//! `cargo lab positions make`: finds positions of a game that are worth asking about, and proves what
+//! is good in them.
+//!
+//! Games are played by short searches, with a move drawn by chance here and there. From their ends
+//! one goes back, as long as everything about a position can be proven within the budget. Of the
+//! positions met on the way, the deepest and the most misleading are kept, few of any one game.
+//!
+//! The same arguments give the same positions, as long as the search plays the same and the clock
+//! ends nothing.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use serde::Serialize;
+
+use super::file::{Line, Position, PositionFile, joint_move_text};
+use super::lookahead::lookahead;
+use super::prove::{Prover, Verdict, joint_move, legal_moves, n_replies};
+use panza::commands::Outcome;
+use panza::commands::engine_choice::build_machine;
+use panza::commands::game_source::Game;
+use panza::commands::output::{Output, progress_bar};
+use panza::commands::playouts::MAX_STEPS;
+use panza::config::Settings;
+use panza::ids::{Id, MoveId, RoleId};
+use panza::machine::random::Random;
+use panza::machine::{Machine, PlayoutEnd, Reasoner};
+use panza::player::search_config;
+use panza::search::{Limit, Search};
+
+/// Playouts of each move that tell what playouts think of it.
+const PLAYOUTS: u32 = 200;
+/// Random playouts that tell which goals the game ends with.
+const GOAL_PLAYOUTS: u32 = 2_000;
+/// Of so many moves in played games one is drawn by chance.
+const DRAWN: u32 = 4;
+/// Nodes of a search that chooses a move.
+const MAX_NODES: u32 = 100_000;
+/// States in a row about which nothing could be proven, after which one does not go back further.
+const PATIENCE: u32 = 4;
+/// Positions taken of one played game.
+const PER_GAME: usize = 2;
+/// Joint moves between two positions of one played game.
+const DISTANCE: usize = 4;
+
+/// Arguments of `cargo lab positions make`.
+#[derive(Args, Debug)]
+pub struct MakeArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+    /// Positions wanted.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    count: u32,
+    /// Games to play.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    games: u32,
+    /// Stop when so much time has passed, and use what was found by then. [default: no limit]
+    #[arg(long, value_parser = panza::commands::parse_seconds)]
+    seconds: Option<f64>,
+    /// Iterations of the searches that play.
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    iterations: u64,
+    /// States that may be looked at to prove what is good in a position.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    states: u32,
+    /// Joint moves that one must have to look ahead at least, before the good moves can be told
+    /// from the others.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    lookahead: u32,
+    /// Take positions from the lines of play of this file's positions instead of playing.
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
+    /// Write the positions to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Fixes the random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// A position that may be kept.
+struct Candidate {
+    /// Which of the played games it is from.
+    game: usize,
+    /// The joint moves before it.
+    length: usize,
+    role: RoleId,
+    verdict: Verdict,
+    /// The least number of joint moves to look ahead, and whether that is known to be enough.
+    lookahead: (u32, bool),
+    /// The move that playouts prefer.
+    preferred: MoveId,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    game: &'a str,
+    role: &'a str,
+    goal: u8,
+    good: &'a [String],
+    legal: usize,
+    lookahead: u32,
+    lookahead_is_exact: bool,
+    preferred_by_playouts: String,
+    is_misleading: bool,
+    moves: &'a [String],
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A game that cannot be read or built, or a file that cannot be read or written.
+pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let machine = build_machine(&game.rules)
+        .with_context(|| format!("{}: positions are proven on a machine", game.sheet.origin))?;
+    let mut maker = Maker::new(&machine, arguments)?;
+    let lines = match &arguments.lines {
+        Some(file) => maker.lines_of(&PositionFile::read(file)?)?,
+        None => Vec::new(),
+    };
+    let is_played = arguments.lines.is_none();
+    let n_games = if is_played {
+        arguments.games as usize
+    } else {
+        lines.len()
+    };
+    let bar = progress_bar(n_games as u64, "games");
+    bar.set_message(game.sheet.name.clone());
+    let mut kept: Vec<(Line, Vec<Candidate>)> = Vec::new();
+    for (index, given) in lines
+        .into_iter()
+        .map(Some)
+        .chain(std::iter::repeat_with(|| None))
+        .take(n_games)
+        .enumerate()
+    {
+        let line = match given {
+            Some(line) => line,
+            None => maker.play(),
+        };
+        let candidates = maker.candidates(index, &line);
+        kept.push((line, candidates));
+        bar.inc(1);
+        if maker.is_late() {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    let lines: Vec<&Line> = kept.iter().map(|(line, _)| line).collect();
+    let candidates: Vec<&Candidate> = kept.iter().flat_map(|(_, found)| found).collect();
+    let n_candidates = candidates.len();
+    let best = choose(candidates, arguments.count as usize);
+    let mut positions = Vec::new();
+    for candidate in best {
+        let text = |mv: &MoveId| machine.move_text(*mv);
+        let moves = &lines[candidate.game].joint_moves[..candidate.length];
+        let position = Position {
+            role: machine.role_name(candidate.role),
+            goal: candidate.verdict.goal,
+            good: candidate.verdict.good.iter().map(text).collect(),
+            note: candidate.note(&machine),
+            moves: moves
+                .iter()
+                .map(|joint_move| joint_move_text(&machine, joint_move))
+                .collect(),
+        };
+        output.object(&Report {
+            game: &game.sheet.name,
+            role: &position.role,
+            goal: position.goal,
+            good: &position.good,
+            legal: candidate.n_legal(),
+            lookahead: candidate.lookahead.0,
+            lookahead_is_exact: candidate.lookahead.1,
+            preferred_by_playouts: machine.move_text(candidate.preferred),
+            is_misleading: candidate.is_misleading(),
+            moves: &position.moves,
+        })?;
+        positions.push(position);
+    }
+    let found = positions.len();
+    let file = PositionFile {
+        game: arguments.game.clone(),
+        notes: String::new(),
+        positions,
+    };
+    match &arguments.out {
+        Some(path) => {
+            std::fs::write(path, file.text())
+                .with_context(|| format!("cannot write `{}`", path.display()))?;
+            output.line(format_args!(
+                "{}: {found} of {n_candidates} positions written to {}",
+                game.sheet.name,
+                path.display()
+            ))?;
+        }
+        None => output.text(&file.text())?,
+    }
+    if found < arguments.count as usize {
+        output.complaint(format_args!(
+            "{}: {found} positions of {} that were wanted; more games or states may find more",
+            game.sheet.name, arguments.count
+        ));
+        return Ok(Outcome::DoesNotHold);
+    }
+    Ok(Outcome::Holds)
+}
+
+impl Candidate {
+    fn n_legal(&self) -> usize {
+        self.verdict.good.len() + self.verdict.bad.len()
+    }
+
+    /// Whether playouts prefer a move that is not good.
+    fn is_misleading(&self) -> bool {
+        self.verdict.bad.contains(&self.preferred)
+    }
+
+    /// How much it is worth to be asked, the higher the more: misleading before others, then by
+    /// depth and by how few moves are good.
+    fn worth(&self) -> (bool, u32, usize) {
+        let share = 100 - 100 * self.verdict.good.len() / self.n_legal();
+        (self.is_misleading(), self.lookahead.0, share)
+    }
+
+    fn note(&self, machine: &Arc<dyn Machine>) -> String {
+        let (depth, is_exact) = self.lookahead;
+        let more = if is_exact { "" } else { " or more" };
+        let legal = self.n_legal();
+        let good = self.verdict.good.len();
+        let preferred = machine.move_text(self.preferred);
+        let playouts = match self.is_misleading() {
+            true => format!("playouts prefer {preferred}"),
+            false => "playouts prefer a good move".to_string(),
+        };
+        format!("{good} of {legal} moves good, seen {depth}{more} joint moves ahead; {playouts}")
+    }
+}
+
+/// The candidates of most worth, of each played game few and not near each other.
+fn choose(mut candidates: Vec<&Candidate>, count: usize) -> Vec<&Candidate> {
+    candidates.sort_by_key(|candidate| Reverse(candidate.worth()));
+    let mut chosen: Vec<&Candidate> = Vec::new();
+    for candidate in candidates {
+        let of_game = chosen.iter().filter(|other| other.game == candidate.game);
+        let is_near = |other: &&&Candidate| other.length.abs_diff(candidate.length) < DISTANCE;
+        if of_game.clone().count() < PER_GAME && of_game.clone().filter(is_near).count() == 0 {
+            chosen.push(candidate);
+        }
+        if chosen.len() == count {
+            break;
+        }
+    }
+    chosen
+}
+
+/// Plays games and goes back from their ends.
+struct Maker {
+    machine: Arc<dyn Machine>,
+    searches: Vec<Search>,
+    random: Random,
+    iterations: u64,
+    states: usize,
+    lookahead: u32,
+    /// When to stop.
+    until: Option<Instant>,
+    /// Goals that the game ends with.
+    goals: Vec<u8>,
+    /// States that were looked at already.
+    met: BTreeSet<Vec<u64>>,
+}
+
+impl Maker {
+    fn new(machine: &Arc<dyn Machine>, arguments: &MakeArguments) -> anyhow::Result<Self> {
+        let settings = Settings::load(None, &[])?;
+        let mut config = search_config(&settings.search, arguments.seed);
+        config.rollout_threads = 0;
+        config.max_nodes = config.max_nodes.min(MAX_NODES);
+        let roles = (0..machine.n_roles()).map(RoleId::from_index);
+        let mut random = Random::new(arguments.seed);
+        Ok(Self {
+            searches: roles
+                .map(|role| Search::new(Arc::clone(machine), role, config.clone()))
+                .collect(),
+            goals: known_goals(machine, &mut random),
+            machine: Arc::clone(machine),
+            random,
+            iterations: arguments.iterations,
+            states: arguments.states as usize,
+            lookahead: arguments.lookahead,
+            until: arguments
+                .seconds
+                .map(|seconds| Instant::now() + Duration::from_secs_f64(seconds)),
+            met: BTreeSet::new(),
+        })
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Plays a game: each role with several moves draws one, or searches for one.
+    fn play(&mut self) -> Line {
+        let mut line = Line::new(&self.machine);
+        let mut reasoner = Arc::clone(&self.machine).reasoner();
+        while line.joint_moves.len() < MAX_STEPS as usize {
+            let state = line.last();
+            let legal = legal_moves(&self.machine, state);
+            if is_over(reasoner.as_mut(), state) || legal.iter().any(Vec::is_empty) {
+                break;
+            }
+            let mut joint_move = Vec::new();
+            for (moves, search) in legal.iter().zip(&mut self.searches) {
+                let drawn = moves[self.random.below(moves.len() as u32) as usize];
+                joint_move.push(if moves.len() == 1 || self.random.below(DRAWN) == 0 {
+                    drawn
+                } else {
+                    search.set_state(state);
+                    search.run(Limit {
+                        iterations: Some(self.iterations),
+                        ..Limit::default()
+                    });
+                    search.best_move().unwrap_or(drawn)
+                });
+            }
+            line.push(reasoner.as_mut(), joint_move);
+        }
+        line
+    }
+
+    /// The lines of play that lead to a file's positions.
+    fn lines_of(&self, file: &PositionFile) -> anyhow::Result<Vec<Line>> {
+        let mut lines = Vec::new();
+        for (index, position) in file.positions.iter().enumerate() {
+            lines.push(
+                position
+                    .line(&self.machine)
+                    .with_context(|| format!("position {}", index + 1))?,
+            );
+        }
+        ensure!(
+            !lines.is_empty(),
+            "there are no positions to take lines of play from"
+        );
+        Ok(lines)
+    }
+
+    /// The positions of a line that can be proven and are deep enough.
+    fn candidates(&mut self, game: usize, line: &Line) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        let mut reasoner = Arc::clone(&self.machine).reasoner();
+        for role in (0..self.machine.n_roles()).map(RoleId::from_index) {
+            let mut prover = Prover::new(&self.machine, role);
+            let mut failures = 0;
+            for (length, state) in line.states.iter().enumerate().rev() {
+                if failures == PATIENCE || self.is_late() {
+                    break;
+                }
+                let legal = legal_moves(&self.machine, state);
+                let is_stuck = legal.iter().any(Vec::is_empty);
+                if legal[role.index()].len() < 2 || is_stuck || is_over(reasoner.as_mut(), state) {
+                    continue;
+                }
+                let mut key = state.clone();
+                key.push(role.index() as u64);
+                if !self.met.insert(key) {
+                    continue;
+                }
+                prover.budget = self.states;
+                let Some(verdict) = prover.judge(state, &self.goals) else {
+                    failures += 1;
+                    continue;
+                };
+                failures = 0;
+                if verdict.bad.is_empty() {
+                    continue;
+                }
+                let lookahead = lookahead(&self.machine, role, state, &verdict, self.states);
+                if lookahead.0 < self.lookahead {
+                    continue;
+                }
+                found.push(Candidate {
+                    game,
+                    length,
+                    role,
+                    preferred: self.preferred(state, role, &verdict),
+                    verdict,
+                    lookahead,
+                });
+            }
+        }
+        found
+    }
+
+    /// The move after which random playouts end best for the role; of equal ones a good one.
+    fn preferred(&mut self, state: &[u64], role: RoleId, verdict: &Verdict) -> MoveId {
+        let legal = legal_moves(&self.machine, state);
+        let n_replies = n_replies(&legal, role).unwrap_or(1) as u32;
+        let mut reasoner = Arc::clone(&self.machine).reasoner();
+        let mut goals = vec![0; self.machine.n_roles()];
+        let mut best: Option<(u32, MoveId)> = None;
+        for &mv in verdict.good.iter().chain(&verdict.bad) {
+            let mut sum = 0;
+            for _ in 0..PLAYOUTS {
+                let reply = self.random.below(n_replies) as usize;
+                let mut next = Vec::new();
+                reasoner.set_state(state);
+                reasoner.next_state(&joint_move(&legal, role, mv, reply), &mut next);
+                reasoner.set_state(&next);
+                reasoner.playout(&mut self.random, MAX_STEPS, &mut goals);
+                sum += u32::from(goals[role.index()]);
+            }
+            if best.is_none_or(|(most, _)| sum > most) {
+                best = Some((sum, mv));
+            }
+        }
+        best.map_or(verdict.good[0], |(_, mv)| mv)
+    }
+}
+
+fn is_over(reasoner: &mut dyn Reasoner, state: &[u64]) -> bool {
+    reasoner.set_state(state);
+    reasoner.is_terminal()
+}
+
+/// The goals that random playouts end with, and those of a win and a loss.
+fn known_goals(machine: &Arc<dyn Machine>, random: &mut Random) -> Vec<u8> {
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let initial = machine.initial_state();
+    let mut known = BTreeSet::from([0, 100]);
+    let mut goals = vec![0; machine.n_roles()];
+    for _ in 0..GOAL_PLAYOUTS {
+        reasoner.set_state(&initial);
+        if reasoner.playout(random, MAX_STEPS, &mut goals) != PlayoutEnd::CutOff {
+            known.extend(&goals);
+        }
+    }
+    known.into_iter().collect()
+}

@@ -1,0 +1,12 @@
+//! The tests of the lab, and those that compare Panza with published games.
+
+mod cli;
+mod corpus;
+mod fingerprints;
+mod performance;
+mod positions;
+mod prover_corpus;
+mod published;
+
+/// The root folder of the workspace.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
