@@ -48,7 +48,7 @@ fn studied(rules: &Rules) -> Study {
 /// each is sorted.
 fn exact(study: &Study) -> Vec<(&'static str, String)> {
     let structure = study.structure.as_ref().unwrap();
-    let clockwork = structure.clockwork.as_ref().unwrap();
+    let autonomous = structure.autonomous.as_ref().unwrap();
     let latches = structure.latches.as_ref().unwrap();
     let symmetries = structure.symmetries.as_ref().unwrap();
     let partitions = structure.partitions.as_ref().unwrap();
@@ -95,12 +95,12 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
         ("factors", format!("{factors:?}")),
         ("roles", study.roles.len().to_string()),
         ("network", format!("{} {}", network.bases, network.moves)),
-        ("step counter", clockwork.step_counter.len().to_string()),
-        ("turn", clockwork.turn.len().to_string()),
-        ("others", clockwork.others.to_string()),
+        ("step counter", autonomous.step_counter.len().to_string()),
+        ("turn", autonomous.turn.len().to_string()),
+        ("others", autonomous.others.to_string()),
         (
             "ends",
-            format!("{:?} {}", clockwork.horizon, clockwork.earliest_end),
+            format!("{:?} {}", autonomous.horizon, autonomous.earliest_end),
         ),
         (
             "latches",

@@ -8,11 +8,11 @@
 //! a pair of moves on two boards, each board has its own classes of moves that are alike there.
 //!
 //! Invariants: all is read off the network, so names do not matter; the groups are the finest
-//! found, and what is in doubt is one group; a base is in one factor at most, and a control in
-//! none.
+//! found, and what is in doubt is one group; a base is in at most one factor, and an autonomous
+//! base in none.
 
-mod clockwork;
 mod ends;
+mod freedom;
 mod moves;
 mod partition;
 #[cfg(test)]
@@ -21,10 +21,11 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use self::clockwork::Freedom;
 use self::ends::Ends;
+use self::freedom::{Freedom, freedom};
 use self::moves::{Touching, Usual};
 use self::partition::Partition;
+use super::autonomous::autonomous_bases;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, Network, Node, Seen, effects};
 
@@ -65,8 +66,8 @@ pub struct Factors {
     /// The factors, by their first bases; those that do not matter come last, as one. Fewer than
     /// two where the game is one.
     pub factors: Vec<Factor>,
-    /// The bases that no move ever changes, in rising order.
-    pub controls: Vec<BaseId>,
+    /// The autonomous bases, in rising order.
+    pub autonomous: Vec<BaseId>,
     /// Whether each move is made in all factors at once; else a move is of one factor, or is
     /// several such moves at once.
     pub is_joint: bool,
@@ -113,9 +114,9 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
         left: CHECK_EVERY,
     };
     let deadline = &mut deadline;
-    let is_control = clockwork::controls(network);
-    let freedom = clockwork::freedom(network, &is_control, deadline)?;
-    let counts = relevant(network, &is_control);
+    let is_autonomous = autonomous_bases(network, |_| false);
+    let freedom = freedom(network, &is_autonomous, deadline)?;
+    let counts = relevant(network, &is_autonomous);
     let game = Game {
         network,
         freedom: &freedom,
@@ -144,10 +145,10 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     };
     Some(Factors {
         factors: found,
-        controls: network
+        autonomous: network
             .facts
             .ids()
-            .filter(|&base| is_control[base])
+            .filter(|&base| is_autonomous[base])
             .collect(),
         is_joint,
         forced: of(Freedom::Forced).collect(),
@@ -161,14 +162,14 @@ pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<Mov
         until,
         left: CHECK_EVERY,
     };
-    let is_control = clockwork::controls(network);
-    let freedom = clockwork::freedom(network, &is_control, &mut deadline)?;
+    let is_autonomous = autonomous_bases(network, |_| false);
+    let freedom = freedom(network, &is_autonomous, &mut deadline)?;
     let moves = network.moves.ids();
     Some(moves.filter(|&mv| freedom[mv] == Freedom::Forced).collect())
 }
 
-/// The bases that are no controls and matter to whatever is asked of the game.
-fn relevant(network: &Network, is_control: &IdVec<BaseId, bool>) -> IdVec<BaseId, bool> {
+/// The bases that are not autonomous and on which legal moves, the end or a goal depend.
+fn relevant(network: &Network, is_autonomous: &IdVec<BaseId, bool>) -> IdVec<BaseId, bool> {
     let mut counts: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
     let mut seen = vec![false; network.gates.len()];
     let goals = network.goals.iter().map(|&(_, _, signal)| signal);
@@ -176,7 +177,7 @@ fn relevant(network: &Network, is_control: &IdVec<BaseId, bool>) -> IdVec<BaseId
     let mut open: Vec<_> = goals.chain(legal).chain([network.terminal]).collect();
     while let Some(signal) = open.pop() {
         match network.node(signal) {
-            Node::Base(base) if !is_control[base] && !counts[base] => {
+            Node::Base(base) if !is_autonomous[base] && !counts[base] => {
                 counts[base] = true;
                 open.push(network.next[base]);
             }
@@ -391,7 +392,7 @@ impl Game<'_> {
             for (mv, role, parts) in &parts_of {
                 deadline.spend(2)?;
                 let part = parts.iter().find(|&&(other, _)| other == place);
-                // What is usual is one class, whatever controls ask of it.
+                // What is usual is one class, whatever autonomous bases ask of it.
                 let key = part.map(|&(_, number)| (touching.asked(*mv), number));
                 if part.is_some() {
                     factor.moves[*role].push(*mv);

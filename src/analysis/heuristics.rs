@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::control::parts;
 use super::evaluation::Evaluation;
+use super::mutex_groups::parts;
 
 /// Facts of a kind, and what one of them is worth.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

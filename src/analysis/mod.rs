@@ -8,9 +8,8 @@
 //!
 //! Never knows: trees, wall clocks (it is handed budgets).
 
+pub mod autonomous;
 pub mod board;
-pub mod control;
-pub mod counters;
 pub mod distance;
 pub mod effort;
 pub mod evaluation;
@@ -20,6 +19,7 @@ pub mod heuristics;
 pub mod implications;
 pub mod latches;
 pub mod learning;
+pub mod mutex_groups;
 pub mod partition;
 pub mod sample;
 pub mod score_ranges;

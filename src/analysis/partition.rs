@@ -7,7 +7,7 @@
 //!
 //! It is proven from the network, for games of one role:
 //! - each fact is only ever set by moves, or only ever cleared by moves, or goes its way by itself
-//!   ([`Controls`]) and is read by no `legal`;
+//!   ([`Autonomous`]) and is read by no `legal`;
 //! - a move is legal as long as certain facts were neither set nor cleared, and if one move rules
 //!   out another, that one rules out this one;
 //! - the game ends when time is up, by a move that always ends it, or when no other move is legal.
@@ -20,7 +20,7 @@
 //!
 //! Never knows: searching.
 
-use super::counters::Controls;
+use super::autonomous::Autonomous;
 use super::effort::Effort;
 use super::implications::{Implications, Outcome, Scope};
 use super::latches::Setting;
@@ -61,13 +61,13 @@ pub struct Partitions {
 
 impl Partitions {
     /// Finds them. Nothing when they could not be proven, or the effort is spent.
-    pub fn find(network: &Network, controls: &Controls, effort: &mut Effort) -> Option<Self> {
+    pub fn find(network: &Network, autonomous: &Autonomous, effort: &mut Effort) -> Option<Self> {
         if network.roles.len() != 1 || !network.blocks.is_empty() {
             return None;
         }
         let mut reader = Reader { network, effort };
-        let effects = reader.effects(controls)?;
-        let last = reader.ends_with_the_moves(controls, &effects)?;
+        let effects = reader.effects(autonomous)?;
+        let last = reader.ends_with_the_moves(autonomous, &effects)?;
         reader.orders_do_not_matter(&effects, &last)?;
         let best = network.goals.iter().max_by_key(|goal| goal.1)?;
         let mut requirements = Vec::new();
@@ -181,10 +181,14 @@ impl Reader<'_> {
     }
 
     /// What moves do to each fact. Nothing when some fact is both set and cleared, or not for good.
-    fn effects(&mut self, controls: &Controls) -> Option<Effects> {
+    fn effects(&mut self, autonomous: &Autonomous) -> Option<Effects> {
         let network = self.network;
         let mut goes_by_itself = vec![false; network.facts.len()];
-        for facts in [&controls.step_counter, &controls.turn, &controls.others] {
+        for facts in [
+            &autonomous.step_counter,
+            &autonomous.turn,
+            &autonomous.others,
+        ] {
             facts
                 .iter()
                 .for_each(|base| goes_by_itself[base.index()] = true);
@@ -347,7 +351,7 @@ impl Reader<'_> {
     /// legal: then tells the moves that always end it.
     fn ends_with_the_moves(
         &mut self,
-        controls: &Controls,
+        autonomous: &Autonomous,
         effects: &Effects,
     ) -> Option<Vec<MoveId>> {
         let network = self.network;
@@ -362,7 +366,11 @@ impl Reader<'_> {
         };
         last.extend(ends.iter().filter_map(by_move).flatten());
         let mut known = Implications::new(network, Scope::States, self.effort)?;
-        let by_itself = [&controls.step_counter, &controls.turn, &controls.others];
+        let by_itself = [
+            &autonomous.step_counter,
+            &autonomous.turn,
+            &autonomous.others,
+        ];
         for end in ends {
             if by_move(&end).is_some() {
                 continue;
@@ -396,12 +404,12 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::counters::controls;
+    use crate::analysis::autonomous;
     use crate::analysis::testing::{base, effort, mv, network, own_game, state_of};
 
     fn partitions(network: &Network) -> Option<Partitions> {
-        let controls = controls(network, &mut effort()).unwrap();
-        Partitions::find(network, &controls, &mut effort())
+        let autonomous = autonomous::find(network, &mut effort()).unwrap();
+        Partitions::find(network, &autonomous, &mut effort())
     }
 
     #[test]

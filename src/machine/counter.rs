@@ -26,13 +26,13 @@ use whole::Counters;
 
 /// A game run by counting.
 ///
-/// A game with a control has a layout per phase, chosen by the state at hand; each keeps counters
+/// A game with a mutex group has a layout per phase, chosen by the state at hand; each keeps counters
 /// of its own, standing on the last state of that phase.
 #[derive(Debug)]
 pub struct CounterMachine {
     /// The whole game first, then the phases.
     layouts: Vec<Layout>,
-    controls: Vec<BaseId>,
+    mutex_group: Vec<BaseId>,
     /// The phases, or the whole game when there are none, unfolded by moves.
     unfolded: Option<UnfoldedLayout>,
     /// Each network at rest on the initial state, copied for each new thread.
@@ -45,11 +45,11 @@ impl CounterMachine {
         Self::with_phases(layout, Vec::new(), Vec::new())
     }
 
-    /// A machine with a layout for the whole game, and one for each of the control bases, of which
+    /// A machine with a layout for the whole game, and one for each of the bases of a mutex group, of which
     /// just one is true in every reachable state. A state for which that does not hold is run on
     /// the layout of the whole game.
-    pub fn with_phases(whole: Layout, controls: Vec<BaseId>, phases: Vec<Layout>) -> Self {
-        debug_assert_eq!(controls.len(), phases.len());
+    pub fn with_phases(whole: Layout, mutex_group: Vec<BaseId>, phases: Vec<Layout>) -> Self {
+        debug_assert_eq!(mutex_group.len(), phases.len());
         let initial = whole.initial.clone();
         let layouts: Vec<Layout> = std::iter::once(whole).chain(phases).collect();
         let start = layouts.iter().map(|layout| {
@@ -61,34 +61,38 @@ impl CounterMachine {
         Self {
             start: start.collect(),
             layouts,
-            controls,
+            mutex_group,
             unfolded: None,
         }
     }
 
-    /// A machine that runs the phases, or the whole game when there are no controls, unfolded. The
+    /// A machine that runs the phases, or the whole game when there is no mutex group, unfolded. The
     /// layout of the whole game serves for what no phase covers.
-    pub fn with_unfolded(whole: Layout, controls: Vec<BaseId>, unfolded: UnfoldedLayout) -> Self {
+    pub fn with_unfolded(
+        whole: Layout,
+        mutex_group: Vec<BaseId>,
+        unfolded: UnfoldedLayout,
+    ) -> Self {
         let mut machine = Self::new(whole);
-        machine.run_unfolded((controls, Some(unfolded)));
+        machine.run_unfolded((mutex_group, Some(unfolded)));
         machine
     }
 
-    /// Runs the whole game's machine on these controls' unfolded phases from now on, and gives back
+    /// Runs the whole game's machine on this mutex group's unfolded phases from now on, and gives back
     /// what it ran on before.
     pub(crate) fn run_unfolded(
         &mut self,
-        (controls, unfolded): (Vec<BaseId>, Option<UnfoldedLayout>),
+        (mutex_group, unfolded): (Vec<BaseId>, Option<UnfoldedLayout>),
     ) -> (Vec<BaseId>, Option<UnfoldedLayout>) {
         (
-            std::mem::replace(&mut self.controls, controls),
+            std::mem::replace(&mut self.mutex_group, mutex_group),
             std::mem::replace(&mut self.unfolded, unfolded),
         )
     }
 
     /// The bases of which just one is true in each phase; none when the game has one phase.
-    pub fn controls(&self) -> &[BaseId] {
-        &self.controls
+    pub fn mutex_group(&self) -> &[BaseId] {
+        &self.mutex_group
     }
 
     /// The layout of the unfolded phases, if the game is run on them.
@@ -99,7 +103,7 @@ impl CounterMachine {
     /// Which phase of the unfolded game a state belongs to.
     #[inline(always)]
     pub(super) fn unfolded_phase_of(&self, state: &[u64]) -> Option<usize> {
-        match self.controls.len() {
+        match self.mutex_group.len() {
             0 => Some(0),
             _ => self.phase_of(state).checked_sub(1),
         }
@@ -131,7 +135,7 @@ impl CounterMachine {
         &self.layouts[0]
     }
 
-    /// The compiled networks of the phases; none when the game has no control.
+    /// The compiled networks of the phases; none when the game has no mutex group.
     pub fn phases(&self) -> &[Layout] {
         &self.layouts[1..]
     }
@@ -145,8 +149,8 @@ impl CounterMachine {
                 .is_some_and(|word| word >> (base.index() % 64) & 1 == 1)
         };
         let mut phase = 0;
-        for (index, control) in self.controls.iter().enumerate() {
-            if is_true(control) {
+        for (index, base) in self.mutex_group.iter().enumerate() {
+            if is_true(base) {
                 if phase != 0 {
                     return 0;
                 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::lanes::{LanesSource, faster};
 use super::last_resort::ProverMachine;
 use super::{Budget, Factories, Playing, parts};
-use crate::analysis::control::{self, PlayBudget};
+use crate::analysis::mutex_groups::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
 use crate::ids::BaseId;
@@ -15,7 +15,7 @@ use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::parts::MachineWithParts;
 use crate::machine::unfolded::UnfoldedLayout;
-use crate::propnet::{self, Network, Unfolded, passes};
+use crate::propnet::{self, MutexGroup, Network, Unfolded, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -27,7 +27,7 @@ impl Factories {
     }
 }
 
-/// Gates and edges above which one set of controls is compiled and no other.
+/// Gates and edges above which one mutex group is compiled and no other.
 const LARGE: usize = 300_000;
 /// Gates and edges above which a network is not kept as it was built: some tens of megabytes.
 const LARGEST_KEPT: usize = 3_000_000;
@@ -58,7 +58,7 @@ pub struct Compiled {
     pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
-    /// From ground program to networks, those of sets of controls that were weighed and left among
+    /// From ground program to networks, those of mutex groups that were weighed and left among
     /// them.
     pub network_time: Duration,
     /// From networks to machine.
@@ -161,7 +161,7 @@ fn compile_network(grounded: Grounded, set: &passes::PassSet, limits: ground::Bu
         compile_time: chosen.compile_time,
         lanes: LanesSource {
             network: Arc::new(network),
-            candidates: chosen.candidates,
+            mutex_groups: chosen.mutex_groups,
             mean_length: chosen.mean_length,
             set: *set,
         },
@@ -175,8 +175,8 @@ struct Candidate {
     networks: Vec<Network>,
     /// What laying out took, candidates among it that were not taken.
     compile_time: Duration,
-    /// Sets of controls that were weighed.
-    candidates: Vec<Vec<BaseId>>,
+    /// The mutex groups that were weighed.
+    mutex_groups: Vec<MutexGroup>,
     /// The joint moves of a random game, as far as play was seen.
     mean_length: f64,
 }
@@ -190,14 +190,14 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The unfolded phases of these controls, or the unfolded game for none, and the phases'
+    /// The unfolded phases of this mutex group, or the unfolded game without one, and the phases'
     /// networks.
-    fn unfold(&self, controls: &[BaseId]) -> Option<(Unfolded, Vec<Network>)> {
-        let phases = match controls {
+    fn unfold(&self, group: &[BaseId]) -> Option<(Unfolded, Vec<Network>)> {
+        let phases = match group {
             [] => None,
             _ => Some(propnet::phases_of(
                 self.network,
-                controls,
+                group,
                 self.set,
                 self.limits,
             )?),
@@ -217,14 +217,14 @@ impl Choice<'_> {
         let size = self.network.gates.len() + self.network.n_edges();
         let budget = PlayBudget::for_size(size, self.limits.until);
         let player: Arc<dyn Machine> = whole.clone();
-        let found = control::candidates(self.network, &player, budget);
+        let found = mutex_groups::find(self.network, &player, budget);
         drop(player);
         // Whoever played has given the machine back.
         let Some(mut machine) = Arc::into_inner(whole) else {
             return self.counted();
         };
         let played = &found.played[..found.played.len().min(MAX_POSITIONS)];
-        let shortlist = propnet::shortlist(self.network, &found.candidates, played);
+        let shortlist = propnet::shortlist(self.network, &found.groups, played);
         let is_large = size > LARGE;
         let mut options: Vec<&[BaseId]> = shortlist.into_iter().map(Vec::as_slice).collect();
         if is_large {
@@ -233,12 +233,12 @@ impl Choice<'_> {
         if !is_large || options.is_empty() {
             options.push(&[]);
         }
-        let candidates = options.iter().map(|controls| controls.to_vec());
-        let candidates = candidates.filter(|controls| !controls.is_empty()).collect();
+        let mutex_groups = options.iter().map(|group| group.to_vec());
+        let mutex_groups = mutex_groups.filter(|group| !group.is_empty()).collect();
         let mean_length = found.mean_length();
         let mut best: Option<(u64, Vec<Network>)> = None;
-        for controls in options {
-            let Some((unfolded, networks)) = self.unfold(controls) else {
+        for group in options {
+            let Some((unfolded, networks)) = self.unfold(group) else {
                 continue;
             };
             let unfolded_at = Instant::now();
@@ -246,7 +246,7 @@ impl Choice<'_> {
                 continue;
             };
             compile_time += unfolded_at.elapsed();
-            let before = machine.run_unfolded((controls.to_vec(), Some(layout)));
+            let before = machine.run_unfolded((group.to_vec(), Some(layout)));
             let work = machine.work(played).unwrap_or(u64::MAX);
             if best.as_ref().is_none_or(|&(least, _)| work < least) {
                 best = Some((work, networks));
@@ -259,7 +259,7 @@ impl Choice<'_> {
                 machine,
                 networks,
                 compile_time,
-                candidates,
+                mutex_groups,
                 mean_length,
             },
             None => self.counted(),
@@ -273,19 +273,19 @@ impl Choice<'_> {
         let found = match *self.set == passes::PassSet::default() {
             true => found,
             false => found.and_then(|found| {
-                propnet::phases_of(self.network, &found.controls, self.set, self.limits)
+                propnet::phases_of(self.network, &found.mutex_group, self.set, self.limits)
             }),
         };
-        let (controls, networks) = found.map_or_else(Default::default, |phases| {
-            (phases.controls, phases.networks)
+        let (group, networks) = found.map_or_else(Default::default, |phases| {
+            (phases.mutex_group, phases.networks)
         });
         let networked = Instant::now();
         let layouts = networks.iter().map(Layout::compile).collect();
         let whole = Layout::compile(self.network);
-        let candidates = [&controls].into_iter().filter(|found| !found.is_empty());
+        let mutex_groups = [&group].into_iter().filter(|found| !found.is_empty());
         Candidate {
-            candidates: candidates.cloned().collect(),
-            machine: CounterMachine::with_phases(whole, controls, layouts),
+            mutex_groups: mutex_groups.cloned().collect(),
+            machine: CounterMachine::with_phases(whole, group, layouts),
             networks,
             compile_time: networked.elapsed(),
             mean_length: LENGTH_UNSEEN,

@@ -1,6 +1,6 @@
 //! From a compiled game to lanes: which phases they go through.
 //!
-//! The candidates are those that the counter engine weighed; of those whose phases always follow
+//! The mutex groups are those that the counter engine weighed; of those whose phases always follow
 //! each other in the same order, the ones with the fewest operations a step are taken, or the whole
 //! game where that has fewer.
 
@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use super::build::Compiled;
 use super::stopwatch::Stopwatch;
 use crate::ground;
-use crate::ids::BaseId;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Playing, Programs};
 use crate::machine::lanes::expand;
@@ -19,15 +18,15 @@ use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::{Expansion, LanesMachine};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
-use crate::propnet::{self, Network, Phases, passes};
+use crate::propnet::{self, MutexGroup, Network, Phases, passes};
 
 /// What lanes are made from.
 #[derive(Clone, Debug)]
 pub struct LanesSource {
     /// The whole game.
     pub network: Arc<Network>,
-    /// Sets of controls that may split it.
-    pub(super) candidates: Vec<Vec<BaseId>>,
+    /// The mutex groups that may split it.
+    pub(super) mutex_groups: Vec<MutexGroup>,
     /// The joint moves of a playout, roughly.
     pub(super) mean_length: f64,
     pub(super) set: passes::PassSet,
@@ -42,8 +41,8 @@ impl LanesSource {
         };
         let mut best = compile(None, Playing::Evenly);
         let mut best_phases = None;
-        for controls in &self.candidates {
-            let phases = propnet::phases_of(&self.network, controls, &self.set, limits);
+        for group in &self.mutex_groups {
+            let phases = propnet::phases_of(&self.network, group, &self.set, limits);
             let Some(phases) = phases.filter(compile::is_in_lockstep) else {
                 continue;
             };

@@ -61,13 +61,13 @@ pub(super) fn find(network: &Network, until: Instant) -> Option<Found> {
     })
 }
 
-/// What belongs to a factor's game: its bases and all controls, and for each role its moves. Who
+/// What belongs to a factor's game: its bases and all autonomous ones, and for each role its moves. Who
 /// plays alone need not pass.
 fn selection(network: &Network, found: &Factors, factor: &Factor) -> (Selection, Place) {
     let mut bases: Vec<BaseId> = factor
         .bases
         .iter()
-        .chain(&found.controls)
+        .chain(&found.autonomous)
         .copied()
         .collect();
     bases.sort_unstable();

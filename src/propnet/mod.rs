@@ -4,7 +4,7 @@
 //! the network, plain or inverted, so there are no gates that only negate and an OR is an inverted
 //! AND of inverted inputs. Equal gates are one gate by construction. [`build`] makes the network of
 //! a ground program, [`passes`] make it smaller, and [`phases`] gives a smaller one still for each
-//! value of a control.
+//! fact of a mutex group.
 //!
 //! Invariants of a [`Network`]: gates stand in an order in which every input comes before its user,
 //! except inside a block; a block is a set of gates with consecutive ids that depend on each other,
@@ -28,5 +28,8 @@ pub use build::{BuildError, build};
 pub use effects::{Effects, Seen, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use part::{Selection, part};
-pub use phases::{MAX_CONTROLS, Phases, Position, controls_by_form, phases, phases_of, shortlist};
+pub use phases::{
+    MAX_MUTEX_GROUP, MutexGroup, Phases, Position, mutex_groups_by_form, phases, phases_of,
+    shortlist,
+};
 pub use unfold::{Keyed, Unfolded, UnfoldedPhase, unfold};

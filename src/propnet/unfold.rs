@@ -48,7 +48,7 @@ pub struct Unfolded {
     /// The gates, over bases and those moves that are propagated. Its outputs are listed in `next`,
     /// whose places have no meaning of their own; the phases hold the signals.
     pub network: Network,
-    /// The phases, in the order of the controls; one when there are none.
+    /// The phases, in the order of the mutex group; one when there are none.
     pub phases: Vec<UnfoldedPhase>,
 }
 
@@ -90,15 +90,15 @@ pub fn unfold(
     phases: Option<&Phases>,
     budget: Budget,
 ) -> Result<Option<Unfolded>, BuildError> {
-    let (controls, networks): (&[BaseId], &[Network]) = match phases {
-        Some(phases) => (&phases.controls, &phases.networks),
+    let (group, networks): (&[BaseId], &[Network]) = match phases {
+        Some(phases) => (&phases.mutex_group, &phases.networks),
         None => (&[], std::slice::from_ref(whole)),
     };
     if !whole.blocks.is_empty() || networks.iter().any(|network| !network.blocks.is_empty()) {
         return Ok(None);
     }
     let mut builder = Builder::new(whole.facts.len() + whole.moves.len());
-    let shared = shared_next(whole, controls, &mut builder, budget)?;
+    let shared = shared_next(whole, group, &mut builder, budget)?;
     let mut n_effects = 0;
     let mut unfolded = Vec::new();
     for network in networks {
@@ -146,33 +146,33 @@ pub fn unfold(
     }))
 }
 
-/// The next values that do not ask for a control, as functions of the moves: they are the same in
+/// The next values that read no base of the mutex group, as functions of the moves: they are the same in
 /// all phases, so where gates follow the moves, one set of gates serves all phases. None for a base
-/// that depends on a control, or if there is but one phase.
+/// that depends on the group, or if there is but one phase.
 fn shared_next(
     whole: &Network,
-    controls: &[BaseId],
+    group: &[BaseId],
     builder: &mut Builder,
     budget: Budget,
 ) -> Result<IdVec<BaseId, Option<Signal>>, BuildError> {
-    if controls.is_empty() {
+    if group.is_empty() {
         return Ok(whole.next.iter().map(|_| None).collect());
     }
     let mut copied: IdVec<GateId, Signal> = IdVec::new();
     let mut asks: IdVec<GateId, bool> = IdVec::new();
-    let is_control = |base: BaseId| controls.contains(&base);
+    let is_in_group = |base: BaseId| group.contains(&base);
     let mut inputs = Vec::new();
     for gate in whole.gates.ids() {
-        let asks_control = whole
+        let reads_group = whole
             .inputs(gate)
             .iter()
             .any(|&input| match whole.node(input) {
-                Node::Base(base) => is_control(base),
+                Node::Base(base) => is_in_group(base),
                 Node::Gate(inner) => asks[inner],
                 _ => false,
             });
-        asks.push(asks_control);
-        if asks_control {
+        asks.push(reads_group);
+        if reads_group {
             copied.push(Signal::FALSE);
             continue;
         }
@@ -193,7 +193,7 @@ fn shared_next(
     }
     let shared = whole.next.iter().map(|&signal| match whole.node(signal) {
         Node::Gate(gate) => (!asks[gate]).then(|| invert_if(copied[gate], signal.is_inverted())),
-        Node::Base(base) => (!is_control(base)).then_some(signal),
+        Node::Base(base) => (!is_in_group(base)).then_some(signal),
         _ => Some(signal),
     });
     Ok(shared.collect())

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use panza::analysis::control::{self, PlayBudget};
+use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget};
 use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
@@ -86,16 +86,16 @@ pub fn phased_machines(network: &Network) -> Machines {
 pub fn phases_by_play(network: &Network) -> Vec<Phases> {
     let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(network)));
     let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), None);
-    let found = control::candidates(network, &whole, budget);
-    propnet::shortlist(network, &found.candidates, &found.played)
+    let found = mutex_groups::find(network, &whole, budget);
+    propnet::shortlist(network, &found.groups, &found.played)
         .into_iter()
-        .map(|controls| phases_of(network, controls))
+        .map(|group| phases_of(network, group))
         .collect()
 }
 
-/// The phases of these controls, with the passes as usual.
-pub fn phases_of(network: &Network, controls: &[BaseId]) -> Phases {
-    propnet::phases_of(network, controls, &PassSet::default(), Budget::generous())
+/// The phases of this mutex group, with the passes as usual.
+pub fn phases_of(network: &Network, group: &[BaseId]) -> Phases {
+    propnet::phases_of(network, group, &PassSet::default(), Budget::generous())
         .expect("there is time")
 }
 
@@ -135,9 +135,9 @@ fn run_lanes(
 
 /// The phases counted, and unfolded if the game has no recursion.
 pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut Machines) {
-    let controls = &phases.controls;
+    let group = &phases.mutex_group;
     let layouts = phases.networks.iter().map(Layout::compile).collect();
-    let counted = CounterMachine::with_phases(Layout::compile(network), controls.clone(), layouts);
+    let counted = CounterMachine::with_phases(Layout::compile(network), group.clone(), layouts);
     machines.push((
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
@@ -147,7 +147,7 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
     if let Some(unfolded) = unfolded {
         let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
         let whole = Layout::compile(network);
-        let unfolded = CounterMachine::with_unfolded(whole, controls.clone(), unfolded);
+        let unfolded = CounterMachine::with_unfolded(whole, group.clone(), unfolded);
         machines.push((
             format!("{name}, unfolded"),
             AnyMachine::Counter(Box::new(unfolded)),
@@ -503,7 +503,7 @@ impl Beside {
         }
     }
 
-    /// States of facts thrown together, with all controls, some, or none.
+    /// States of facts thrown together, with all facts of the mutex group, some, or none.
     fn compare_states(
         &self,
         place: &str,

@@ -1,7 +1,7 @@
-//! Games in phases whose controls were found by playing, against the prover.
+//! Games in phases whose mutex groups were found by playing, against the prover.
 //!
-//! What was seen in a few games may break in another, so besides games whose controls hold there
-//! are some here whose controls break.
+//! What was seen in a few games may break in another, so besides games whose mutex groups hold there
+//! are some here whose mutex groups break.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::compare::{
     Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
 };
 use super::published;
-use panza::analysis::control::{self, PlayBudget};
+use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::ground::Budget;
 use panza::ids::BaseId;
 use panza::machine::Machine;
@@ -36,8 +36,8 @@ fn machines(network: &Network, phases: &Phases) -> Machines {
     machines
 }
 
-fn names(network: &Network, controls: &[BaseId]) -> Vec<String> {
-    let mut names: Vec<String> = controls
+fn names(network: &Network, group: &[BaseId]) -> Vec<String> {
+    let mut names: Vec<String> = group
         .iter()
         .map(|&base| network.facts[base].clone())
         .collect();
@@ -127,11 +127,11 @@ fn controls_that_break_later_are_run_on_the_whole_game() {
         seed: 3,
         until: None,
     };
-    let found = control::candidates(&network, &whole(&network), short);
-    let controls = propnet::shortlist(&network, &found.candidates, &found.played)[0];
-    let phases = phases_of(&network, controls);
+    let found = mutex_groups::find(&network, &whole(&network), short);
+    let group = propnet::shortlist(&network, &found.groups, &found.played)[0];
+    let phases = phases_of(&network, group);
     assert_eq!(
-        names(&network, &phases.controls),
+        names(&network, &phases.mutex_group),
         ["(turn a)", "(turn b)"],
         "a game of 25 states shows no break"
     );
@@ -143,18 +143,13 @@ fn controls_that_break_later_are_run_on_the_whole_game() {
         states_per_game: 100,
         ..short
     };
-    let found = control::candidates(&network, &whole(&network), long);
-    let turn = phases.controls[0];
-    assert!(
-        found
-            .candidates
-            .iter()
-            .all(|controls| !controls.contains(&turn))
-    );
+    let found = mutex_groups::find(&network, &whole(&network), long);
+    let turn = phases.mutex_group[0];
+    assert!(found.groups.iter().all(|group| !group.contains(&turn)));
 }
 
 #[test]
-fn a_control_that_may_stay_is_found_and_proven() {
+fn a_mutex_group_that_may_rest_is_found_and_proven() {
     // Who marks a free cell moves again when it is an odd one.
     let sheet = "
         (role a) (role b) (init (turn a)) (init (step 0)) (cell 1) (cell 2) (cell 3) (cell 4) (odd 1) (odd 3)
@@ -174,7 +169,10 @@ fn a_control_that_may_stay_is_found_and_proven() {
         (<= (goal ?r 100) (true (turn ?r))) (<= (goal ?r 0) (role ?r) (not (true (turn ?r))))";
     let (network, phases) = in_phases(sheet);
     let phases = phases.expect("the turn gates most of this game");
-    assert_eq!(names(&network, &phases.controls), ["(turn a)", "(turn b)"]);
+    assert_eq!(
+        names(&network, &phases.mutex_group),
+        ["(turn a)", "(turn b)"]
+    );
     assert!(phases.is_proven);
     compare(
         "again",

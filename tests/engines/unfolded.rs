@@ -208,11 +208,11 @@ fn groups_with_numbers_are_keyed() {
     let set = PassSet::default().without(Pass::Factors);
     let network = passes::optimise_with(network_of(&rules_of(&sheet)), &set, Budget::generous());
     let facts = network.facts.enumerate();
-    let controls: Vec<BaseId> = facts
+    let group: Vec<BaseId> = facts
         .filter(|(_, fact)| fact.starts_with("(control "))
         .map(|(base, _)| base)
         .collect();
-    let phases = propnet::phases_of(&network, &controls, &set, Budget::generous());
+    let phases = propnet::phases_of(&network, &group, &set, Budget::generous());
     let phases = phases.expect("there is time");
     assert_eq!(is_keyed(&network, &phases), [true, true]);
     let mut machines = Machines::new();

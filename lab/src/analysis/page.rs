@@ -239,7 +239,7 @@ fn cells(game: &str, report: &Report) -> String {
 /// The facts of its step counter, where that is known.
 fn step_counter(report: &Report) -> Option<usize> {
     let structure = report.study.structure.as_ref()?;
-    Some(structure.clockwork.as_ref()?.step_counter.len())
+    Some(structure.autonomous.as_ref()?.step_counter.len())
 }
 
 /// The choices that must be made, where that is known.

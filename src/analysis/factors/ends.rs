@@ -32,7 +32,7 @@ struct Disjunct {
     signal: Signal,
     /// 0 for the end, then the goals.
     output: usize,
-    /// The bases that it reads and that are not controls.
+    /// The bases that it reads and that are not autonomous.
     bases: Vec<BaseId>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Ends<'a> {
 }
 
 impl<'a> Ends<'a> {
-    /// Takes the end and the goals apart. `counts` says which bases are no controls.
+    /// Takes the end and the goals apart. `counts` says which bases are not autonomous.
     pub fn of(
         network: &'a Network,
         counts: &IdVec<BaseId, bool>,
@@ -316,7 +316,7 @@ pub(super) fn goals_agree(
         for (place, &part) in parts.iter().enumerate() {
             values.insert(part, combination >> place & 1 == 1);
         }
-        // Controls are off.
+        // Autonomous bases are off.
         let value_of = |signal: Signal, values: &HashMap<Signal, bool>| {
             let plain = Signal::min(signal, !signal);
             let value = values.get(&plain).copied().unwrap_or(false);

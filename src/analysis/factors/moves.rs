@@ -16,7 +16,7 @@ use std::hash::{BuildHasher, Hash};
 use rustc_hash::FxBuildHasher;
 
 use super::Deadline;
-use super::clockwork::Freedom;
+use super::freedom::Freedom;
 use super::partition::Partition;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, GateKind, Network, Node, Seen, Signal};
@@ -46,7 +46,7 @@ pub(super) type Part = (BaseId, u64);
 pub(super) struct Touching {
     /// Per move, if it is free: what is unusual about it.
     items: IdVec<MoveId, Vec<Item>>,
-    /// What controls ask of it.
+    /// What autonomous bases ask of it.
     asked: IdVec<MoveId, u64>,
     free: Vec<(MoveId, RoleId)>,
     /// Whether usual moves leave each base as it is.
@@ -226,7 +226,7 @@ impl Touching {
         parts
     }
 
-    /// What controls ask of a move, as a number.
+    /// What autonomous bases ask of a move, as a number.
     pub fn asked(&self, mv: MoveId) -> u64 {
         self.asked[mv]
     }

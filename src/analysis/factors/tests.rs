@@ -50,7 +50,7 @@ fn boards_with_one_move_in_either_are_two() {
     let text = format!("{TURNS} {ROWS}");
     let found = found(&text);
     assert_eq!(found.factors.len(), 2);
-    assert_eq!(found.controls.len(), 2);
+    assert_eq!(found.autonomous.len(), 2);
     assert_eq!(found.forced.len(), 2, "passing is all there is to do");
     for factor in &found.factors {
         assert_eq!(factor.bases.len(), 6);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::sample::Turns;
 use crate::player::study::{
-    Clockwork, Decided, FactorFound, Latched, Promises, Study, SymmetriesFound,
+    AutonomousFound, Decided, FactorFound, Latched, Promises, Study, SymmetriesFound,
 };
 
 /// How many facts stay what they are; the study has their names.
@@ -67,7 +67,7 @@ impl Report {
     pub fn new(game: &str, study: Study) -> Self {
         let sampled = &study.sampled;
         let structure = study.structure.as_ref();
-        let proven = structure.and_then(|structure| proven_length(structure.clockwork.as_ref()?));
+        let proven = structure.and_then(|structure| proven_length(structure.autonomous.as_ref()?));
         let latches = structure.and_then(|structure| structure.latches.as_ref());
         Self {
             game: game.to_string(),
@@ -107,7 +107,7 @@ impl LatchCounts {
 }
 
 /// The joint moves of every game, where the rules leave no other length.
-pub fn proven_length(clockwork: &Clockwork) -> Option<u32> {
-    let is_exact = |&horizon: &u32| horizon == clockwork.earliest_end;
-    clockwork.horizon.filter(is_exact)
+pub fn proven_length(found: &AutonomousFound) -> Option<u32> {
+    let is_exact = |&horizon: &u32| horizon == found.earliest_end;
+    found.horizon.filter(is_exact)
 }

@@ -8,7 +8,7 @@ use crate::analysis::foresight::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
 use crate::player::study::{
-    Clockwork, FactorFound, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
+    AutonomousFound, FactorFound, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
 };
 
 /// Sets of facts shown of what there may be many of.
@@ -95,12 +95,12 @@ fn structure(lines: &mut Lines, report: &Report) {
             ),
         ),
     }
-    if let Some(controls) = study.controls.as_ref().filter(|sets| !sets.is_empty()) {
-        let shown = controls.iter().take(MOST_SHOWN).map(|set| set.join(" | "));
+    if let Some(groups) = study.mutex_groups.as_ref().filter(|sets| !sets.is_empty()) {
+        let shown = groups.iter().take(MOST_SHOWN).map(|set| set.join(" | "));
         lines.add(
-            "controls",
+            "mutex groups",
             format_args!(
-                "{}: just one is true in each state",
+                "{}: exactly one is true in each state",
                 shown.collect::<Vec<_>>().join("; ")
             ),
         );
@@ -110,8 +110,8 @@ fn structure(lines: &mut Lines, report: &Report) {
 fn network(lines: &mut Lines, structure: &Structure) {
     let or_unknown = |text: Option<String>| text.unwrap_or_else(|| NOT_KNOWN.to_string());
     lines.add(
-        "clockwork",
-        or_unknown(structure.clockwork.as_ref().map(clockwork)),
+        "autonomous",
+        or_unknown(structure.autonomous.as_ref().map(autonomous)),
     );
     lines.add(
         "factors",
@@ -140,30 +140,24 @@ fn network(lines: &mut Lines, structure: &Structure) {
     }
 }
 
-fn clockwork(clockwork: &Clockwork) -> String {
+fn autonomous(found: &AutonomousFound) -> String {
     let mut parts = Vec::new();
-    if let (Some(first), Some(last)) = (
-        clockwork.step_counter.first(),
-        clockwork.step_counter.last(),
-    ) {
+    if let (Some(first), Some(last)) = (found.step_counter.first(), found.step_counter.last()) {
         parts.push(format!("a step counter from {first} to {last}"));
     }
-    if !clockwork.turn.is_empty() {
-        parts.push(format!("turns by {}", listed(&clockwork.turn)));
+    if !found.turn.is_empty() {
+        parts.push(format!("turns by {}", listed(&found.turn)));
     }
-    if clockwork.others > 0 {
-        parts.push(format!(
-            "{} other facts that no move has a say in",
-            clockwork.others
-        ));
+    if found.others > 0 {
+        parts.push(format!("{} other autonomous facts", found.others));
     }
-    match (clockwork.horizon, proven_length(clockwork)) {
+    match (found.horizon, proven_length(found)) {
         (_, Some(length)) => parts.push(format!("proven: {length} joint moves")),
         (Some(horizon), None) => parts.push(format!("proven: {horizon} joint moves at most")),
         (None, None) => {}
     }
     match parts.is_empty() {
-        true => "nothing runs by itself".to_string(),
+        true => "none".to_string(),
         false => parts.join("; "),
     }
 }

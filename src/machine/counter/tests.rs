@@ -23,12 +23,12 @@ const TOKENS: &str = "
 fn machine(text: &str) -> Arc<CounterMachine> {
     let program = ground(&gdl::load(text).0, Budget::generous()).expect("the game can be grounded");
     let network = propnet::build(&program, Budget::generous()).expect("the game has a network");
-    let phases = propnet::phases(&network, Budget::generous()).expect("the turn is a control");
-    assert_eq!(phases.controls.len(), 2);
+    let phases = propnet::phases(&network, Budget::generous()).expect("the turn is a mutex group");
+    assert_eq!(phases.mutex_group.len(), 2);
     let layouts = phases.networks.iter().map(Layout::compile).collect();
     Arc::new(CounterMachine::with_phases(
         Layout::compile(&network),
-        phases.controls,
+        phases.mutex_group,
         layouts,
     ))
 }
@@ -110,7 +110,7 @@ fn illegal_moves_are_followed_as_the_rules_say() {
 }
 
 #[test]
-fn a_state_without_its_control_is_run_on_the_whole_game() {
+fn a_state_outside_the_mutex_group_is_run_on_the_whole_game() {
     let machine = machine(TOKENS);
     let both = machine.state_from_facts(&["(turn a)".into(), "(turn b)".into(), "(at 1)".into()]);
     let both = both.expect("the facts are known");

@@ -31,7 +31,7 @@ pub struct Layout {
     n_roles: usize,
     n_bases: usize,
     n_slots: usize,
-    controls: Vec<BaseId>,
+    mutex_group: Vec<BaseId>,
     phases: Vec<Phase>,
     goal_bases: Vec<BaseId>,
     goal_code: Code,
@@ -94,7 +94,7 @@ impl Layout {
             n_roles,
             n_bases,
             n_slots,
-            controls: programs.controls.clone(),
+            mutex_group: programs.mutex_group.clone(),
             phases,
             goal_bases: goals.bases.clone(),
             goal_slots: goal_code
@@ -125,13 +125,13 @@ impl Layout {
 
     /// The phase that a state is in, if it is in any.
     fn phase_of(&self, state: &[u64]) -> Option<usize> {
-        if self.controls.is_empty() {
+        if self.mutex_group.is_empty() {
             return Some(0);
         }
         let is_true = |base: &BaseId| {
             state.get(base.index() / 64).copied().unwrap_or(0) >> (base.index() % 64) & 1 == 1
         };
-        let mut on = (0..self.controls.len()).filter(|&index| is_true(&self.controls[index]));
+        let mut on = (0..self.mutex_group.len()).filter(|&index| is_true(&self.mutex_group[index]));
         let phase = on.next()?;
         on.next().is_none().then_some(phase)
     }

@@ -23,12 +23,12 @@ fn network(text: &str) -> Network {
 fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>; 2] {
     let unfolded = propnet::unfold(network, phases, Budget::generous()).expect("there is time");
     let unfolded = UnfoldedLayout::compile(&unfolded.expect("the game has no recursion"));
-    let controls = phases.map_or_else(Vec::new, |phases| phases.controls.clone());
+    let mutex_group = phases.map_or_else(Vec::new, |phases| phases.mutex_group.clone());
     [
         CounterMachine::new(Layout::compile(network)),
         CounterMachine::with_unfolded(
             Layout::compile(network),
-            controls,
+            mutex_group,
             unfolded.expect("the gates are not deep"),
         ),
     ]
@@ -114,7 +114,7 @@ fn phases_and_the_whole_come_to_the_same() {
     let network = network(MARKS);
     let states = if cfg!(miri) { 12 } else { 600 };
     agree(&machines(&network, None), states);
-    let phases = propnet::phases(&network, Budget::generous()).expect("the turn is a control");
+    let phases = propnet::phases(&network, Budget::generous()).expect("the turn is a mutex group");
     let machines = machines(&network, Some(&phases));
     agree(&machines, states);
 

@@ -32,7 +32,7 @@ use crate::search::SearchConfig;
 pub use deciding::Deciding;
 pub use learned::{Decided, Promises};
 pub use structure::{
-    Bound, Clockwork, FactorFound, Latched, Partitioned, Reach, Structure, SymmetriesFound,
+    AutonomousFound, Bound, FactorFound, Latched, Partitioned, Reach, Structure, SymmetriesFound,
 };
 
 /// What is studied.
@@ -108,9 +108,9 @@ pub struct Study {
     pub roles: Vec<String>,
     /// Nothing for a game that is played with the prover.
     pub network: Option<NetworkSize>,
-    /// Sets of facts of which just one was true in each state met, as whose turn it is; those that
-    /// the machine's phases were chosen from.
-    pub controls: Option<Vec<Vec<String>>>,
+    /// Mutex groups from which the phases of the machine were chosen: exactly one fact of each was
+    /// true in each state met.
+    pub mutex_groups: Option<Vec<Vec<String>>>,
     /// What the network tells without playing; nothing for a game that is played with the prover.
     pub structure: Option<Structure>,
     /// What random games showed.
@@ -172,10 +172,12 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
             gates: network.gates.len(),
             edges: network.n_edges(),
         }),
-        controls: source.map(|source| {
+        mutex_groups: source.map(|source| {
             let text = |&base| source.network.facts[base].clone();
-            let sets = source.candidates.iter();
-            sets.map(|set| set.iter().map(text).collect()).collect()
+            let groups = source.mutex_groups.iter();
+            groups
+                .map(|group| group.iter().map(text).collect())
+                .collect()
         }),
         structure,
         sampled,

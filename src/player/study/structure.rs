@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Stages;
-use crate::analysis::counters;
+use crate::analysis::autonomous;
 use crate::analysis::distance::{Distances, Source, Target};
 use crate::analysis::effort::Effort;
 use crate::analysis::factors::{Factors, factors};
@@ -33,18 +33,18 @@ const SHARE_OF_FACTORS: f64 = 0.4;
 /// Bytes of rows of distances that are kept.
 const ROWS: usize = 1 << 24;
 
-/// Facts that no move has a say in.
+/// Facts whose value never depends on any move.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Clockwork {
-    /// Facts that are true at just one step of the game, in the order in which they are.
+pub struct AutonomousFound {
+    /// Facts that are true at exactly one step of the game, ordered by step.
     pub step_counter: Vec<String>,
-    /// Facts that come and go in a fixed rhythm.
+    /// Facts whose values repeat with a short period.
     pub turn: Vec<String>,
-    /// How many other facts no move has a say in.
+    /// The number of other autonomous facts.
     pub others: usize,
-    /// The game is over after so many joint moves at the latest.
+    /// Upper bound on the joint moves of a game.
     pub horizon: Option<u32>,
-    /// The game goes on for at least so many joint moves, unless some role has no legal move.
+    /// Lower bound on the joint moves of a game that ends in a terminal state.
     pub earliest_end: u32,
 }
 
@@ -132,8 +132,8 @@ pub struct FactorFound {
 /// All that the network tells. What is not known is nothing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Structure {
-    /// What runs by itself.
-    pub clockwork: Option<Clockwork>,
+    /// The autonomous facts.
+    pub autonomous: Option<AutonomousFound>,
     /// The games that the game falls into; one where it is one.
     pub factors: Option<Vec<FactorFound>>,
     /// What stays.
@@ -158,15 +158,15 @@ pub(super) fn structure(
     let facts = |bases: &[BaseId]| bases.iter().map(|&base| fact(base)).collect();
     let effort = |until| Effort::new(STEPS, until);
 
-    let controls = stages.run("clockwork", SHARE, |until| {
-        counters::controls(network, &mut effort(until))
+    let found = stages.run("autonomous", SHARE, |until| {
+        autonomous::find(network, &mut effort(until))
     });
-    let clockwork = controls.as_ref().map(|controls| Clockwork {
-        step_counter: facts(&controls.step_counter),
-        turn: facts(&controls.turn),
-        others: controls.others.len(),
-        horizon: controls.horizon,
-        earliest_end: controls.earliest_end,
+    let autonomous = found.as_ref().map(|found| AutonomousFound {
+        step_counter: facts(&found.step_counter),
+        turn: facts(&found.turn),
+        others: found.others.len(),
+        horizon: found.horizon,
+        earliest_end: found.earliest_end,
     });
     let factors = stages.run("factors", SHARE_OF_FACTORS, |until| {
         let plain = built.unwrap_or(network);
@@ -188,7 +188,7 @@ pub(super) fn structure(
     });
     let partitions = stages.run("partitions", SHARE, |until| {
         let mut effort = effort(until);
-        let found = Partitions::find(network, controls.as_ref()?, &mut effort);
+        let found = Partitions::find(network, found.as_ref()?, &mut effort);
         if found.is_none() && effort.is_spent() {
             return None;
         }
@@ -206,7 +206,7 @@ pub(super) fn structure(
         reaches(network, &mut effort(until))
     });
     Structure {
-        clockwork,
+        autonomous,
         factors,
         latches,
         symmetries,
@@ -221,7 +221,7 @@ fn factored(network: &Network, found: &Factors) -> Vec<FactorFound> {
         |roles: &[RoleId]| Vec::from_iter(roles.iter().map(|&role| network.roles[role].clone()));
     if !found.is_split() {
         return vec![FactorFound {
-            bases: network.facts.len() - found.controls.len(),
+            bases: network.facts.len() - found.autonomous.len(),
             moves: network.moves.len(),
             roles: names(&Vec::from_iter(network.roles.ids())),
             is_relevant: true,

@@ -39,19 +39,19 @@ fn a_study_holds_what_each_analysis_found() {
         size.bases > 90 && size.moves == 18 && size.gates > 100,
         "{size:?}"
     );
-    let controls = study.controls.unwrap();
+    let mutex_groups = study.mutex_groups.unwrap();
     let turn = ["(control red)".to_string(), "(control black)".to_string()];
     assert!(
-        controls
+        mutex_groups
             .iter()
             .any(|set| set.iter().all(|fact| turn.contains(fact))),
-        "{controls:?}"
+        "{mutex_groups:?}"
     );
     assert_eq!(study.sampled.turns, Some(Turns::Alternating));
     let structure = study.structure.unwrap();
-    let clockwork = structure.clockwork.unwrap();
-    assert_eq!(clockwork.turn.len(), 2);
-    assert_eq!(clockwork.horizon, None);
+    let autonomous = structure.autonomous.unwrap();
+    assert_eq!(autonomous.turn.len(), 2);
+    assert_eq!(autonomous.horizon, None);
     // A disc stays where it fell, and what is not blank stays so.
     let latches = structure.latches.unwrap();
     assert!(latches.is_complete);
@@ -73,7 +73,13 @@ fn a_study_holds_what_each_analysis_found() {
     assert_eq!(reach[0].idle_moves, 1);
     let stages = study.stages.iter().map(|stage| stage.name.as_str());
     let stages: Vec<&str> = stages.collect();
-    for name in ["clockwork", "latches", "symmetries", "sampling", "playouts"] {
+    for name in [
+        "autonomous",
+        "latches",
+        "symmetries",
+        "sampling",
+        "playouts",
+    ] {
         assert!(stages.contains(&name), "{stages:?}");
     }
     assert!(study.stages.iter().all(|stage| stage.seconds >= 0.0));
@@ -98,7 +104,10 @@ fn a_study_can_be_kept_and_read() {
     let text = serde_json::to_string(&study).unwrap();
     let read: Study = serde_json::from_str(&text).unwrap();
     // The last digit of a fraction may differ.
-    assert_eq!((read.roles, read.controls), (study.roles, study.controls));
+    assert_eq!(
+        (read.roles, read.mutex_groups),
+        (study.roles, study.mutex_groups)
+    );
     assert_eq!(read.sampled.turns, study.sampled.turns);
     assert_eq!(
         read.sampled.roles[0].goals.values,
@@ -119,7 +128,7 @@ fn without_a_network_only_playing_tells() {
         search: None,
     };
     let study = study(subject, StudyBudget { games: 3, ..SMALL });
-    assert_eq!((study.network, study.controls.clone()), (None, None));
+    assert_eq!((study.network, study.mutex_groups.clone()), (None, None));
     assert_eq!(study.structure, None);
     assert_eq!((study.machine.as_str(), study.sampled.games), ("prover", 3));
 }

@@ -103,8 +103,8 @@ pub struct GoalPrograms {
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// The bases that say which phase a state is in; none if there is one phase.
-    pub controls: Vec<BaseId>,
-    /// The phases, in the order of the controls.
+    pub mutex_group: Vec<BaseId>,
+    /// The phases, in the order of the mutex group.
     pub phases: Vec<PhasePrograms>,
     /// The goals.
     pub goals: GoalPrograms,
@@ -154,7 +154,7 @@ pub fn compile(
         return None;
     }
     let whole = (playing == Playing::Decisively).then_some(network);
-    let (controls, phases) = match phases {
+    let (mutex_group, phases) = match phases {
         None => (Vec::new(), vec![phase(network, None, None, 0, mean_length)]),
         Some(split) => {
             let networks = split.networks.iter().zip(successors(split)?);
@@ -162,11 +162,11 @@ pub fn compile(
                 let after = Some(&split.networks[successor]);
                 phase(network, whole, after, successor, mean_length)
             });
-            (split.controls.clone(), phases.collect())
+            (split.mutex_group.clone(), phases.collect())
         }
     };
     let programs = Programs {
-        controls,
+        mutex_group,
         phases,
         goals: goals(network),
         n_bases: network.facts.len(),
@@ -193,9 +193,9 @@ fn successors(phases: &Phases) -> Option<Vec<usize>> {
         .networks
         .iter()
         .map(|network| {
-            let mut next = phases.controls.iter().map(|&base| network.next[base]);
+            let mut next = phases.mutex_group.iter().map(|&base| network.next[base]);
             let successor = next.position(|signal| signal == Signal::TRUE)?;
-            let mut others = phases.controls.iter().enumerate();
+            let mut others = phases.mutex_group.iter().enumerate();
             let is_sure = others
                 .all(|(index, &base)| index == successor || network.next[base] == Signal::FALSE);
             is_sure.then_some(successor)

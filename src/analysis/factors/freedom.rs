@@ -1,43 +1,18 @@
-//! What runs by itself: bases that no move ever changes, and moves that are made because there is
-//! nothing else to do.
+//! Freedom of moves: which moves are never legal, and which are forced, as far as the autonomous
+//! bases decide.
+//!
+//! The autonomous bases run through one fixed sequence of states. For each of these states a ternary
+//! simulation of the network, in which all other bases are unknown, bounds where each move is legal.
+//! 64 states are simulated at once.
 
 use super::Deadline;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
-/// The most states of what decides by itself who may move.
-const MOST_STATES: usize = 1 << 10;
+/// The most states of the autonomous bases that are simulated.
+const MAX_STATES: usize = 1 << 10;
 
-/// Whether each base is a control: its next value depends on no move and on no base but controls,
-/// as whose turn it is and which step it is where nobody can change that.
-pub(super) fn controls(network: &Network) -> IdVec<BaseId, bool> {
-    // Whatever hangs on a move is found from the moves on.
-    let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
-    let first_gate = 1 + n_bases + n_moves;
-    let mut users: Vec<Vec<GateId>> = vec![Vec::new(); first_gate + network.gates.len()];
-    for gate in network.gates.ids() {
-        for input in network.inputs(gate) {
-            users[input.node_number()].push(gate);
-        }
-    }
-    let mut next_of: Vec<Vec<BaseId>> = vec![Vec::new(); users.len()];
-    for (base, signal) in network.next.enumerate() {
-        next_of[signal.node_number()].push(base);
-    }
-    let mut is_moved = vec![false; users.len()];
-    let mut open: Vec<usize> = (1 + n_bases..first_gate).collect();
-    while let Some(node) = open.pop() {
-        if std::mem::replace(&mut is_moved[node], true) {
-            continue;
-        }
-        open.extend(users[node].iter().map(|gate| first_gate + gate.index()));
-        open.extend(next_of[node].iter().map(|base| 1 + base.index()));
-    }
-    let bases = network.facts.ids();
-    bases.map(|base| !is_moved[1 + base.index()]).collect()
-}
-
-/// What is known of a signal in 64 states at once: where it may be on and where it may be off.
+/// A ternary value in each of 64 states: where the signal may be on, and where it may be off.
 #[derive(Clone, Copy)]
 struct May {
     on: u64,
@@ -56,7 +31,7 @@ impl May {
     }
 }
 
-/// Gates that some outputs hang on, in order.
+/// The gates on which some outputs depend, in order.
 fn cone(network: &Network, outputs: impl Iterator<Item = Signal>) -> Vec<GateId> {
     let mut is_wanted = vec![false; network.gates.len()];
     let mut open: Vec<Signal> = outputs.collect();
@@ -105,7 +80,7 @@ impl<'a> Ternary<'a> {
     }
 
     fn run(&mut self, gates: &[GateId]) {
-        // What stands in a block is not asked for: it stays unknown.
+        // Gates in blocks stay unknown.
         for &gate in gates.iter().filter(|gate| !self.in_block[gate.index()]) {
             let inputs = self.network.inputs(gate).iter();
             let inputs = inputs.map(|&input| self.of(input));
@@ -123,33 +98,32 @@ impl<'a> Ternary<'a> {
     }
 }
 
-/// What a role can do with a move, as far as controls tell.
+/// How far a role is free to make a move, as far as the autonomous bases decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Freedom {
     /// It is never legal.
     Never,
-    /// Wherever it may be legal, no other move of its role is.
+    /// Where it may be legal, no other move of its role is.
     Forced,
-    /// There may be others.
+    /// Other moves may be legal beside it.
     Free,
 }
 
-/// Sorts moves by what controls say about when they are legal. Controls change by themselves, so
-/// that their states come one after the other; where these are too many to look at, all moves are
-/// free.
+/// Finds the freedom of each move; `None` when the deadline has passed. All moves are free where the
+/// autonomous bases have more than [`MAX_STATES`] states.
 pub(super) fn freedom(
     network: &Network,
-    is_control: &IdVec<BaseId, bool>,
+    is_autonomous: &IdVec<BaseId, bool>,
     deadline: &mut Deadline,
 ) -> Option<IdVec<MoveId, Freedom>> {
     let legal_cone = cone(network, network.legal.iter().copied());
-    // Those controls that legality hangs on, and those that they hang on.
+    // The autonomous bases on which legality depends, directly or not.
     let mut is_needed: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
     let mut open: Vec<Signal> = network.legal.iter().copied().collect();
     let mut seen = vec![false; network.gates.len()];
     while let Some(signal) = open.pop() {
         match network.node(signal) {
-            Node::Base(base) if is_control[base] && !is_needed[base] => {
+            Node::Base(base) if is_autonomous[base] && !is_needed[base] => {
                 is_needed[base] = true;
                 open.push(network.next[base]);
             }
@@ -177,7 +151,7 @@ pub(super) fn freedom(
         if !known.insert(state.clone()) {
             break true;
         }
-        if states.len() == MOST_STATES {
+        if states.len() == MAX_STATES {
             break false;
         }
         for (&base, &is_on) in needed.iter().zip(&state) {
@@ -189,7 +163,7 @@ pub(super) fn freedom(
         ternary.run(&next_cone);
         deadline.spend(next_cone.len() + 64)?;
         let next = needed.iter().map(|&base| ternary.of(network.next[base]));
-        // Recursion among controls is not followed.
+        // An unknown value ends the simulation.
         let next: Option<Vec<bool>> = next
             .map(|may| match (may.on & 1, may.off & 1) {
                 (1, 0) => Some(true),

@@ -1,15 +1,16 @@
-//! Controls: sets of bases of which just one is true in every state met.
+//! Mutex groups: sets of bases of which exactly one was true in every state of some random games.
 //!
-//! A few random games are played, and each base is summed up in one number: the states in which it
-//! is true draw random words, whose sum it gets. Just one base of a set is true in every state when
-//! the sums of its members add up to the sum over all states; that two different sets of states
-//! have equal sums happens once in 2⁶⁴ times. So sets are looked for by adding numbers, without
-//! keeping a state. (Zobrist's hashing, with addition, which counts how often.)
+//! Each state draws a random word, and each base gets the sum of the words of the states in which
+//! it is true (Zobrist hashing, with addition in place of XOR). Exactly one base of a set is true in
+//! every state if the sums of its members add up to the sum over all states. The converse fails
+//! with probability 2⁻⁶⁴.
 //!
 //! Four kinds of set are tried: pairs; all facts of one relation; all facts that differ in one
-//! place alone, as in `(control ?player)` or `(turn ?player select)`; and triples and quadruples of
-//! the bases that make most work, whatever their names. What is found is a guess from the states
-//! met, and good to run a game in phases, since each state is looked at before it is run.
+//! argument, as in `(control ?player)` or `(turn ?player select)`; and triples and quadruples of
+//! the bases that cause most gate updates.
+//!
+//! Invariants: a group is a guess from the states met, never a proof. Whoever relies on it checks
+//! each state.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,24 +19,24 @@ use std::time::Instant;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
-use crate::propnet::{self, MAX_CONTROLS, Network, Node, Position};
+use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, Node, Position};
 
-/// How much may be played.
+/// How many random games are played.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayBudget {
-    /// States to look at, of all games together.
+    /// States, over all games.
     pub states: usize,
-    /// States of one game, after which the next begins.
+    /// States of one game, after which the next one starts.
     pub states_per_game: usize,
-    /// Fixes the games.
+    /// Random seed.
     pub seed: u64,
-    /// No state is looked at after this time.
+    /// No state is visited after this time.
     pub until: Option<Instant>,
 }
 
 impl PlayBudget {
-    /// A few hundredths of the time in which a network of this size (gates and edges) is made, as
-    /// measured.
+    /// A budget that takes a few per cent of the time in which a network of `size` gates and edges
+    /// is built.
     pub fn for_size(size: usize, until: Option<Instant>) -> Self {
         Self {
             states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
@@ -50,40 +51,40 @@ impl PlayBudget {
 const WORK: usize = 1 << 24;
 const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
-/// Bases that make most work, from which triples and quadruples are made.
-const MAX_RESTLESS: usize = 32;
-/// A control is passed on at least once in so many moves. What stays for longer is a square of the
-/// board rather than a turn, and was true alone by accident of the few games seen: such splits made
-/// games slower.
-const SELDOM: usize = 5;
-/// How many candidates are handed back.
-const MAX_CANDIDATES: usize = 512;
+/// Bases from which triples and quadruples are made: those that cause most gate updates.
+const MAX_BUSY: usize = 32;
+/// The true base of a group changes at least once in so many moves. A group that rests for longer
+/// is a square of a board rather than a turn, and made games slower when split by it.
+const MAX_MOVES_PER_CHANGE: usize = 5;
+/// The most groups that are returned.
+const MAX_GROUPS: usize = 512;
 
-/// What a look at a game brings.
+/// The mutex groups of a game, and the play that showed them.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// Sets of bases of which just one was true in every position.
-    pub candidates: Vec<Vec<BaseId>>,
-    /// The positions, game after game.
+pub struct MutexGroups {
+    /// Groups of 2 to [`MAX_MUTEX_GROUP`] bases. Those come first that change often and that many
+    /// gates read.
+    pub groups: Vec<MutexGroup>,
+    /// The positions met, game after game.
     pub played: Vec<Position>,
     n_games: usize,
 }
 
-impl Found {
-    /// Joint moves of a game on average, the last one as far as it was played.
+impl MutexGroups {
+    /// The mean number of joint moves of a game; the last game counts as far as it was played.
     pub fn mean_length(&self) -> f64 {
         self.played.len() as f64 / self.n_games.max(1) as f64
     }
 }
 
-/// Sets of 2 to [`MAX_CONTROLS`] bases of which just one was true in every state of some random
-/// games that was not the end. Those come first that change often and that many gates ask for.
+/// Finds sets of bases of which exactly one was true in every non-terminal state of some random
+/// games.
 ///
 /// The machine must be one of the network's game.
-pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> Found {
-    let seen = Seen::play(machine, network.facts.len(), budget);
+pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> MutexGroups {
+    let seen = PlayStatistics::play(machine, network.facts.len(), budget);
     let n_users = users(network);
-    // How much of the network's work a base makes.
+    // The number of gate updates that a base causes.
     let weight = |base: &BaseId| n_users[base.index()] * seen.n_changes[base.index()];
     let mut changing: Vec<BaseId> = network
         .facts
@@ -97,38 +98,36 @@ pub fn candidates(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBud
         found: Vec::new(),
     };
     finder.pairs(&changing);
-    finder.groups(network);
-    finder.triples_and_quadruples(&changing[..changing.len().min(MAX_RESTLESS)]);
-    for controls in propnet::controls_by_form(network) {
-        finder.offer(controls, false);
+    finder.groups_by_form(network);
+    finder.triples_and_quadruples(&changing[..changing.len().min(MAX_BUSY)]);
+    for group in propnet::mutex_groups_by_form(network) {
+        finder.offer(group, false);
     }
-    let mut candidates = finder.found;
-    candidates.sort_by_cached_key(|controls| {
-        std::cmp::Reverse(controls.iter().map(weight).sum::<usize>())
-    });
-    Found {
-        candidates,
+    let mut groups = finder.found;
+    groups.sort_by_cached_key(|group| std::cmp::Reverse(group.iter().map(weight).sum::<usize>()));
+    MutexGroups {
+        groups,
         played: seen.played,
         n_games: seen.n_games,
     }
 }
 
-/// What random games showed of each base.
-struct Seen {
+/// Statistics of each base over random games.
+struct PlayStatistics {
     n_states: usize,
-    /// The sum of all states' words.
+    /// The sum of the words of all states.
     all: u64,
     /// Per base, the sum of the words of those states in which it is true.
     sums: Vec<u64>,
-    /// Per base, in how many states it is true.
+    /// Per base, the number of states in which it is true.
     n_true: Vec<usize>,
-    /// Per base, how often it was not what it had been a move before.
+    /// Per base, how often its value differs from that of the state before.
     n_changes: Vec<usize>,
     played: Vec<Position>,
     n_games: usize,
 }
 
-impl Seen {
+impl PlayStatistics {
     fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget) -> Self {
         let mut seen = Self {
             n_states: 0,
@@ -190,13 +189,13 @@ impl Seen {
         }
     }
 
-    /// Whether the base was true in some states met, and not in all.
+    /// Whether the base was true in some states, but not in all.
     fn changes(&self, base: usize) -> bool {
         self.n_true[base] > 0 && self.n_true[base] < self.n_states
     }
 }
 
-/// The places of the bits that are set.
+/// The indices of the set bits.
 fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
@@ -225,32 +224,31 @@ fn choose(
 
 /// Collects the sets whose sums add up.
 struct Finder<'a> {
-    seen: &'a Seen,
+    seen: &'a PlayStatistics,
     known: HashSet<Vec<BaseId>>,
-    found: Vec<Vec<BaseId>>,
+    found: Vec<MutexGroup>,
 }
 
 impl Finder<'_> {
-    /// Takes the set in if just one of it was true in every state, and, unless it may rest, not the
-    /// same one for long.
-    fn offer(&mut self, mut controls: Vec<BaseId>, may_rest: bool) {
-        let sums = controls.iter().map(|base| self.seen.sums[base.index()]);
+    /// Adds the group if exactly one base of it was true in every state. Unless it `may_rest`, it
+    /// must change often.
+    fn offer(&mut self, mut group: MutexGroup, may_rest: bool) {
+        let sums = group.iter().map(|base| self.seen.sums[base.index()]);
         let is_one = sums.fold(0, u64::wrapping_add) == self.seen.all;
-        let n_changes = controls
-            .iter()
-            .map(|base| self.seen.n_changes[base.index()]);
-        // Each time the token is passed on, two bases change.
-        let is_restless = n_changes.sum::<usize>() * SELDOM >= 2 * self.seen.n_states;
-        controls.sort_unstable();
+        let n_changes = group.iter().map(|base| self.seen.n_changes[base.index()]);
+        // Two bases change at a time.
+        let changes_often =
+            n_changes.sum::<usize>() * MAX_MOVES_PER_CHANGE >= 2 * self.seen.n_states;
+        group.sort_unstable();
         if !is_one
-            || !(is_restless || may_rest)
-            || !(2..=MAX_CONTROLS).contains(&controls.len())
-            || self.found.len() == MAX_CANDIDATES
-            || !self.known.insert(controls.clone())
+            || !(changes_often || may_rest)
+            || !(2..=MAX_MUTEX_GROUP).contains(&group.len())
+            || self.found.len() == MAX_GROUPS
+            || !self.known.insert(group.clone())
         {
             return;
         }
-        self.found.push(controls);
+        self.found.push(group);
     }
 
     fn pairs(&mut self, changing: &[BaseId]) {
@@ -263,9 +261,9 @@ impl Finder<'_> {
         }
     }
 
-    /// Facts of one relation, and facts that are the same but for one argument, where there are few
-    /// enough of them. Those that were never met are left out.
-    fn groups(&mut self, network: &Network) {
+    /// Facts of one relation, and facts that differ in one argument only, where there are few enough
+    /// of them. Facts that did not change are left out.
+    fn groups_by_form(&mut self, network: &Network) {
         let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
         let mut order: Vec<(usize, String)> = Vec::new();
         for (base, fact) in network.facts.enumerate() {
@@ -287,7 +285,7 @@ impl Finder<'_> {
                 if members.is_empty() {
                     order.push(key);
                 }
-                if members.len() <= MAX_CONTROLS {
+                if members.len() <= MAX_MUTEX_GROUP {
                     members.push(base);
                 }
             }
@@ -295,7 +293,7 @@ impl Finder<'_> {
         for key in order {
             let mut members = groups.remove(&key).unwrap_or_default();
             let (place, _) = key;
-            if members.len() <= MAX_CONTROLS {
+            if members.len() <= MAX_MUTEX_GROUP {
                 members.retain(|base| self.seen.changes(base.index()));
                 // A relation of its own is no square of the board.
                 self.offer(members, place == usize::MAX);
@@ -303,16 +301,16 @@ impl Finder<'_> {
         }
     }
 
-    fn triples_and_quadruples(&mut self, restless: &[BaseId]) {
+    fn triples_and_quadruples(&mut self, busy: &[BaseId]) {
         let sum = |bases: &[BaseId]| {
             let sums = bases.iter().map(|base| self.seen.sums[base.index()]);
             sums.fold(0, u64::wrapping_add)
         };
-        let of_sum = self.by_sum(restless);
+        let of_sum = self.by_sum(busy);
         let mut pairs: HashMap<u64, [BaseId; 2]> = HashMap::new();
         let mut sets: Vec<Vec<BaseId>> = Vec::new();
-        for (place, &first) in restless.iter().enumerate() {
-            for &second in &restless[place + 1..] {
+        for (place, &first) in busy.iter().enumerate() {
+            for &second in &busy[place + 1..] {
                 let pair = sum(&[first, second]);
                 let wanted = self.seen.all.wrapping_sub(pair);
                 if let Some(&third) = of_sum.get(&wanted) {
@@ -387,8 +385,8 @@ mod tests {
     }
 
     /// The sums of bases that are true in these of six states.
-    fn seen(bases: &[&[usize]]) -> Seen {
-        let mut seen = Seen {
+    fn seen(bases: &[&[usize]]) -> PlayStatistics {
+        let mut seen = PlayStatistics {
             n_states: 0,
             all: 0,
             sums: vec![0; bases.len()],
@@ -410,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn just_those_sets_are_found_of_which_one_is_true_in_each_state() {
+    fn exactly_the_sets_with_one_true_base_in_each_state_are_found() {
         let seen = seen(&[
             &[0, 2, 4],
             &[1, 3, 5],
@@ -434,7 +432,7 @@ mod tests {
         let mut found: Vec<Vec<u32>> = finder
             .found
             .iter()
-            .map(|controls| controls.iter().map(|base| base.0).collect())
+            .map(|group| group.iter().map(|base| base.0).collect())
             .collect();
         found.sort();
         assert_eq!(found[..2], [vec![0, 1], vec![0, 1, 6]]);
