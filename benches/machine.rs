@@ -51,7 +51,7 @@ fn places(machine: &dyn Machine, reasoner: &mut dyn Reasoner) -> Vec<Place> {
             state = machine.initial_state();
             continue;
         }
-        let joint_move: Vec<MoveId> = (0..machine.n_roles())
+        let joint_move: Vec<MoveId> = (0..machine.info().n_roles())
             .map(|role| {
                 let legal = reasoner.legal_moves(RoleId::from_index(role));
                 legal[random.below(legal.len() as u32) as usize]
@@ -175,7 +175,7 @@ fn expansions(criterion: &mut Criterion) {
     on_each_game(criterion, "expansion", |machine| {
         let mut reasoner = Arc::clone(&machine).reasoner();
         let places = places(machine.as_ref(), reasoner.as_mut());
-        let mut expansion = Expansion::new(machine.n_roles());
+        let mut expansion = Expansion::new(machine.info().n_roles());
         let mut index = 0;
         move || {
             let place = &places[index];
@@ -190,7 +190,7 @@ fn playouts(criterion: &mut Criterion) {
         let mut reasoner = Arc::clone(&machine).reasoner();
         let initial = machine.initial_state();
         let mut random = Random::new(1);
-        let mut goals = vec![0; machine.n_roles()];
+        let mut goals = vec![0; machine.info().n_roles()];
         move || {
             reasoner.set_state(&initial);
             black_box(reasoner.playout(&mut random, MAX_STEPS, &mut goals));
@@ -242,7 +242,7 @@ fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Pl
             }),
             Looking::Children => {
                 reasoner.set_state(state);
-                let legal: Vec<Vec<MoveId>> = (0..machine.n_roles())
+                let legal: Vec<Vec<MoveId>> = (0..machine.info().n_roles())
                     .map(|role| reasoner.legal_moves(RoleId::from_index(role)).to_vec())
                     .collect();
                 let most = legal.iter().map(Vec::len).max().unwrap_or(0);

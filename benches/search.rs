@@ -7,7 +7,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use panza::ids::{MoveId, RoleId};
 use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutEnd, Reasoner};
+use panza::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza::search::{Limit, Search, SearchConfig};
 
 #[path = "../src/search/tests/tic_tac_toe.rs"]

@@ -186,8 +186,8 @@ fn the_last_resort_is_a_machine_like_any_other() {
         let compiled = player::build(&rules, &budget).unwrap();
         let prover = player::prover(&rules).unwrap();
         assert_eq!(prover.kind(), "prover");
-        let n_roles = compiled.n_roles();
-        assert_eq!(prover.n_roles(), n_roles);
+        let n_roles = compiled.info().n_roles();
+        assert_eq!(prover.info().n_roles(), n_roles);
         let mut random = Random::new(3);
         for walk in 0..3 {
             let mut hands = [
@@ -202,9 +202,9 @@ fn the_last_resort_is_a_machine_like_any_other() {
                     hands.set_state(state);
                 }
                 let [expected, found] =
-                    [0, 1].map(|index| machines[index].state_facts(&states[index]));
+                    [0, 1].map(|index| machines[index].info().state_facts(&states[index]));
                 assert_eq!(found, expected, "{place}");
-                let facts = prover.state_from_facts(&found).unwrap();
+                let facts = prover.info().state_from_facts(&found).unwrap();
                 assert_eq!(facts, states[1], "{place}: equal states have equal numbers");
                 let [expected, found] = hands.each_mut().map(|hands| hands.is_terminal());
                 assert_eq!(found, expected, "{place}");
@@ -223,14 +223,14 @@ fn the_last_resort_is_a_machine_like_any_other() {
                         let legal = hands[index].legal_moves(role);
                         legal
                             .iter()
-                            .map(|&mv| machines[index].move_text(mv))
+                            .map(|&mv| machines[index].info().move_text(mv))
                             .collect()
                     });
                     assert_eq!(texts[1], texts[0], "{place}");
                     let chosen = random.below(texts[0].len() as u32) as usize;
                     let text = texts[0].iter().nth(chosen).unwrap();
                     for index in [0, 1] {
-                        let mv = machines[index].find_move(role, text);
+                        let mv = machines[index].info().find_move(role, text);
                         joint_moves[index].push(mv.unwrap_or_else(|| panic!("{place}: {text}")));
                     }
                 }

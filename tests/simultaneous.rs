@@ -37,7 +37,7 @@ struct Solver {
 
 impl Solver {
     fn new(machine: &Arc<dyn Machine>) -> Self {
-        assert_eq!(machine.n_roles(), 2);
+        assert_eq!(machine.info().n_roles(), 2);
         Self {
             reasoner: Arc::clone(machine).reasoner(),
             values: HashMap::new(),
@@ -125,7 +125,7 @@ impl Cases {
             if self.solver.reasoner.is_terminal() {
                 return None;
             }
-            if is_wanted(&self.machine.state_facts(&state)) {
+            if is_wanted(&self.machine.info().state_facts(&state)) {
                 return Some(state);
             }
             let legal = self.solver.legal(&state);

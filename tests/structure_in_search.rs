@@ -72,6 +72,7 @@ fn what_cannot_be_won_any_more_is_known_at_once() {
         "{effects:?}"
     );
     let state = machine
+        .info()
         .state_from_facts(&["broken".into(), "(shut a)".into(), "(hour 0)".into()])
         .unwrap();
     assert!(

@@ -41,8 +41,8 @@ pub(super) fn compare(
 ) -> Foresight {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut playouts = Arc::clone(machine).playouts(random, MOST_STEPS);
-    let mut goals = vec![0; machine.n_roles()];
-    let mut values = vec![0.0; machine.n_roles()];
+    let mut goals = vec![0; machine.info().n_roles()];
+    let mut values = vec![0.0; machine.info().n_roles()];
     let mut tally = Tally::default();
     let mut means: Vec<Option<f64>> = vec![None; taken.len()];
     // A ticket is a small number, used again once it is done.

@@ -97,9 +97,9 @@ pub fn learn(
     known: Option<(Evaluation, usize)>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
-    let n_facts = machine.facts()?.len();
+    let n_facts = machine.info().facts()?.len();
     let mut random = Random::new(budget.seed);
-    let n_roles = machine.n_roles();
+    let n_roles = machine.info().n_roles();
     let initial = machine.initial_state();
     let known = known.filter(|(known, _)| known.n_roles() == n_roles && known.n_facts() == n_facts);
     let (evaluation, experience) = match known {
@@ -158,7 +158,7 @@ fn constant_sum(
     random: &mut Random,
     budget: LearningBudget<'_>,
 ) -> Option<u32> {
-    if machine.n_roles() != 2 {
+    if machine.info().n_roles() != 2 {
         return None;
     }
     let mut reasoner = Arc::clone(machine).reasoner();
@@ -548,7 +548,10 @@ mod tests {
 
     /// The bit of a fact.
     fn bit(machine: &Arc<dyn Machine>, fact: &str) -> usize {
-        let state = machine.state_from_facts(&[fact.to_string()]).unwrap();
+        let state = machine
+            .info()
+            .state_from_facts(&[fact.to_string()])
+            .unwrap();
         (0..state.len() * 64)
             .find(|bit| state[bit / 64] >> (bit % 64) & 1 == 1)
             .unwrap()
@@ -565,8 +568,9 @@ mod tests {
         assert!(gold > 2.0 * worth("(has left red)").abs());
         assert!(worth("(has right gold)") < -10.0);
         let mut values = [0.0; 2];
-        let ours =
-            machine.state_from_facts(&["(has left gold)".to_string(), "(turn right)".to_string()]);
+        let ours = machine
+            .info()
+            .state_from_facts(&["(has left gold)".to_string(), "(turn right)".to_string()]);
         learned.evaluation.values(&ours.unwrap(), &mut values);
         assert!(values[0] > 80.0, "{values:?}");
         assert!((values[0] + values[1] - 100.0).abs() < 0.01);

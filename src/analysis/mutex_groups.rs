@@ -141,7 +141,7 @@ impl PlayStatistics {
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut random = Random::new(budget.seed);
         let mut words = Random::new(budget.seed ^ 0x5EED);
-        let n_roles = machine.n_roles();
+        let n_roles = machine.info().n_roles();
         let mut joint_move = Vec::with_capacity(n_roles);
         let initial = machine.initial_state();
         let (mut state, mut before) = (initial.clone(), initial.clone());

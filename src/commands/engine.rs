@@ -267,15 +267,12 @@ pub struct MachineEngine {
 impl MachineEngine {
     /// New hands on a machine.
     pub fn new(machine: &Arc<dyn Machine>) -> Self {
-        let n_roles = machine.n_roles();
-        let roles = (0..n_roles)
-            .map(|role| machine.role_name(RoleId::from_index(role)))
-            .collect();
+        let roles = machine.info().roles();
         Self {
             reasoner: Arc::clone(machine).reasoner(),
             machine: Arc::clone(machine),
+            goals: vec![0; roles.len()],
             roles,
-            goals: vec![0; n_roles],
         }
     }
 }
@@ -328,19 +325,19 @@ impl Engine for MachineEngine {
     }
 
     fn move_text(&self, mv: MoveId) -> String {
-        self.machine.move_text(mv)
+        self.machine.info().move_text(mv)
     }
 
     fn find_move(&mut self, role: RoleId, text: &str) -> Option<MoveId> {
-        self.machine.find_move(role, text)
+        self.machine.info().find_move(role, text)
     }
 
     fn facts(&self, state: &Vec<u64>) -> Vec<String> {
-        self.machine.state_facts(state)
+        self.machine.info().state_facts(state)
     }
 
     fn state_from_facts(&mut self, facts: &[String]) -> Result<Vec<u64>, String> {
-        self.machine.state_from_facts(facts)
+        self.machine.info().state_from_facts(facts)
     }
 
     fn playout(

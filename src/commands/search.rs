@@ -113,7 +113,10 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         }
     };
     let state = match facts {
-        Some(facts) => machine.state_from_facts(&facts).map_err(|why| anyhow!(why)),
+        Some(facts) => machine
+            .info()
+            .state_from_facts(&facts)
+            .map_err(|why| anyhow!(why)),
         None => Ok(machine.initial_state()),
     }
     .context("the position cannot be set up")?;
@@ -143,10 +146,10 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     search.settle();
     progress.finish_and_clear();
 
-    let best = search.best_move().map(|mv| machine.move_text(mv));
+    let best = search.best_move().map(|mv| machine.info().move_text(mv));
     let root = search.root();
     let moves = root.moves.iter().map(|report| ReportedMove {
-        mv: machine.move_text(report.mv),
+        mv: machine.info().move_text(report.mv),
         visits: report.visits,
         value: report.value,
         proven: report.proven,
@@ -155,7 +158,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let report = Report {
         game: &game.sheet.name,
         machine: machine.kind(),
-        role: machine.role_name(role),
+        role: machine.info().role_name(role).to_string(),
         best,
         value: root.value,
         proven: root.proven,
@@ -250,7 +253,9 @@ fn find_role(
     state: &[u64],
     name: Option<&str>,
 ) -> anyhow::Result<RoleId> {
-    let roles: Vec<RoleId> = (0..machine.n_roles()).map(RoleId::from_index).collect();
+    let roles: Vec<RoleId> = (0..machine.info().n_roles())
+        .map(RoleId::from_index)
+        .collect();
     let Some(name) = name else {
         let mut reasoner = Arc::clone(machine).reasoner();
         reasoner.set_state(state);
@@ -259,7 +264,7 @@ fn find_role(
             .find(|&role| reasoner.legal_moves(role).len() > 1);
         return Ok(chooser.unwrap_or(RoleId::from_index(0)));
     };
-    let names: Vec<String> = roles.iter().map(|&role| machine.role_name(role)).collect();
+    let names = machine.info().roles();
     match names.iter().position(|known| known == name) {
         Some(position) => Ok(roles[position]),
         None => bail!("no role `{name}`; the roles are {}", names.join(", ")),

@@ -16,6 +16,7 @@
 //! its mirrors, which the block sets.
 
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::machine::NetworkInfo;
 use crate::propnet::{GateKind, Network, Node, Signal};
 
 /// The counter of an OR none of whose inputs is on.
@@ -109,9 +110,7 @@ pub(super) struct Block {
 /// A compiled network. Never changes.
 #[derive(Debug)]
 pub struct Layout {
-    pub(super) roles: IdVec<RoleId, String>,
-    pub(super) facts: IdVec<BaseId, String>,
-    pub(super) moves: IdVec<MoveId, (RoleId, String)>,
+    pub(super) info: NetworkInfo,
     pub(super) initial: Vec<u64>,
     pub(super) components: Vec<Component>,
     pub(super) edges: Vec<u32>,
@@ -126,8 +125,6 @@ pub struct Layout {
     pub(super) goals: IdVec<RoleId, Vec<(u8, Reading)>>,
     pub(super) blocks: Vec<Block>,
     pub(super) ports: Vec<Port>,
-    /// Per role, its moves' range.
-    pub(super) role_moves: IdVec<RoleId, std::ops::Range<u32>>,
 }
 
 impl Layout {
@@ -138,7 +135,7 @@ impl Layout {
 
     /// Words of a state.
     pub fn state_words(&self) -> usize {
-        self.facts.len().div_ceil(64).max(1)
+        self.info.state_words()
     }
 }
 
@@ -517,18 +514,6 @@ impl<'a> Compiler<'a> {
         next_constants
             .iter()
             .for_each(|base| next_at_rest[base.index() / 64] |= 1 << (base.index() % 64));
-        let mut role_moves: IdVec<RoleId, std::ops::Range<u32>> =
-            network.roles.iter().map(|_| 0..0).collect();
-        let mut first = 0;
-        for of_role in network
-            .moves
-            .as_slice()
-            .chunk_by(|left, right| left.0 == right.0)
-        {
-            let end = first + of_role.len() as u32;
-            role_moves[of_role[0].0] = first..end;
-            first = end;
-        }
         // The engine's unchecked accesses rest on these two.
         assert!(
             edges.iter().all(|&user| (user as usize) < n),
@@ -543,9 +528,11 @@ impl<'a> Compiler<'a> {
             "a component's users are out of order"
         );
         Layout {
-            roles: network.roles.clone(),
-            facts: network.facts.clone(),
-            moves: network.moves.clone(),
+            info: NetworkInfo::new(
+                network.roles.clone(),
+                network.moves.clone(),
+                network.facts.clone(),
+            ),
             initial,
             components,
             edges,
@@ -556,7 +543,6 @@ impl<'a> Compiler<'a> {
             goals,
             blocks,
             ports,
-            role_moves,
         }
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::compile::Layout;
 use super::random::Random;
 use super::unfolded::{Stopped, UnfoldedCounters, UnfoldedLayout, place_of};
-use super::{Machine, PlayoutEnd, Reasoner};
+use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use whole::Counters;
 
@@ -118,7 +118,7 @@ impl CounterMachine {
             unfolded: self
                 .unfolded
                 .as_ref()
-                .map(|layout| UnfoldedCounters::new(layout, self.n_roles())),
+                .map(|layout| UnfoldedCounters::new(layout, self.info().n_roles())),
             unfolded_phase: None,
             legal: Vec::new(),
             places: Vec::new(),
@@ -166,55 +166,12 @@ impl Machine for CounterMachine {
         "counter"
     }
 
-    fn n_roles(&self) -> usize {
-        self.layout().roles.len()
-    }
-
-    fn role_name(&self, role: RoleId) -> String {
-        self.layout().roles[role].clone()
+    fn info(&self) -> &dyn GameInfo {
+        &self.layout().info
     }
 
     fn initial_state(&self) -> Vec<u64> {
         self.layout().initial.clone()
-    }
-
-    fn move_text(&self, mv: MoveId) -> String {
-        self.layout().moves[mv].1.clone()
-    }
-
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        let range = self.layout().role_moves.get(role)?.clone();
-        range
-            .map(MoveId)
-            .find(|&mv| self.layout().moves[mv].1 == text)
-    }
-
-    fn state_facts(&self, state: &[u64]) -> Vec<String> {
-        let word = |base: usize| state.get(base / 64).copied().unwrap_or(0);
-        let holds = |base: usize| word(base) >> (base % 64) & 1 == 1;
-        let facts = self
-            .layout()
-            .facts
-            .enumerate()
-            .filter(|(base, _)| holds(base.index()));
-        let mut facts: Vec<String> = facts.map(|(_, text)| text.clone()).collect();
-        facts.sort_unstable();
-        facts
-    }
-
-    fn facts(&self) -> Option<Vec<String>> {
-        Some(self.layout().facts.iter().cloned().collect())
-    }
-
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        let mut state = vec![0u64; self.layout().state_words()];
-        for fact in facts {
-            let position = self.layout().facts.iter().position(|text| text == fact);
-            let base = position
-                .ok_or_else(|| format!("`{fact}` holds in no state that can be reached"))?;
-            state[base / 64] |= 1 << (base % 64);
-        }
-        Ok(state)
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {

@@ -12,6 +12,7 @@
 
 pub mod compile;
 pub mod counter;
+pub mod info;
 pub mod lanes;
 pub mod one_by_one;
 pub mod parts;
@@ -22,6 +23,7 @@ pub mod wide;
 use std::sync::Arc;
 
 use crate::ids::{Id, MoveId, RoleId};
+pub use info::{GameInfo, NetworkInfo};
 pub use one_by_one::OneByOne;
 use parts::Parts;
 use random::Random;
@@ -43,36 +45,11 @@ pub trait Machine: Send + Sync {
     /// What kind of machine it is, for logs: `counter`, `lanes`, `prover`.
     fn kind(&self) -> &'static str;
 
-    /// How many roles there are; at least one.
-    fn n_roles(&self) -> usize;
-
-    /// The role's name.
-    fn role_name(&self, role: RoleId) -> String;
+    /// The names of roles, moves and facts.
+    fn info(&self) -> &dyn GameInfo;
 
     /// The state that the game starts in.
     fn initial_state(&self) -> Vec<u64>;
-
-    /// The move as canonical GDL text: one space between elements, none inside the parentheses.
-    fn move_text(&self, mv: MoveId) -> String;
-
-    /// The role's move with this canonical text, if it can ever be legal.
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId>;
-
-    /// The facts that hold in a state, as canonical GDL text without `true`, sorted.
-    fn state_facts(&self, state: &[u64]) -> Vec<String>;
-
-    /// The facts that the bits of a state stand for, in order, as in
-    /// [`state_facts`](Self::state_facts). Nothing where a state is not a set of facts with a bit
-    /// for each.
-    fn facts(&self) -> Option<Vec<String>> {
-        None
-    }
-
-    /// The state in which just these facts hold.
-    ///
-    /// # Errors
-    /// Names the first fact that no reachable state can hold.
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String>;
 
     /// A new thread's hands on the game, standing on the initial state.
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
@@ -87,7 +64,7 @@ pub trait Machine: Send + Sync {
     /// A new thread's hands for looking at many positions in one go; one after the other where
     /// nothing faster is to be had.
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
-        let n_roles = self.n_roles();
+        let n_roles = self.info().n_roles();
         Box::new(OneByOne::new(n_roles, self.reasoner()))
     }
 

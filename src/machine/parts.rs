@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::random::Random;
-use super::{Expander, Machine, Playouts, Reasoner};
-use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use super::{Expander, GameInfo, Machine, Playouts, Reasoner};
+use crate::ids::{BaseId, Id, IdVec, MoveId};
 
 /// A part of a game.
 #[derive(Clone)]
@@ -65,36 +65,12 @@ impl Machine for MachineWithParts {
         self.whole.kind()
     }
 
-    fn n_roles(&self) -> usize {
-        self.whole.n_roles()
-    }
-
-    fn role_name(&self, role: RoleId) -> String {
-        self.whole.role_name(role)
+    fn info(&self) -> &dyn GameInfo {
+        self.whole.info()
     }
 
     fn initial_state(&self) -> Vec<u64> {
         self.whole.initial_state()
-    }
-
-    fn move_text(&self, mv: MoveId) -> String {
-        self.whole.move_text(mv)
-    }
-
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        self.whole.find_move(role, text)
-    }
-
-    fn state_facts(&self, state: &[u64]) -> Vec<String> {
-        self.whole.state_facts(state)
-    }
-
-    fn facts(&self) -> Option<Vec<String>> {
-        self.whole.facts()
-    }
-
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        self.whole.state_from_facts(facts)
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {

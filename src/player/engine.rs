@@ -61,9 +61,9 @@ impl Engine {
     /// An engine on the initial state. `role` is the role's name and its place in the rulesheet;
     /// without either the first role is played, which is wrong but yields moves.
     pub fn new(machine: Arc<dyn Machine>, role: (&str, usize), thinker: &ThinkerFactory) -> Self {
-        let roles = || (0..machine.n_roles()).map(RoleId::from_index);
+        let roles = || (0..machine.info().n_roles()).map(RoleId::from_index);
         let role = roles()
-            .find(|&id| machine.role_name(id) == role.0)
+            .find(|&id| machine.info().role_name(id) == role.0)
             .or_else(|| roles().nth(role.1))
             .unwrap_or(RoleId(0));
         let state = machine.initial_state();
@@ -87,7 +87,7 @@ impl Engine {
     /// stands. Without any legal move for such a role the state stays.
     pub fn advance(&mut self, moves: &[String]) -> Vec<String> {
         let mut faults = Vec::new();
-        let n_roles = self.machine.n_roles();
+        let n_roles = self.machine.info().n_roles();
         if moves.len() != n_roles {
             faults.push(format!(
                 "{} moves were given for {n_roles} roles",
@@ -104,7 +104,7 @@ impl Engine {
                     is_legal &= legal;
                 }
                 None => {
-                    let name = self.machine.role_name(role);
+                    let name = self.machine.info().role_name(role);
                     faults.push(format!("{name} has no legal move here, so the state stays"));
                     return faults;
                 }
@@ -130,13 +130,13 @@ impl Engine {
         faults: &mut Vec<String>,
     ) -> Option<(MoveId, bool)> {
         let machine = Arc::clone(&self.machine);
-        let known = text.and_then(|text| machine.find_move(role, text));
+        let known = text.and_then(|text| machine.info().find_move(role, text));
         let legal = self.reasoner.legal_moves(role);
         if let Some(mv) = known {
             let is_legal = legal.contains(&mv);
             if !is_legal {
-                let text = machine.move_text(mv);
-                let name = machine.role_name(role);
+                let text = machine.info().move_text(mv);
+                let name = machine.info().role_name(role);
                 faults.push(format!("{name} played {text}, which is not legal here"));
             }
             return Some((mv, is_legal));
@@ -145,14 +145,14 @@ impl Engine {
             legal
                 .iter()
                 .copied()
-                .find(|&mv| machine.move_text(mv).eq_ignore_ascii_case(text))
+                .find(|&mv| machine.info().move_text(mv).eq_ignore_ascii_case(text))
         });
         let substitute = in_other_case.or_else(|| legal.first().copied())?;
         faults.push(format!(
             "{} played {}, which the rules do not know; {} is followed instead",
-            machine.role_name(role),
+            machine.info().role_name(role),
             text.unwrap_or("nothing"),
-            machine.move_text(substitute)
+            machine.info().move_text(substitute)
         ));
         Some((substitute, true))
     }
@@ -160,10 +160,11 @@ impl Engine {
     /// Whether the joint move could be played again here.
     pub fn is_legal(&mut self, moves: &[String]) -> bool {
         let machine = Arc::clone(&self.machine);
-        moves.len() == machine.n_roles()
+        moves.len() == machine.info().n_roles()
             && moves.iter().enumerate().all(|(index, text)| {
                 let role = RoleId::from_index(index);
                 machine
+                    .info()
                     .find_move(role, text)
                     .is_some_and(|mv| self.reasoner.legal_moves(role).contains(&mv))
             })
@@ -171,7 +172,7 @@ impl Engine {
 
     /// The facts that hold here.
     pub fn facts(&self) -> Vec<String> {
-        self.machine.state_facts(&self.state)
+        self.machine.info().state_facts(&self.state)
     }
 
     /// Our legal moves here.
@@ -186,12 +187,8 @@ impl Engine {
 
     /// Each role with its goal here.
     pub fn goals(&mut self) -> Vec<(String, Option<u8>)> {
-        let mut goals = vec![None; self.machine.n_roles()];
+        let mut goals = vec![None; self.machine.info().n_roles()];
         self.reasoner.goals(&mut goals);
-        goals
-            .into_iter()
-            .enumerate()
-            .map(|(index, goal)| (self.machine.role_name(RoleId::from_index(index)), goal))
-            .collect()
+        self.machine.info().roles().into_iter().zip(goals).collect()
     }
 }

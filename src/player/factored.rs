@@ -99,7 +99,7 @@ impl Factored {
         let parts: Arc<Parts> = Arc::clone(machine.parts()?);
         // Where several choose at once in every part, moves have to be mixed, and the whole game's
         // search does that.
-        if parts.is_joint && machine.n_roles() > 1 {
+        if parts.is_joint && machine.info().n_roles() > 1 {
             return None;
         }
         let n_parts = parts.parts.len().max(1);
@@ -116,7 +116,8 @@ impl Factored {
         for (index, part) in parts.parts.iter().enumerate() {
             let mut begins = Vec::new();
             part.project(&initial, &mut begins);
-            if part.machine.initial_state() != begins || part.machine.n_roles() != machine.n_roles()
+            if part.machine.initial_state() != begins
+                || part.machine.info().n_roles() != machine.info().n_roles()
             {
                 tracing::warn!(
                     index,
@@ -216,7 +217,7 @@ impl Factored {
             let mut step = Step::Open;
             let replies = joint_moves(
                 &mut *self.reasoner,
-                self.machine.n_roles(),
+                self.machine.info().n_roles(),
                 self.role,
                 Some(mv),
             );
@@ -231,7 +232,7 @@ impl Factored {
                 self.reasoner.next_state(joint_move, &mut next);
                 self.ahead.set_state(&next);
                 if self.ahead.is_terminal() {
-                    let goal = our_goal(&mut *self.ahead, self.machine.n_roles(), self.role);
+                    let goal = our_goal(&mut *self.ahead, self.machine.info().n_roles(), self.role);
                     least = Some(least.map_or(goal, |least| least.min(goal)));
                 } else {
                     ends_always = false;
@@ -288,7 +289,7 @@ impl Factored {
     /// The best move of who plays alone: on in one part as long as something is to be gained there.
     fn play_on(&mut self, candidates: &[MoveId]) -> Option<(MoveId, f64, bool)> {
         let role = self.role;
-        let n_roles = self.machine.n_roles();
+        let n_roles = self.machine.info().n_roles();
         let mut best: Option<(bool, bool, f64, usize, MoveId)> = None;
         for (index, board) in self.boards.iter_mut().enumerate() {
             if board.is_over {
@@ -438,7 +439,7 @@ fn hands_over(
     if ahead.legal_moves(role).len() != 1 {
         return false;
     }
-    let n_roles = machine.n_roles();
+    let n_roles = machine.info().n_roles();
     let replies = joint_moves(&mut **ahead, n_roles, role, None);
     if *left < replies.len() {
         return false;
@@ -564,7 +565,7 @@ impl Thinker for Factored {
         if candidates.is_empty() {
             candidates.clone_from(&legal);
         }
-        let plays_alone = self.machine.n_roles() == 1 && !self.is_joint;
+        let plays_alone = self.machine.info().n_roles() == 1 && !self.is_joint;
         let chosen = match plays_alone {
             true => self.play_on(&candidates).map(|(mv, value, is_sure)| {
                 let all_known = self.live().all(|board| board.is_proven);
@@ -599,7 +600,7 @@ impl Thinker for Factored {
             let root = board.search.root();
             let moves = root.moves.iter();
             sample.root_moves.extend(moves.map(|report| RootMove {
-                name: board.part.machine.move_text(report.mv),
+                name: board.part.machine.info().move_text(report.mv),
                 visits: u64::from(report.visits),
                 value: report.value.map_or(f64::NAN, f64::from),
             }));
@@ -612,7 +613,7 @@ impl Thinker for Factored {
             sample.samples_per_request = sample.playouts as f64 / sample.iterations as f64;
         }
         if let Some(choice) = self.choice() {
-            sample.best_move = self.machine.move_text(choice.best);
+            sample.best_move = self.machine.info().move_text(choice.best);
             sample.best_value = choice.value.unwrap_or(f64::NAN);
         }
         sample

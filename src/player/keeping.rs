@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 use super::metagame::{Knowledge, Parameters};
 use super::recollection::{Recollection, term, term_text};
 use crate::analysis::evaluation::{Evaluation, Parts, Row, UNITS};
-use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::memory::Kind;
 
@@ -37,7 +36,7 @@ pub(super) fn notes(machine: &Arc<dyn Machine>, knowledge: &Knowledge) -> Vec<(K
 
 fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: usize) -> Value {
     let parts = evaluation.parts();
-    let facts = machine.facts().unwrap_or_default();
+    let facts = machine.info().facts().unwrap_or_default();
     let named = facts.iter().zip(&parts.rows);
     let rows: Map<String, Value> = named
         .map(|(fact, row)| (term(fact), numbers(row)))
@@ -65,7 +64,7 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
         .iter()
         .filter_map(|(fact, row)| Some((term_text(fact)?, row)))
         .collect();
-    let facts = machine.facts()?;
+    let facts = machine.info().facts()?;
     let rows = facts.iter().map(|fact| row(kept.get(fact.as_str())?));
     let parts = Parts {
         sum: note["sum"].as_f64().map(|sum| sum as f32),
@@ -77,7 +76,7 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
             .map(row)
             .collect::<Option<_>>()?,
     };
-    let evaluation = Evaluation::from_parts(machine.n_roles(), parts)?;
+    let evaluation = Evaluation::from_parts(machine.info().n_roles(), parts)?;
     let exploration = recollection
         .note(Kind::Parameters)
         .and_then(|note| note["parameters"]["exploration"].as_f64())
@@ -94,8 +93,8 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
 }
 
 fn roles(machine: &Arc<dyn Machine>) -> Vec<String> {
-    let roles = (0..machine.n_roles()).map(RoleId::from_index);
-    roles.map(|role| term(&machine.role_name(role))).collect()
+    let roles = machine.info().roles();
+    roles.iter().map(|role| term(role)).collect()
 }
 
 fn numbers(row: &Row) -> Value {
@@ -133,7 +132,7 @@ mod tests {
     #[test]
     fn what_was_learned_comes_back() {
         let machine = machine();
-        let n_facts = machine.facts().unwrap().len();
+        let n_facts = machine.info().facts().unwrap().len();
         let evaluation = Evaluation::new(2, n_facts, None, &mut Random::new(4)).unwrap();
         let knowledge = Knowledge {
             evaluation: Some(Arc::new(evaluation)),

@@ -113,7 +113,7 @@ pub fn faster(
     let time = MEASURED.min(left(&limits) / SHARE);
     let mut speeds = vec![counter_speed(&counter, time)];
     let mut best = (speeds[0].steps_per_second, None);
-    let n_roles = counter.n_roles();
+    let n_roles = counter.info().n_roles();
     for width in WIDTHS {
         let started = Instant::now();
         let layout = gang::Layout::new(&programs, n_roles, Features::detect(), width / 64);
@@ -171,7 +171,7 @@ fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
     let mut reasoner = Arc::clone(counter).reasoner();
     let mut random = Random::new(1);
     let initial = counter.initial_state();
-    let mut goals = vec![0; counter.n_roles()];
+    let mut goals = vec![0; counter.info().n_roles()];
     let mut n_steps = 0u64;
     let mut length = 0;
     let stopwatch = Stopwatch::start();
@@ -274,6 +274,6 @@ mod tests {
         assert!(programs.n_operations() > 0);
         let (machine, speeds) = faster(compiled, limits, Playing::Decisively);
         assert_eq!(speeds.len(), 1 + WIDTHS.len());
-        assert_eq!(machine.n_roles(), 1);
+        assert_eq!(machine.info().n_roles(), 1);
     }
 }

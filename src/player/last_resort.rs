@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::gdl::Rules;
 use crate::ids::{Id, IdVec, MoveId, RoleId, TermId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Reasoner};
+use crate::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use crate::prover::{Prover, ProverError, State};
 
 /// A game run by the prover.
@@ -116,21 +116,13 @@ impl Tables {
     }
 }
 
-impl Machine for ProverMachine {
-    fn kind(&self) -> &'static str {
-        "prover"
-    }
-
+impl GameInfo for ProverMachine {
     fn n_roles(&self) -> usize {
         self.roles.len()
     }
 
-    fn role_name(&self, role: RoleId) -> String {
-        self.roles.get(role.index()).cloned().unwrap_or_default()
-    }
-
-    fn initial_state(&self) -> Vec<u64> {
-        vec![0]
+    fn role_name(&self, role: RoleId) -> &str {
+        self.roles.get(role.index()).map_or("", String::as_str)
     }
 
     fn move_text(&self, mv: MoveId) -> String {
@@ -166,6 +158,20 @@ impl Machine for ProverMachine {
             .collect();
         let state = tables.prover.state_from_facts(&terms?);
         Ok(vec![tables.number_of(&state)])
+    }
+}
+
+impl Machine for ProverMachine {
+    fn kind(&self) -> &'static str {
+        "prover"
+    }
+
+    fn info(&self) -> &dyn GameInfo {
+        self
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        vec![0]
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {

@@ -168,8 +168,8 @@ pub fn study(
     let share = share(learned.games, &learned.foresight);
     knowledge.parameters.evaluation_share = share;
     let evaluation = Arc::new(learned.evaluation);
-    if let Some(facts) = machine.facts() {
-        knowledge.heuristics = heuristics::of(&evaluation, &facts);
+    if let Some(facts) = machine.info().facts() {
+        knowledge.heuristics = heuristics::of(&evaluation, facts);
     }
     knowledge.evaluation = Some(Arc::clone(&evaluation));
     if settings.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {

@@ -40,7 +40,7 @@ pub(super) struct Sampler {
 impl Sampler {
     /// A sampler that stands on `state`.
     pub fn new(machine: Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Self {
-        let n_roles = machine.n_roles();
+        let n_roles = machine.info().n_roles();
         let mut sampler = Self {
             reasoner: Arc::clone(&machine).reasoner(),
             machine,
@@ -150,7 +150,7 @@ impl Thinker for Sampler {
             .arms
             .iter()
             .map(|arm| RootMove {
-                name: self.machine.move_text(arm.mv),
+                name: self.machine.info().move_text(arm.mv),
                 visits: arm.visits,
                 value: if arm.visits == 0 {
                     0.0

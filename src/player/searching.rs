@@ -189,7 +189,7 @@ impl Thinker for Searching {
             .iter()
             .take(NOTED_MOVES)
             .map(|report| RootMove {
-                name: self.machine.move_text(report.mv),
+                name: self.machine.info().move_text(report.mv),
                 visits: u64::from(report.visits),
                 value: report.value.map_or(f64::NAN, f64::from),
             })
@@ -213,7 +213,7 @@ impl Thinker for Searching {
             ),
             times: stage_times(&self.search),
             samples_per_request: ratio(statistics.playouts as f64, statistics.iterations as f64),
-            best_move: best.map_or(String::new(), |best| self.machine.move_text(best)),
+            best_move: best.map_or(String::new(), |best| self.machine.info().move_text(best)),
             best_value: root.value.map_or(f64::NAN, f64::from),
             root_moves,
             ..SearchSample::default()

@@ -49,7 +49,11 @@ impl Structure {
         memory: usize,
         until: Instant,
     ) -> Self {
-        let Some(facts) = machine.facts().filter(|facts| facts.len() <= MOST_BASES) else {
+        let Some(facts) = machine
+            .info()
+            .facts()
+            .filter(|facts| facts.len() <= MOST_BASES)
+        else {
             return Self::default();
         };
         let limits = Budget {
@@ -60,7 +64,7 @@ impl Structure {
             .ok()
             .and_then(|program| propnet::build(&program, limits).ok());
         match network {
-            Some(network) if is_numbered_alike(&network, &facts, machine) => {
+            Some(network) if is_numbered_alike(&network, facts, machine) => {
                 Self::read(&network, until)
             }
             _ => Self::default(),
@@ -100,7 +104,7 @@ fn is_numbered_alike(network: &Network, facts: &[String], machine: &Arc<dyn Mach
         && network
             .moves
             .enumerate()
-            .all(|(mv, (_, text))| machine.move_text(mv) == *text)
+            .all(|(mv, (_, text))| machine.info().move_text(mv) == *text)
 }
 
 #[cfg(test)]
@@ -134,6 +138,7 @@ mod tests {
     fn what_is_settled_and_what_is_alike_is_found() {
         let (found, machine) = structure(CELLS);
         let state = machine
+            .info()
             .state_from_facts(&["(has x a)".into(), "(turn o)".into(), "(free b)".into()])
             .unwrap();
         let won = |effect: &&Effect| effect.setting.holds_in(&state) && effect.range.lower == 100;

@@ -85,7 +85,7 @@ pub(super) fn tune(
     knowledge: &mut Knowledge,
 ) {
     // Moves of all roles together, as if each chose each time.
-    let moves = length.max(1.0) * machine.n_roles() as f64;
+    let moves = length.max(1.0) * machine.info().n_roles() as f64;
     let mut in_force = knowledge.parameters;
     let mut to_try = candidates(in_force);
     while !to_try.is_empty() {
@@ -174,7 +174,7 @@ impl Contest<'_> {
     /// Games played, and the points of the settings tried.
     fn run(&self) -> (u32, f32) {
         let mut reasoner = Arc::clone(self.machine).reasoner();
-        let n_roles = self.machine.n_roles();
+        let n_roles = self.machine.info().n_roles();
         let (mut games, mut points) = (0, 0.0);
         for round in 0.. {
             // Games of a round are the same but for who plays which role.
@@ -215,7 +215,7 @@ impl Contest<'_> {
         tried: Option<usize>,
         seed: u64,
     ) -> Option<Vec<u8>> {
-        let n_roles = self.machine.n_roles();
+        let n_roles = self.machine.info().n_roles();
         let mut searches: Vec<Search> = (0..n_roles)
             .map(|role| {
                 let mut config = self.configs[usize::from(tried != Some(role))].clone();

@@ -473,7 +473,7 @@ impl Worker {
             let best = choice
                 .map(|choice| choice.best)
                 .or_else(|| engine.legal_moves().first().copied())?;
-            let text = engine.machine.move_text(best);
+            let text = engine.machine.info().move_text(best);
             (!text.is_empty()).then(|| Advice {
                 position,
                 text,

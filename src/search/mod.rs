@@ -144,7 +144,7 @@ impl Timer {
 impl Search {
     /// A search for `role`, standing at the initial state. Starts the rollout threads.
     pub fn new(machine: Arc<dyn Machine>, role: RoleId, config: SearchConfig) -> Search {
-        let roles = machine.n_roles();
+        let roles = machine.info().n_roles();
         let current = machine.initial_state();
         let mut search = Search {
             role,

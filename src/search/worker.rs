@@ -233,7 +233,7 @@ impl Worker {
         config: &SearchConfig,
     ) -> Self {
         let reasoner = Arc::clone(&machine).reasoner();
-        let expander = Box::new(OneByOne::new(machine.n_roles(), reasoner));
+        let expander = Box::new(OneByOne::new(machine.info().n_roles(), reasoner));
         Self::with(machine, random, config, expander, None)
     }
 
@@ -244,7 +244,7 @@ impl Worker {
         expander: Box<dyn Expander>,
         playouts: Option<Box<dyn Playouts>>,
     ) -> Self {
-        let n_roles = machine.n_roles();
+        let n_roles = machine.info().n_roles();
         Self {
             n_roles,
             expander,

@@ -114,7 +114,7 @@ pub fn compare(network: &Network, seed: u64) {
     let machine = Arc::new(CounterMachine::new(WholeLayout::compile(network)));
     let initial = machine.initial_state();
     let mut chances = Chances {
-        n_roles: machine.n_roles(),
+        n_roles: machine.info().n_roles(),
         reasoner: machine.reasoner(),
         of: HashMap::new(),
     };

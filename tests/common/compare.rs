@@ -270,7 +270,10 @@ impl Runner {
     fn joint_move(&self, texts: &[String]) -> Vec<MoveId> {
         let texts = texts.iter().enumerate();
         let moves = texts.map(|(role, text)| {
-            let mv = self.machine.find_move(RoleId::from_index(role), text);
+            let mv = self
+                .machine
+                .info()
+                .find_move(RoleId::from_index(role), text);
             mv.unwrap_or_else(|| panic!("{}: no move {text}", self.name))
         });
         moves.collect()
@@ -279,7 +282,10 @@ impl Runner {
     fn legal_texts(&mut self, role: usize) -> BTreeSet<String> {
         let legal = self.reasoner.get().legal_moves(RoleId::from_index(role));
         let legal = legal.to_vec();
-        let texts: BTreeSet<String> = legal.iter().map(|&mv| self.machine.move_text(mv)).collect();
+        let texts: BTreeSet<String> = legal
+            .iter()
+            .map(|&mv| self.machine.info().move_text(mv))
+            .collect();
         assert_eq!(texts.len(), legal.len(), "{}: a move twice", self.name);
         texts
     }
@@ -289,14 +295,14 @@ impl Runner {
         let place = format!("{place}, {}", self.name);
         self.reasoner.get().set_state(words);
         self.check(&place);
-        let found: BTreeSet<String> = self.machine.state_facts(words).into_iter().collect();
+        let found: BTreeSet<String> = self.machine.info().state_facts(words).into_iter().collect();
         assert_eq!(found, answers.facts, "{place}: facts");
         assert_eq!(
             self.reasoner.get().is_terminal(),
             answers.is_terminal,
             "{place}"
         );
-        let mut goals = vec![None; self.machine.n_roles()];
+        let mut goals = vec![None; self.machine.info().n_roles()];
         self.reasoner.get().goals(&mut goals);
         for (role, expected) in answers.goals.iter().enumerate() {
             // Of several values the machine takes the highest, the prover none.
@@ -323,7 +329,7 @@ impl Runner {
     fn compare_widths(&mut self, place: &str) {
         let place = format!("{place}, {}", self.name);
         let everywhere = vec![u64::MAX; self.words.len()];
-        let n_bases = self.machine.state_facts(&everywhere).len();
+        let n_bases = self.machine.info().state_facts(&everywhere).len();
         let mut wide = self.words.clone();
         wide.extend([u64::MAX, 5]);
         if !n_bases.is_multiple_of(64) {
@@ -342,13 +348,13 @@ impl Runner {
             self.reasoner.get().set_state(&same);
             assert_eq!(found, self.everything(), "{place}: width");
         }
-        self.machine.state_facts(&wide);
-        assert!(self.machine.state_facts(&[]).is_empty());
+        self.machine.info().state_facts(&wide);
+        assert!(self.machine.info().state_facts(&[]).is_empty());
     }
 
     /// What the reasoner says where it stands, and after the first legal moves.
     fn everything(&mut self) -> Everything {
-        let n_roles = self.machine.n_roles();
+        let n_roles = self.machine.info().n_roles();
         let mut goals = vec![None; n_roles];
         self.reasoner.get().goals(&mut goals);
         let legal: Vec<_> = (0..n_roles).map(|role| self.legal_texts(role)).collect();
@@ -371,7 +377,7 @@ impl Runner {
     /// Plays from where the walk stands: how it ended, the goals, and the next random word.
     fn playout(&mut self, place: &str, seed: u64, max_steps: u32) -> (PlayoutEnd, Vec<u8>, u64) {
         let mut random = Random::new(seed);
-        let mut goals = vec![0; self.machine.n_roles()];
+        let mut goals = vec![0; self.machine.info().n_roles()];
         self.reasoner.get().set_state(&self.words);
         let end = self
             .reasoner
@@ -401,7 +407,7 @@ pub fn compare(name: &str, rules: &Rules, machines: Machines, max_states: usize,
     while states < max_states {
         let mut state = prover.initial_state();
         for runner in &mut runners {
-            assert_eq!(runner.machine.n_roles(), n_roles, "{name}: roles");
+            assert_eq!(runner.machine.info().n_roles(), n_roles, "{name}: roles");
             runner.words = runner.machine.initial_state();
         }
         for step in 0..=max_steps {
@@ -525,7 +531,7 @@ impl Beside {
         let state = prover.state_from_facts(&terms);
         let answers = Answers::of(prover, &state);
         for runner in &mut *runners {
-            let words = runner.machine.state_from_facts(&facts);
+            let words = runner.machine.info().state_from_facts(&facts);
             let words = words.expect("the facts were met");
             runner.compare_state(&format!("{place}, beside"), &words, &answers);
             let before = std::mem::replace(&mut runner.words, words);

@@ -9,7 +9,7 @@ use std::sync::mpsc::Sender;
 
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutEnd, Reasoner};
+use panza::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 
 /// The rules, for a pile of `size` tokens, in GDL.
 pub fn rules(size: u64) -> String {
@@ -81,21 +81,13 @@ pub fn hang(until: &AtomicBool) {
     }
 }
 
-impl Machine for Pile {
-    fn kind(&self) -> &'static str {
-        self.kind
-    }
-
+impl GameInfo for Pile {
     fn n_roles(&self) -> usize {
         ROLES.len()
     }
 
-    fn role_name(&self, role: RoleId) -> String {
-        ROLES[role.index()].into()
-    }
-
-    fn initial_state(&self) -> Vec<u64> {
-        vec![self.size, 0]
+    fn role_name(&self, role: RoleId) -> &str {
+        ROLES[role.index()]
     }
 
     fn move_text(&self, mv: MoveId) -> String {
@@ -116,6 +108,19 @@ impl Machine for Pile {
 
     fn state_from_facts(&self, _: &[String]) -> Result<Vec<u64>, String> {
         Err("no facts are known".into())
+    }
+}
+
+impl Machine for Pile {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+    fn info(&self) -> &dyn GameInfo {
+        self
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        vec![self.size, 0]
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {

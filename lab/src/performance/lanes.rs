@@ -139,7 +139,7 @@ impl Abreast {
     }
 
     fn layout(&self, width: usize) -> Arc<gang::Layout> {
-        let n_roles = self.counter.n_roles();
+        let n_roles = self.counter.info().n_roles();
         let features = Features::detect();
         Arc::new(gang::Layout::new(
             &self.programs,

@@ -226,7 +226,7 @@ pub fn examine(
         };
         if stopped == Stopped::Proven || is_used_up {
             return Finding {
-                mv: mv.map(|mv| machine.move_text(mv)),
+                mv: mv.map(|mv| machine.info().move_text(mv)),
                 is_good,
                 settled,
                 proven: root.proven,

@@ -171,9 +171,7 @@ impl Position {
     pub fn stand(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Standing> {
         let state = self.line(machine)?.last().to_vec();
         let mut reasoner = Arc::clone(machine).reasoner();
-        let roles: Vec<String> = (0..machine.n_roles())
-            .map(|role| machine.role_name(RoleId::from_index(role)))
-            .collect();
+        let roles = machine.info().roles();
         let Some(role) = roles.iter().position(|role| *role == self.role) else {
             bail!(
                 "no role `{}`; the roles are {}",
@@ -187,7 +185,7 @@ impl Position {
         let legal = in_order(machine, reasoner.legal_moves(role));
         let mut good = Vec::new();
         for text in &self.good {
-            let mv = machine.find_move(role, &canonical(text));
+            let mv = machine.info().find_move(role, &canonical(text));
             match mv.filter(|mv| legal.contains(mv)) {
                 Some(mv) => good.push(mv),
                 None => bail!(
@@ -224,7 +222,7 @@ fn read_joint_move(
     state: &[u64],
     text: &str,
 ) -> anyhow::Result<Vec<MoveId>> {
-    let n_roles = machine.n_roles();
+    let n_roles = machine.info().n_roles();
     let (expressions, faults) = sexpr::parse(text);
     let items = match (faults.as_slice(), expressions.as_slice()) {
         ([], [Sexpr::List(items, _)]) if items.len() == n_roles => items,
@@ -236,10 +234,13 @@ fn read_joint_move(
     for (role, item) in items.iter().enumerate() {
         let role = RoleId::from_index(role);
         let text = canonical(&item.to_string());
-        let mv = machine.find_move(role, &text);
+        let mv = machine.info().find_move(role, &text);
         match mv.filter(|mv| reasoner.legal_moves(role).contains(mv)) {
             Some(mv) => joint_move.push(mv),
-            None => bail!("`{text}` is not legal for {}", machine.role_name(role)),
+            None => bail!(
+                "`{text}` is not legal for {}",
+                machine.info().role_name(role)
+            ),
         }
     }
     Ok(joint_move)
@@ -248,13 +249,16 @@ fn read_joint_move(
 /// Moves in the order of their texts.
 pub fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
     let mut moves = moves.to_vec();
-    moves.sort_by_cached_key(|&mv| machine.move_text(mv));
+    moves.sort_by_cached_key(|&mv| machine.info().move_text(mv));
     moves
 }
 
 /// A joint move in the form of a PLAY message.
 pub fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> String {
-    let moves: Vec<String> = joint_move.iter().map(|&mv| machine.move_text(mv)).collect();
+    let moves: Vec<String> = joint_move
+        .iter()
+        .map(|&mv| machine.info().move_text(mv))
+        .collect();
     format!("({})", moves.join(" "))
 }
 

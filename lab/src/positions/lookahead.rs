@@ -36,7 +36,7 @@ pub fn lookahead(
 ) -> (u32, bool) {
     let mut eyes = Eyes {
         reasoner: Arc::clone(machine).reasoner(),
-        n_roles: machine.n_roles(),
+        n_roles: machine.info().n_roles(),
         role,
         goal: verdict.goal,
         seen: HashMap::default(),

@@ -158,10 +158,10 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
     let best = choose(candidates, arguments.count as usize);
     let mut positions = Vec::new();
     for candidate in best {
-        let text = |mv: &MoveId| machine.move_text(*mv);
+        let text = |mv: &MoveId| machine.info().move_text(*mv);
         let moves = &lines[candidate.game].joint_moves[..candidate.length];
         let position = Position {
-            role: machine.role_name(candidate.role),
+            role: machine.info().role_name(candidate.role).to_string(),
             goal: candidate.verdict.goal,
             good: candidate.verdict.good.iter().map(text).collect(),
             note: candidate.note(&machine),
@@ -178,7 +178,7 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
             legal: candidate.n_legal(),
             lookahead: candidate.lookahead.0,
             lookahead_is_exact: candidate.lookahead.1,
-            preferred_by_playouts: machine.move_text(candidate.preferred),
+            preferred_by_playouts: machine.info().move_text(candidate.preferred),
             is_misleading: candidate.is_misleading(),
             moves: &position.moves,
         })?;
@@ -234,7 +234,7 @@ impl Candidate {
         let more = if is_exact { "" } else { " or more" };
         let legal = self.n_legal();
         let good = self.verdict.good.len();
-        let preferred = machine.move_text(self.preferred);
+        let preferred = machine.info().move_text(self.preferred);
         let playouts = match self.is_misleading() {
             true => format!("playouts prefer {preferred}"),
             false => "playouts prefer a good move".to_string(),
@@ -282,7 +282,7 @@ impl Maker {
         let mut config = search_config(&settings.search, arguments.seed);
         config.rollout_threads = 0;
         config.max_nodes = config.max_nodes.min(MAX_NODES);
-        let roles = (0..machine.n_roles()).map(RoleId::from_index);
+        let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
         let mut random = Random::new(arguments.seed);
         Ok(Self {
             searches: roles
@@ -355,7 +355,7 @@ impl Maker {
     fn candidates(&mut self, game: usize, line: &Line) -> Vec<Candidate> {
         let mut found = Vec::new();
         let mut reasoner = Arc::clone(&self.machine).reasoner();
-        for role in (0..self.machine.n_roles()).map(RoleId::from_index) {
+        for role in (0..self.machine.info().n_roles()).map(RoleId::from_index) {
             let mut prover = Prover::new(&self.machine, role);
             let mut failures = 0;
             for (length, state) in line.states.iter().enumerate().rev() {
@@ -403,7 +403,7 @@ impl Maker {
         let legal = legal_moves(&self.machine, state);
         let n_replies = n_replies(&legal, role).unwrap_or(1) as u32;
         let mut reasoner = Arc::clone(&self.machine).reasoner();
-        let mut goals = vec![0; self.machine.n_roles()];
+        let mut goals = vec![0; self.machine.info().n_roles()];
         let mut best: Option<(u32, MoveId)> = None;
         for &mv in verdict.good.iter().chain(&verdict.bad) {
             let mut sum = 0;
@@ -434,7 +434,7 @@ fn known_goals(machine: &Arc<dyn Machine>, random: &mut Random) -> Vec<u8> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let initial = machine.initial_state();
     let mut known = BTreeSet::from([0, 100]);
-    let mut goals = vec![0; machine.n_roles()];
+    let mut goals = vec![0; machine.info().n_roles()];
     for _ in 0..GOAL_PLAYOUTS {
         reasoner.set_state(&initial);
         if reasoner.playout(random, MAX_STEPS, &mut goals) != PlayoutEnd::CutOff {

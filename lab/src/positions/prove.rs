@@ -185,7 +185,7 @@ impl Prover {
 pub(super) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
     let mut reasoner = Arc::clone(machine).reasoner();
     reasoner.set_state(state);
-    all_legal(reasoner.as_mut(), machine.n_roles())
+    all_legal(reasoner.as_mut(), machine.info().n_roles())
 }
 
 /// Each role's legal moves where the reasoner stands, in rising order.
@@ -265,7 +265,7 @@ impl Graph {
     fn new(machine: &Arc<dyn Machine>, role: RoleId, goal: u8, order: Order) -> Self {
         Self {
             reasoner: Arc::clone(machine).reasoner(),
-            n_roles: machine.n_roles(),
+            n_roles: machine.info().n_roles(),
             role,
             goal,
             order,

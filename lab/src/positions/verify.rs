@@ -131,7 +131,7 @@ pub fn verify(
             good: verdict
                 .good
                 .iter()
-                .map(|&mv| machine.move_text(mv))
+                .map(|&mv| machine.info().move_text(mv))
                 .collect(),
             states,
         },

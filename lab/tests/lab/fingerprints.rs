@@ -45,14 +45,14 @@ fn engines_draw_moves_by_their_numbers() {
         let machine = build_machine(&game.rules).expect("the project's games have networks");
         let mut reasoner = Arc::clone(&machine).reasoner();
         let (mut plain, mut engine) = (Random::new(5), Random::new(5));
-        let mut goals = vec![0; machine.n_roles()];
-        let mut expected = vec![None; machine.n_roles()];
+        let mut goals = vec![0; machine.info().n_roles()];
+        let mut expected = vec![None; machine.info().n_roles()];
         for playout in 0..20 {
             let mut state = machine.initial_state();
             let mut steps = 0;
             reasoner.set_state(&state);
             while !reasoner.is_terminal() {
-                let joint_move: Vec<MoveId> = (0..machine.n_roles())
+                let joint_move: Vec<MoveId> = (0..machine.info().n_roles())
                     .map(|role| {
                         let mut legal = reasoner.legal_moves(RoleId::from_index(role)).to_vec();
                         legal.sort();

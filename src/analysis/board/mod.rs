@@ -103,7 +103,7 @@ pub fn sample_states(
 ) -> Vec<Vec<String>> {
     let initial = machine.initial_state();
     let mut reasoner = Arc::clone(machine).reasoner();
-    let mut samples = vec![machine.state_facts(&initial)];
+    let mut samples = vec![machine.info().state_facts(&initial)];
     let mut next = Vec::new();
     while samples.len() < limit && go_on() {
         match random_joint_move(machine, reasoner.as_mut(), random) {
@@ -112,7 +112,7 @@ pub fn sample_states(
             None => next.clone_from(&initial),
         }
         reasoner.set_state(&next);
-        samples.push(machine.state_facts(&next));
+        samples.push(machine.info().state_facts(&next));
     }
     samples
 }
@@ -126,7 +126,7 @@ fn random_joint_move(
     if reasoner.is_terminal() {
         return None;
     }
-    (0..machine.n_roles())
+    (0..machine.info().n_roles())
         .map(|role| {
             let legal = reasoner.legal_moves(RoleId::from_index(role));
             (!legal.is_empty()).then(|| legal[random.below(legal.len() as u32) as usize])

@@ -98,7 +98,7 @@ fn several_boards_stand_side_by_side_under_their_names() {
 fn nine_boards_by_compass_or_by_numbers() {
     let initial = |name: &str| {
         let (game, machine) = machine(name);
-        let facts = machine.state_facts(&machine.initial_state());
+        let facts = machine.info().state_facts(&machine.initial_state());
         (game, facts)
     };
     let (game, mut facts) = initial("nineBoardTicTacToe");

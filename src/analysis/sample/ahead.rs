@@ -110,7 +110,7 @@ struct Counted {
 /// Tries the moves in the states of the games, as long as there is time.
 pub(super) fn look(machine: &Arc<dyn Machine>, games: &[Kept], budget: SampleBudget) -> Looked {
     let mut ahead = Ahead {
-        n_roles: machine.n_roles(),
+        n_roles: machine.info().n_roles(),
         n_words: machine.initial_state().len(),
         expander: Arc::clone(machine).expander(),
         positions: Positions::default(),
@@ -307,7 +307,7 @@ pub(super) fn stability(
     games: &[Kept],
     budget: SampleBudget,
 ) -> Option<Stability> {
-    let (n_roles, n_words) = (machine.n_roles(), machine.initial_state().len());
+    let (n_roles, n_words) = (machine.info().n_roles(), machine.initial_state().len());
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut n_equal = [0u32; MOMENTS];
     // Per moment, role by role, what it takes to correlate.

@@ -191,7 +191,7 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
     let looked = ahead::look(machine, &walks.kept, budget.share(share));
     let stability = ahead::stability(machine, &walks.kept, budget.share(share));
     let played = abreast.and_then(|abreast| playouts::play(abreast, machine, budget));
-    let (seen, n_roles) = (&walks.seen, machine.n_roles());
+    let (seen, n_roles) = (&walks.seen, machine.info().n_roles());
 
     let mut lengths = seen.lengths.clone();
     let mut sums = seen.sums.clone();
@@ -210,7 +210,7 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
     let roles = (0..n_roles).map(RoleId::from_index).map(|role| {
         let of_role = &seen.roles[role.index()];
         SampledRole {
-            name: machine.role_name(role),
+            name: machine.info().role_name(role).to_string(),
             chooses: share(of_role.moves.count(), states).unwrap_or(0.0),
             moves: of_role.moves.spread(),
             goals: of_role.goals.spread(),

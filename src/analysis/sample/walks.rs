@@ -240,7 +240,7 @@ impl<'a> Walks<'a> {
             expander: Arc::clone(machine).expander(),
             reasoner: Arc::clone(machine).reasoner(),
             positions: Positions::default(),
-            seen: Seen::new(machine.n_roles()),
+            seen: Seen::new(machine.info().n_roles()),
             kept: Vec::new(),
             kept_words: 0,
             states: FxHashSet::default(),
@@ -272,7 +272,7 @@ impl<'a> Walks<'a> {
             }
             let started = Instant::now();
             let n_kept = self.kept.len();
-            let mut seen = Seen::new(self.machine.n_roles());
+            let mut seen = Seen::new(self.machine.info().n_roles());
             let is_done = self.generation(n_begun, n_games, &mut seen);
             if !is_done && n_begun > 0 {
                 self.kept.truncate(n_kept);
@@ -343,7 +343,7 @@ impl<'a> Walks<'a> {
         game.state.extend_from_slice(state);
         game.hashes.push(hash);
         game.length += u32::from(before.is_some());
-        let roles = || (0..self.machine.n_roles()).map(RoleId::from_index);
+        let roles = || (0..self.machine.info().n_roles()).map(RoleId::from_index);
         let is_terminal = positions.terminal[index];
         let is_stuck = roles().any(|role| positions.legal(index, role).is_empty());
         if is_terminal || is_stuck {

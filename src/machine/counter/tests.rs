@@ -90,21 +90,26 @@ fn illegal_moves_are_followed_as_the_rules_say() {
     let machine = machine(TOKENS);
     let mut reasoner = machine.clone().counter_reasoner();
     let initial = machine.initial_state();
-    let find = |role, text| machine.find_move(role, text).expect("the move is known");
+    let find = |role, text| {
+        machine
+            .info()
+            .find_move(role, text)
+            .expect("the move is known")
+    };
     // It is a's turn; b moves all the same, and the rules let what is opened stay open.
     let moves = [find(RoleId(0), "(open 1)"), find(RoleId(1), "(open 2)")];
     let mut state = Vec::new();
     reasoner.set_state(&initial);
     reasoner.next_state(&moves, &mut state);
     assert_eq!(
-        machine.state_facts(&state),
+        machine.info().state_facts(&state),
         ["(at 1)", "(open 1)", "(open 2)", "(turn b)"]
     );
     reasoner.check().expect("every counter is right");
     let legal = [find(RoleId(0), "(open 1)"), find(RoleId(1), "wait")];
     reasoner.next_state(&legal, &mut state);
     assert_eq!(
-        machine.state_facts(&state),
+        machine.info().state_facts(&state),
         ["(at 1)", "(open 1)", "(turn b)"]
     );
 }
@@ -112,7 +117,10 @@ fn illegal_moves_are_followed_as_the_rules_say() {
 #[test]
 fn a_state_outside_the_mutex_group_is_run_on_the_whole_game() {
     let machine = machine(TOKENS);
-    let both = machine.state_from_facts(&["(turn a)".into(), "(turn b)".into(), "(at 1)".into()]);
+    let both =
+        machine
+            .info()
+            .state_from_facts(&["(turn a)".into(), "(turn b)".into(), "(at 1)".into()]);
     let both = both.expect("the facts are known");
     assert_eq!(machine.phase_of(&both), 0);
     assert_ne!(machine.phase_of(&machine.initial_state()), 0);

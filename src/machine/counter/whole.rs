@@ -65,16 +65,23 @@ impl Counters {
             state: vec![0; layout.state_words()],
             next: layout.next_at_rest.clone(),
             legal: layout
+                .info
                 .role_moves
                 .iter()
                 .map(|moves| Vec::with_capacity(moves.len()))
                 .collect(),
-            place: vec![NOT_LEGAL; layout.moves.len()],
-            role_of: layout.moves.iter().map(|&(role, _)| role).collect(),
-            made: vec![None; layout.roles.len()],
-            chosen: Vec::with_capacity(layout.roles.len()),
+            place: vec![NOT_LEGAL; layout.info.moves.len()],
+            role_of: layout.info.moves.iter().map(|&(role, _)| role).collect(),
+            made: vec![None; layout.info.roles.len()],
+            chosen: Vec::with_capacity(layout.info.roles.len()),
             drawing: Vec::with_capacity(
-                layout.role_moves.iter().map(Range::len).max().unwrap_or(0),
+                layout
+                    .info
+                    .role_moves
+                    .iter()
+                    .map(Range::len)
+                    .max()
+                    .unwrap_or(0),
             ),
             blocks: vec![BlockState::default(); layout.blocks.len()],
             waiting_blocks: BinaryHeap::with_capacity(layout.blocks.len()),
@@ -199,7 +206,7 @@ impl Counters {
                 let bit = changed.trailing_zeros();
                 changed &= changed - 1;
                 let component = word as u32 * 64 + bit;
-                if (component as usize) < layout.facts.len() {
+                if (component as usize) < layout.info.facts.len() {
                     self.flip_input(component);
                 }
             }
@@ -208,7 +215,7 @@ impl Counters {
     }
 
     pub(super) fn make_moves(&mut self, layout: &Layout, joint_move: &[MoveId]) {
-        let first_move = layout.facts.len() as u32;
+        let first_move = layout.info.facts.len() as u32;
         for role in 0..self.made.len() {
             let wanted = joint_move
                 .get(role)

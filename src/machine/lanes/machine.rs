@@ -21,7 +21,9 @@ use super::{expand, gang};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::counter::CounterMachine;
 use crate::machine::random::Random;
-use crate::machine::{Expander, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step};
+use crate::machine::{
+    Expander, GameInfo, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step,
+};
 
 /// A game run by lanes.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl LanesMachine {
         features: Features,
         n_words: usize,
     ) -> Self {
-        let n_roles = counter.n_roles();
+        let n_roles = counter.info().n_roles();
         let gangs = gangs.map(|gangs| gang::Layout::new(gangs, n_roles, features, n_words));
         Self {
             counter,
@@ -83,43 +85,19 @@ impl Machine for LanesMachine {
         "lanes"
     }
 
-    fn n_roles(&self) -> usize {
-        self.counter.n_roles()
-    }
-
-    fn role_name(&self, role: RoleId) -> String {
-        self.counter.role_name(role)
+    fn info(&self) -> &dyn GameInfo {
+        self.counter.info()
     }
 
     fn initial_state(&self) -> Vec<u64> {
         self.counter.initial_state()
     }
 
-    fn move_text(&self, mv: MoveId) -> String {
-        self.counter.move_text(mv)
-    }
-
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        self.counter.find_move(role, text)
-    }
-
-    fn state_facts(&self, state: &[u64]) -> Vec<String> {
-        self.counter.state_facts(state)
-    }
-
-    fn facts(&self) -> Option<Vec<String>> {
-        self.counter.facts()
-    }
-
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        self.counter.state_from_facts(facts)
-    }
-
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         match &self.expansion {
             Some(expansion) if self.is_all_by_lanes => Box::new(LanesReasoner::new(
                 expansion.layout.expander(Goals::Everywhere),
-                self.counter.n_roles(),
+                self.counter.info().n_roles(),
                 self.counter.initial_state(),
             )),
             _ => Arc::clone(&self.counter).reasoner(),
@@ -217,7 +195,7 @@ fn places(
     let mut n_steps = 0;
     while places.len() < count && Instant::now() < until {
         reasoner.set_state(&state);
-        let joint_move: Vec<MoveId> = (0..counter.n_roles())
+        let joint_move: Vec<MoveId> = (0..counter.info().n_roles())
             .map_while(
                 |role| match reasoner.legal_moves(RoleId::from_index(role)) {
                     [] => None,
@@ -225,7 +203,7 @@ fn places(
                 },
             )
             .collect();
-        let is_over = reasoner.is_terminal() || joint_move.len() < counter.n_roles();
+        let is_over = reasoner.is_terminal() || joint_move.len() < counter.info().n_roles();
         if is_over || n_steps == MAX_STEPS {
             if n_steps == 0 {
                 // It is over at its start.

@@ -38,7 +38,7 @@ fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>;
 /// Walks at random, and now and then plays to the end or makes a move that is not legal.
 fn agree(machines: &[Arc<CounterMachine>; 2], n_states: usize) {
     let mut reasoners = machines.clone().map(CounterMachine::counter_reasoner);
-    let n_roles = machines[0].n_roles();
+    let n_roles = machines[0].info().n_roles();
     let initial = machines[0].initial_state();
     let mut random = Random::new(4);
     let mut state = initial.clone();
@@ -125,6 +125,7 @@ fn phases_and_the_whole_come_to_the_same() {
             .map(|turn| turn.to_string())
             .collect::<Vec<_>>();
         let state = machines[0]
+            .info()
             .state_from_facts(&facts)
             .expect("the facts are known");
         assert_eq!(machines[1].unfolded_phase_of(&state), None);
@@ -213,9 +214,12 @@ fn states_of_another_width_are_cut_or_padded() {
         reasoner.check().expect("every counter is right");
         assert!(!reasoner.is_terminal());
         assert_eq!(reasoner.legal_moves(RoleId(0)).len(), 72);
-        let wait = machine.find_move(RoleId(0), "wait").expect("it is known");
+        let wait = machine
+            .info()
+            .find_move(RoleId(0), "wait")
+            .expect("it is known");
         reasoner.next_state(&[wait], &mut state);
         assert_eq!(state.len(), 2);
     }
-    assert!(machine.state_facts(&[]).is_empty());
+    assert!(machine.info().state_facts(&[]).is_empty());
 }

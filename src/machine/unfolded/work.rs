@@ -5,7 +5,6 @@
 
 use super::layout::{NO_ROW, UnfoldedLayout};
 use super::run::{UnfoldedCounters, place_of};
-use crate::machine::Machine;
 use crate::machine::counter::CounterMachine;
 use crate::propnet::Position;
 
@@ -21,7 +20,7 @@ impl CounterMachine {
     /// cover them.
     pub fn work(&self, positions: &[Position]) -> Option<u64> {
         let layout = self.unfolded()?;
-        let mut counters = UnfoldedCounters::new(layout, self.n_roles());
+        let mut counters = UnfoldedCounters::new(layout, self.layout().info.roles.len());
         counters.work(layout, |state| self.unfolded_phase_of(state), positions)
     }
 }

@@ -61,12 +61,15 @@ const ROWS: &str = "
 fn red_chooses(facts: &[&str], iterations: u64) -> String {
     let machine = machine_of(ROWS);
     let facts: Vec<String> = facts.iter().map(|fact| fact.to_string()).collect();
-    let state = machine.state_from_facts(&facts).expect("facts of the game");
+    let state = machine
+        .info()
+        .state_from_facts(&facts)
+        .expect("facts of the game");
     let mut factored =
         Factored::new(&machine, RoleId(0), &state, &config()).expect("the game has parts");
     factored.think_for(iterations);
     let choice = factored.choice().expect("there are moves");
-    machine.move_text(choice.best)
+    machine.info().move_text(choice.best)
 }
 
 #[test]

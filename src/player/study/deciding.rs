@@ -63,7 +63,7 @@ pub(super) fn measure(
         return None;
     }
     let n_words = deciding.width() / 64;
-    let n_roles = machine.n_roles();
+    let n_roles = machine.info().n_roles();
     let layout = gang::Layout::new(&programs, n_roles, Features::detect(), n_words);
     let layout = Arc::new(layout);
     let even = || layout.gang(&mut Random::new(1), MAX_STEPS);

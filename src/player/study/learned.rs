@@ -52,13 +52,13 @@ pub(super) fn learn(
     };
     let known = metagame::study(machine, None, config, settings, &budget);
     let evaluation = known.evaluation.as_ref()?;
-    let facts = machine.facts()?;
+    let facts = machine.info().facts()?;
     let promises = Promises {
         games: known.games,
         positions: known.foresight.positions,
         correlation: known.foresight.evaluation,
         correlation_of_playouts: known.foresight.playouts,
-        kinds: heuristics::of(evaluation, &facts),
+        kinds: heuristics::of(evaluation, facts),
     };
     let decided = Decided {
         evaluation_share: known.parameters.evaluation_share,

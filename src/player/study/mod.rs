@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use super::lanes::LanesSource;
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::config::MetagameSettings;
-use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
 use crate::propnet::Network;
 use crate::search::SearchConfig;
@@ -163,9 +162,7 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
 
     Study {
         machine: machine.kind().to_string(),
-        roles: (0..machine.n_roles())
-            .map(|role| machine.role_name(RoleId::from_index(role)))
-            .collect(),
+        roles: machine.info().roles(),
         network: network.map(|network| NetworkSize {
             bases: network.facts.len(),
             moves: network.moves.len(),

@@ -105,13 +105,9 @@ impl Worker {
                 let layouts = catch_unwind(AssertUnwindSafe(|| {
                     let mut random = Random::new(seed);
                     let states = board::sample_states(&machine, &mut random, limit, go_on);
-                    let all = machine.facts().unwrap_or_default();
-                    let all = if all.len() > MOST_FACTS {
-                        Vec::new()
-                    } else {
-                        all
-                    };
-                    BoardPainter::learn_with(&states, &all, &rules).layouts()
+                    let all = machine.info().facts().unwrap_or_default();
+                    let all = if all.len() > MOST_FACTS { &[] } else { all };
+                    BoardPainter::learn_with(&states, all, &rules).layouts()
                 }));
                 match layouts {
                     Ok(layouts) => record.board(&layouts),

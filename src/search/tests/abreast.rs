@@ -10,7 +10,7 @@ use super::threads::{check_books, threaded};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, Playouts, Reasoner, Tally, Ticket};
+use crate::machine::{GameInfo, Machine, Playouts, Reasoner, Tally, Ticket};
 use crate::search::pipeline::{Pipeline, Taken};
 use crate::search::rollout::Rollout;
 use crate::search::worker::{Job, Worker};
@@ -71,26 +71,11 @@ impl Machine for Wide {
     fn kind(&self) -> &'static str {
         "wide"
     }
-    fn n_roles(&self) -> usize {
-        self.game.n_roles()
-    }
-    fn role_name(&self, role: RoleId) -> String {
-        self.game.role_name(role)
+    fn info(&self) -> &dyn GameInfo {
+        self.game.info()
     }
     fn initial_state(&self) -> Vec<u64> {
         self.game.initial_state()
-    }
-    fn move_text(&self, mv: MoveId) -> String {
-        self.game.move_text(mv)
-    }
-    fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        self.game.find_move(role, text)
-    }
-    fn state_facts(&self, state: &[u64]) -> Vec<String> {
-        self.game.state_facts(state)
-    }
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        self.game.state_from_facts(facts)
     }
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         Arc::clone(&self.game).reasoner()
@@ -154,7 +139,7 @@ impl Gang {
 
     fn step(&mut self, lane: &mut Lane) {
         self.reasoner.set_state(&lane.state);
-        let joint_move: Vec<MoveId> = (0..self.machine.n_roles())
+        let joint_move: Vec<MoveId> = (0..self.machine.info().n_roles())
             .map(|role| {
                 let legal = self.reasoner.legal_moves(RoleId(role as u32));
                 legal[self.random.below(legal.len() as u32) as usize]
@@ -178,7 +163,7 @@ impl Playouts for Gang {
         }
         let ticket = (0..).find(|ticket| !self.accounts.contains_key(ticket))?;
         let mut tally = Tally::default();
-        tally.clear(self.machine.n_roles());
+        tally.clear(self.machine.info().n_roles());
         self.accounts.insert(ticket, (tally, samples));
         self.queue.extend((0..samples).map(|_| Lane {
             ticket,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
+use super::{GameInfo, Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
 use crate::sync::stop::StopFlag;
 
 /// Moves of role `r` are numbered from `r * ROLE` on.
@@ -40,18 +40,12 @@ impl<R: Rules> Game<R> {
     }
 }
 
-impl<R: Rules> Machine for Game<R> {
-    fn kind(&self) -> &'static str {
-        "test"
-    }
+impl<R: Rules> GameInfo for Game<R> {
     fn n_roles(&self) -> usize {
         self.rules.n_roles()
     }
-    fn role_name(&self, role: RoleId) -> String {
-        format!("role{}", role.0)
-    }
-    fn initial_state(&self) -> Vec<u64> {
-        self.rules.initial()
+    fn role_name(&self, role: RoleId) -> &str {
+        ["role0", "role1", "role2", "role3"][role.0 as usize]
     }
     fn move_text(&self, mv: MoveId) -> String {
         (mv.0 % ROLE).to_string()
@@ -69,6 +63,18 @@ impl<R: Rules> Machine for Game<R> {
             .iter()
             .map(|fact| fact.parse().map_err(|_| format!("not a number: {fact}")))
             .collect()
+    }
+}
+
+impl<R: Rules> Machine for Game<R> {
+    fn kind(&self) -> &'static str {
+        "test"
+    }
+    fn info(&self) -> &dyn GameInfo {
+        self
+    }
+    fn initial_state(&self) -> Vec<u64> {
+        self.rules.initial()
     }
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         Box::new(Hand {

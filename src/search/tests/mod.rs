@@ -18,7 +18,7 @@ use self::tic_tac_toe::TicTacToe;
 use super::{Limit, Search, SearchConfig};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Reasoner};
+use crate::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 
 /// Settings of a deterministic search with plenty of room.
 fn config() -> SearchConfig {
@@ -65,7 +65,7 @@ fn mv(role: u32, number: u32) -> MoveId {
 /// Plays a match between searches of all roles, each given `count` iterations a move, and returns
 /// the goals.
 fn self_play(machine: &Arc<dyn Machine>, count: u64, config: &SearchConfig) -> Vec<u8> {
-    let mut players: Vec<Search> = (0..machine.n_roles() as u32)
+    let mut players: Vec<Search> = (0..machine.info().n_roles() as u32)
         .map(|role| Search::new(Arc::clone(machine), RoleId(role), config.clone()))
         .collect();
     let mut reasoner = Arc::clone(machine).reasoner();

@@ -36,7 +36,7 @@ fn the_winning_square_is_taken_and_the_losing_one_blocked() {
     search.run(iterations(200));
     let text = |search: &mut Search| {
         let best = search.best_move().expect("a move");
-        tic_tac_toe().move_text(best)
+        tic_tac_toe().info().move_text(best)
     };
     assert_eq!(text(&mut search), "(mark 1 3)");
     // Noughts to move: three crosses would stand in the top row.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
+use super::{GameInfo, Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
 
 const LINES: [u64; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 const FULL: u64 = 0o777;
@@ -49,21 +49,13 @@ fn mark(state: u64, cell: u32) -> u64 {
     state | 1 << (cell + 16 * turn(state))
 }
 
-impl Machine for TicTacToe {
-    fn kind(&self) -> &'static str {
-        "bitboard"
-    }
-
+impl GameInfo for TicTacToe {
     fn n_roles(&self) -> usize {
         2
     }
 
-    fn role_name(&self, role: RoleId) -> String {
-        ["xplayer", "oplayer"][role.0 as usize].to_owned()
-    }
-
-    fn initial_state(&self) -> Vec<u64> {
-        vec![0]
+    fn role_name(&self, role: RoleId) -> &str {
+        ["xplayer", "oplayer"][role.0 as usize]
     }
 
     fn move_text(&self, mv: MoveId) -> String {
@@ -89,6 +81,19 @@ impl Machine for TicTacToe {
 
     fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
         Err(format!("boards are not read from {facts:?}"))
+    }
+}
+
+impl Machine for TicTacToe {
+    fn kind(&self) -> &'static str {
+        "bitboard"
+    }
+    fn info(&self) -> &dyn GameInfo {
+        self
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        vec![0]
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {

@@ -111,7 +111,10 @@ fn moves_chosen_at_once_are_judged_where_neither_order_matters() {
         let machine = one_move(goals);
         let verdict = judged(&machine, 0, &machine.initial_state())?;
         let texts = |moves: &[MoveId]| -> Vec<String> {
-            moves.iter().map(|&mv| machine.move_text(mv)).collect()
+            moves
+                .iter()
+                .map(|&mv| machine.info().move_text(mv))
+                .collect()
         };
         Some((verdict.goal, texts(&verdict.good), texts(&verdict.bad)))
     };

@@ -59,7 +59,7 @@ impl Walker {
     fn ask(&mut self) -> Asked {
         self.reasoner.set_state(&self.state);
         let state = self.state.clone();
-        let legal: Vec<Vec<MoveId>> = (0..self.machine.n_roles())
+        let legal: Vec<Vec<MoveId>> = (0..self.machine.info().n_roles())
             .map(|role| {
                 let legal = self.reasoner.legal_moves(RoleId::from_index(role));
                 legal.to_vec()
@@ -102,7 +102,7 @@ impl Walker {
     /// What the counter engine says of all that is asked, in the form of an expander.
     fn answers(&mut self, asked: &[Asked], with_legal: bool) -> Positions {
         let mut positions = Positions::default();
-        positions.clear(self.machine.n_roles());
+        positions.clear(self.machine.info().n_roles());
         for one in asked {
             self.reasoner.set_state(&one.state);
             let mut state = one.state.clone();
@@ -114,7 +114,7 @@ impl Walker {
             positions.state_ends.push(positions.states.len() as u32);
             let is_terminal = self.reasoner.is_terminal();
             positions.terminal.push(is_terminal);
-            let n_roles = self.machine.n_roles();
+            let n_roles = self.machine.info().n_roles();
             let mut goals = vec![None; n_roles];
             if is_terminal {
                 self.reasoner.goals(&mut goals);
