@@ -1,5 +1,5 @@
-//! Lists the rulesheets of `gdl-games` and the files of the log viewer, so that the program carries
-//! a copy of each, and finds out which commit it is built from.
+//! Lists the rulesheets of `gdl-games` and the files of the log viewer for embedding, extracts
+//! plotly.js from the crate `plotly`, and determines the commit of the build.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     embed_games(&root);
     embed_viewer(&root);
-    tell_commit(&root);
+    embed_plotly();
+    set_commit(&root);
 }
 
 fn embed_games(root: &Path) {
@@ -59,9 +60,23 @@ fn embed_viewer(root: &Path) {
     write_out("embedded_viewer.rs", &source);
 }
 
+/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements; plotly
+/// is the first.
+fn embed_plotly() {
+    let scripts = plotly::Plot::offline_js_sources();
+    let script = scripts
+        .split_once("<script type=\"text/javascript\">")
+        .and_then(|(_, rest)| rest.split_once("</script>\n\n"))
+        .map(|(script, _)| script.trim_end());
+    write_out(
+        "plotly.min.js",
+        script.expect("plotly.js is the first script"),
+    );
+}
+
 /// Sets `PANZA_COMMIT` for release builds, where it is known: from the environment, or from git.
-/// Builds for testing say nothing of it, since they would have to be made anew with every commit.
-fn tell_commit(root: &Path) {
+/// Other builds leave it unset, since every commit would compile the crate again.
+fn set_commit(root: &Path) {
     println!("cargo::rerun-if-env-changed=PANZA_COMMIT");
     if env::var("PROFILE").is_ok_and(|profile| profile != "release") {
         return;

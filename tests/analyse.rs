@@ -1,15 +1,12 @@
 //! What is found out about a game does not hang on its names, nor on the order of its rules.
 
-#[path = "common/renamed.rs"]
-mod renamed;
-
+use crate::support::renamed::Disguise;
 use panza::analysis::sample::{Spread, Turns};
 use panza::commands::game_source::Rulesheet;
 use panza::gdl::{self, Rules, sexpr};
 use panza::ground::Budget;
 use panza::player::study::{Study, StudyBudget, Subject, study};
 use panza::player::{Playing, compile, faster};
-use renamed::Disguise;
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [

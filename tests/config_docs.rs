@@ -4,11 +4,8 @@
 //! comments are held against the table that checks the values; and a setting
 //! that nothing reads would be a promise that nobody keeps.
 
-#[path = "layering/source.rs"]
-mod source;
-
+use crate::support::source::{Token, tokens, without_tests};
 use panza::config::{DEFAULT_TOML, KEYS, Key, Kind, Settings};
-use source::{Token, tokens, without_tests};
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::Table;

@@ -7,16 +7,12 @@
 
 use std::path::Path;
 
-#[path = "common/compare.rs"]
-mod compare;
 #[path = "engines/phases.rs"]
 mod phases;
-#[path = "common/corpus.rs"]
-mod published;
 #[path = "engines/unfolded.rs"]
 mod unfolded;
 
-use compare::{compare, machines, network_of, rules_of};
+use crate::support::compare::{compare, machines, network_of, rules_of};
 
 #[test]
 fn every_game_agrees_with_the_prover_under_every_treatment() {

@@ -7,9 +7,7 @@ use panza::analysis::factors::{Factors, factors};
 use panza::ground::{self, Budget};
 use panza::propnet::{self, Network};
 
-#[path = "common/corpus.rs"]
-#[allow(dead_code)]
-mod corpus;
+use crate::support::corpus::corpus;
 
 /// How long looking for factors may take.
 const ALLOWED: Duration = Duration::from_secs(2);
@@ -87,7 +85,7 @@ const SPLIT: [(&str, usize); 14] = [
 
 #[test]
 fn published_games_fall_into_their_parts() {
-    let Some(corpus) = corpus::corpus() else {
+    let Some(corpus) = corpus() else {
         return;
     };
     let mut wrong = Vec::new();

@@ -5,10 +5,7 @@
 //! the plan of the house: data flows one way, and each module is kept ignorant
 //! of what it must not depend on. Test modules may import what they like.
 
-#[path = "layering/source.rs"]
-mod source;
-
-use source::{Token, closing, tokens, without_tests};
+use crate::support::source::{Token, closing, tokens, without_tests};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

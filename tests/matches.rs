@@ -1,20 +1,18 @@
 //! Whole matches of real games over real sockets, and the machine of last resort against the one it
 //! stands in for.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::client::{Running, read_to_end};
+use crate::support::{factory, settings};
 use panza::gdl::{self, Rules};
 use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
 use panza::player::{self, Budget, Factories};
 use panza::prover::{Prover, State};
-use support::client::{Running, read_to_end};
-use support::{factory, settings};
 
 fn text_of(game: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("gdl-games/{game}.gdl"));

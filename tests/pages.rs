@@ -1,18 +1,16 @@
 //! What browsers and match databases get: the list, matches, files, figures, and nothing that they
 //! should not get.
 
-mod support;
-
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::support::client::{Answer, Running, ggp_base, read_to_end};
+use crate::support::pile::rules;
+use crate::support::{settings, sound};
 use base64::Engine as _;
 use serde_json::Value;
-use support::client::{Answer, Running, ggp_base, read_to_end};
-use support::pile::rules;
-use support::{settings, sound};
 
 /// A server that logs into `folder`.
 fn server(folder: &Path) -> Running {

@@ -5,11 +5,7 @@ use panza::ground::Budget;
 use panza::propnet::Network;
 use panza::propnet::passes::{Pass, PassSet, optimise_with};
 
-#[path = "common/compare.rs"]
-#[allow(dead_code)]
-mod compare;
-
-use compare::{network_of, rules_of};
+use crate::support::compare::{network_of, rules_of};
 
 fn with(network: &Network, passes: PassSet) -> Network {
     optimise_with(network.clone(), &passes, Budget::generous())

@@ -1,19 +1,17 @@
 //! The player through its handle: what game code does wrong never costs a match its answers.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::support::pile::{Mischief, Pile, hang, rules};
+use crate::support::{HIGH, factory, piles, settings, sound};
 use panza::analysis::signature::{self, Canonical};
 use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
 use panza::player::{Answer, Factories, PlayRequest, Player, Reply, StartRequest, Status};
-use support::pile::{Mischief, Pile, hang, rules};
-use support::{HIGH, factory, piles, settings, sound};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

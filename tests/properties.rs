@@ -12,13 +12,8 @@ use panza::gdl;
 use panza::propnet::passes;
 use proptest::prelude::*;
 
-#[path = "common/chances.rs"]
-mod chances;
-#[path = "common/compare.rs"]
-#[allow(dead_code)]
-mod compare;
-
-use compare::{compare, machines, network_of, rules_of};
+use crate::support::chances;
+use crate::support::compare::{compare, machines, network_of, rules_of};
 
 /// Answers from a list of numbers; 0 when it is used up.
 struct Choices<'a>(std::slice::Iter<'a, u8>);

@@ -1,19 +1,17 @@
 //! The wire: raw bytes over real sockets, as real peers send them. After everything the server must
 //! be ready again.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use support::client::{
+use crate::support::client::{
     AVAILABLE, BUSY, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
 };
-use support::pile::{hang, rules};
-use support::{HIGH, factory, settings, sound};
+use crate::support::pile::{hang, rules};
+use crate::support::{HIGH, factory, settings, sound};
 
 use panza::player::Factories;
 

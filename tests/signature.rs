@@ -1,17 +1,13 @@
 //! Games are recognised under other names and in another order, and told from all other games.
 
-#[path = "common/corpus.rs"]
-mod common;
-#[path = "common/renamed.rs"]
-mod renamed;
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::support::corpus::corpus;
+use crate::support::renamed::Disguise;
 use panza::analysis::signature::{Canonical, Signature, WORK, signature, translate};
 use panza::commands::game_source::EMBEDDED;
 use panza::gdl::{self, Rules, Sexpr, sexpr};
-use renamed::Disguise;
 
 /// Every game there is to look at: our own, and those of the corpus where it stands.
 fn games() -> Vec<(String, String)> {
@@ -19,7 +15,7 @@ fn games() -> Vec<(String, String)> {
     let mut games: Vec<(String, String)> = own
         .map(|(name, text)| (name.to_string(), text.to_string()))
         .collect();
-    if let Some(corpus) = common::corpus() {
+    if let Some(corpus) = corpus() {
         for key in corpus.keys() {
             let path = corpus.folder().join("games").join(format!("{key}.kif"));
             let text = std::fs::read_to_string(path).expect("a game of the list can be read");

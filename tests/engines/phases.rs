@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::compare::{
+use crate::support::compare::{
     Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
 };
-use super::published;
+use crate::support::corpus::corpus;
 use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::ground::Budget;
 use panza::ids::BaseId;
@@ -70,7 +70,7 @@ fn own_games_agree_with_the_prover_in_the_phases_found() {
 
 #[test]
 fn published_games_agree_with_the_prover_in_the_phases_found() {
-    let Some(corpus) = published::corpus() else {
+    let Some(corpus) = corpus() else {
         return;
     };
     for key in [

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::compare::{
+use crate::support::compare::{
     Machines, compare, machines, network_of, phases_by_play, rules_of, run_phases,
 };
-use super::published;
+use crate::support::corpus::corpus;
 use panza::ground::Budget;
 use panza::ids::BaseId;
 use panza::machine::unfolded::UnfoldedLayout;
@@ -223,7 +223,7 @@ fn groups_with_numbers_are_keyed() {
 
 #[test]
 fn published_connection_games_are_keyed() {
-    let Some(corpus) = published::corpus() else {
+    let Some(corpus) = corpus() else {
         return;
     };
     for key in ["hex", "hexPie"] {

@@ -18,11 +18,10 @@ use super::{Asked, Page};
 /// Names and contents of the files in `log-viewer`.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded_viewer.rs"));
 
-/// Where the charts' library is found.
+/// The name of the chart library.
 const PLOTLY: &str = "plotly.min.js";
-/// What stands before each script in the text that the crate hands out, and behind.
-const SCRIPT: &str = "<script type=\"text/javascript\">";
-const SCRIPT_END: &str = "</script>";
+/// The chart library, which `build.rs` takes out of the crate `plotly`.
+static PLOTLY_SOURCE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
 
 /// A content in both forms.
 struct Asset {
@@ -60,22 +59,10 @@ fn assets() -> &'static [(&'static str, Asset)] {
     })
 }
 
-/// plotly.js: megabytes, which are packed only once somebody looks at a chart.
+/// The chart library: several MB, compressed at the first request for it.
 fn plotly() -> &'static Asset {
     static ASSET: OnceLock<Asset> = OnceLock::new();
-    ASSET.get_or_init(|| {
-        let scripts = plotly::Plot::offline_js_sources();
-        Asset::new(Bytes::copy_from_slice(first_script(&scripts).as_bytes()))
-    })
-}
-
-/// The first of several scripts in their elements.
-fn first_script(scripts: &str) -> &str {
-    let begin = scripts.find(SCRIPT).map_or(0, |at| at + SCRIPT.len());
-    let rest = &scripts[begin..];
-    let end = rest.find(SCRIPT).unwrap_or(rest.len());
-    let script = rest[..end].trim_end();
-    script.strip_suffix(SCRIPT_END).unwrap_or(script)
+    ASSET.get_or_init(|| Asset::new(Bytes::from_static(PLOTLY_SOURCE)))
 }
 
 /// One of the viewer's pages.
@@ -122,13 +109,6 @@ fn content_type(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_script_is_taken_out() {
-        let scripts = format!("{SCRIPT}one();{SCRIPT_END}\n\n  {SCRIPT}two();{SCRIPT_END}\n");
-        assert_eq!(first_script(&scripts), "one();");
-        assert_eq!(first_script("bare"), "bare");
-    }
 
     #[test]
     fn the_charts_library_is_whole() {

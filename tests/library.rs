@@ -1,0 +1,26 @@
+//! Tests of the library in its own process: rules, networks, engines, analysis and search.
+//!
+//! One binary for many files, since every test binary links the whole crate again.
+
+mod support {
+    pub mod chances;
+    pub mod compare;
+    pub mod corpus;
+    pub mod renamed;
+    pub mod source;
+}
+
+mod analyse;
+mod config_docs;
+mod decisive;
+mod engines;
+mod factors;
+mod ground_limits;
+mod layering;
+mod parser_limits;
+mod passes;
+mod properties;
+mod prover_rules;
+mod signature;
+mod simultaneous;
+mod structure_in_search;

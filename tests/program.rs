@@ -1,0 +1,15 @@
+//! Tests of the program as its users meet it: the command line, the server, and whole matches
+//! against a clock.
+//!
+//! They are not in one binary with the tests of the library, so that those do not take processor
+//! time from a clock that runs here.
+
+mod support;
+
+mod cli;
+mod match_e2e;
+mod matches;
+mod pages;
+mod player;
+mod protocol;
+mod tournament;
