@@ -3,14 +3,14 @@
 //!
 //! Both walk the same random playouts; at each state the facts, terminality, goals and every role's
 //! legal moves must be the same. The network is tried plain, with every pass, with each pass alone
-//! and in phases, each counted and unfolded, and by lanes.
+//! and in phases, each counted and specialised, and by lanes.
 
 use std::path::Path;
 
 #[path = "engines/phases.rs"]
 mod phases;
-#[path = "engines/unfolded.rs"]
-mod unfolded;
+#[path = "engines/specialised.rs"]
+mod specialised;
 
 use crate::support::compare::{compare, machines, network_of, rules_of};
 

@@ -438,7 +438,7 @@ mod scanner {
         assert!(check("machine/compile.rs", text).is_empty());
         assert!(check("machine/compile/layout.rs", text).is_empty());
         assert!(check("machine/lanes/compile.rs", text).is_empty());
-        assert!(check("machine/unfolded/layout.rs", text).is_empty());
+        assert!(check("machine/specialised/layout.rs", text).is_empty());
         assert_eq!(
             check("machine/state.rs", text),
             ["src/machine/state.rs:1: `machine` imports `propnet`; \

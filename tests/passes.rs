@@ -78,22 +78,6 @@ fn a_set_without_passes_changes_nothing() {
 }
 
 #[test]
-fn absorption_leaves_out_what_follows() {
-    let sheet = "
-        (role r) (init a) (init b) (legal r go) (legal r stay) (goal r 50)
-        (<= (next a) (does r go)) (<= (next b) (true a)) (<= (next c) (true b) (does r stay))
-        (<= either (true a)) (<= either (true b)) (<= either (true c))
-        (<= terminal (true a) (true c) either)";
-    let network = network_of(&rules_of(sheet));
-    let absorbed = with(&network, PassSet::only(Pass::Absorb));
-    let panza::propnet::Node::Gate(terminal) = absorbed.node(absorbed.terminal) else {
-        panic!("two facts end the game");
-    };
-    assert_eq!(absorbed.inputs(terminal).len(), 2);
-    assert_eq!(absorbed.gates.len() + 1, network.gates.len());
-}
-
-#[test]
 fn the_same_rules_give_the_same_network() {
     let network = network_of(&rules_of(CARDS));
     let first = with(&network, PassSet::all());

@@ -27,7 +27,7 @@ use self::moves::{Touching, Usual};
 use self::partition::Partition;
 use super::autonomous::autonomous_bases;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::{Effects, Network, Node, Seen, effects};
+use crate::propnet::{Effects, Network, Node, VisitedNodes, effects};
 
 /// Work between two looks at the clock, in gates or the like.
 const CHECK_EVERY: usize = 1 << 12;
@@ -250,7 +250,7 @@ impl Game<'_> {
         deadline: &mut Deadline,
     ) -> Option<()> {
         let network = self.network;
-        let mut seen = Seen::default();
+        let mut seen = VisitedNodes::default();
         // Whatever a role does, its next value is one of those after each of the role's moves. Any
         // role will do: the one that tells most is the one with the fewest bases.
         let mut fewest: IdVec<BaseId, Option<Vec<BaseId>>> =

@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
-use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, Node, Position};
+use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, Node, PlayedPosition};
 
 /// How many random games are played.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub struct MutexGroups {
     /// gates read.
     pub groups: Vec<MutexGroup>,
     /// The positions met, game after game.
-    pub played: Vec<Position>,
+    pub played: Vec<PlayedPosition>,
     n_games: usize,
 }
 
@@ -123,7 +123,7 @@ struct PlayStatistics {
     n_true: Vec<usize>,
     /// Per base, how often its value differs from that of the state before.
     n_changes: Vec<usize>,
-    played: Vec<Position>,
+    played: Vec<PlayedPosition>,
     n_games: usize,
 }
 
@@ -164,7 +164,7 @@ impl PlayStatistics {
             }
             seen.n_games += usize::from(depth == 0);
             seen.note(&state, &before, words.bits());
-            seen.played.push(Position {
+            seen.played.push(PlayedPosition {
                 state: state.clone(),
                 moves: joint_move.clone(),
             });

@@ -1,11 +1,11 @@
 //! The counter engine: one state at a time, by counting.
 //!
-//! A game is run unfolded where that can be done (see [`super::unfolded`]). What is left runs on
+//! A game is run specialised where that can be done (see [`super::specialised`]). What is left runs on
 //! the counters of a network as it is, which follow the moves gate by gate and hold recursion:
-//! games that cannot be unfolded, states that belong to no phase, and joint moves that are not
+//! games that cannot be specialised, states that belong to no phase, and joint moves that are not
 //! legal.
 //!
-//! Invariants between calls: either `unfolded_phase` names the phase whose values stand on the
+//! Invariants between calls: either `specialised_phase` names the phase whose values stand on the
 //! state at hand, or the counters of `phases[current]` do; all counters are what their inputs make
 //! them ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of a
 //! role's legal moves in the order of their numbers, once for each role that has several, roles in
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::compile::Layout;
 use super::random::Random;
-use super::unfolded::{Stopped, UnfoldedCounters, UnfoldedLayout, place_of};
+use super::specialised::{SpecialisedCounters, SpecialisedLayout, Stopped, place_of};
 use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use whole::Counters;
@@ -33,8 +33,8 @@ pub struct CounterMachine {
     /// The whole game first, then the phases.
     layouts: Vec<Layout>,
     mutex_group: Vec<BaseId>,
-    /// The phases, or the whole game when there are none, unfolded by moves.
-    unfolded: Option<UnfoldedLayout>,
+    /// The phases, or the whole game when there are none, specialised by moves.
+    specialised: Option<SpecialisedLayout>,
     /// Each network at rest on the initial state, copied for each new thread.
     start: Vec<Counters>,
 }
@@ -62,31 +62,31 @@ impl CounterMachine {
             start: start.collect(),
             layouts,
             mutex_group,
-            unfolded: None,
+            specialised: None,
         }
     }
 
-    /// A machine that runs the phases, or the whole game when there is no mutex group, unfolded. The
+    /// A machine that runs the phases, or the whole game when there is no mutex group, specialised. The
     /// layout of the whole game serves for what no phase covers.
-    pub fn with_unfolded(
+    pub fn with_specialised(
         whole: Layout,
         mutex_group: Vec<BaseId>,
-        unfolded: UnfoldedLayout,
+        specialised: SpecialisedLayout,
     ) -> Self {
         let mut machine = Self::new(whole);
-        machine.run_unfolded((mutex_group, Some(unfolded)));
+        machine.run_specialised((mutex_group, Some(specialised)));
         machine
     }
 
-    /// Runs the whole game's machine on this mutex group's unfolded phases from now on, and gives back
+    /// Runs the whole game's machine on this mutex group's specialised phases from now on, and gives back
     /// what it ran on before.
-    pub(crate) fn run_unfolded(
+    pub(crate) fn run_specialised(
         &mut self,
-        (mutex_group, unfolded): (Vec<BaseId>, Option<UnfoldedLayout>),
-    ) -> (Vec<BaseId>, Option<UnfoldedLayout>) {
+        (mutex_group, specialised): (Vec<BaseId>, Option<SpecialisedLayout>),
+    ) -> (Vec<BaseId>, Option<SpecialisedLayout>) {
         (
             std::mem::replace(&mut self.mutex_group, mutex_group),
-            std::mem::replace(&mut self.unfolded, unfolded),
+            std::mem::replace(&mut self.specialised, specialised),
         )
     }
 
@@ -95,14 +95,14 @@ impl CounterMachine {
         &self.mutex_group
     }
 
-    /// The layout of the unfolded phases, if the game is run on them.
-    pub fn unfolded(&self) -> Option<&UnfoldedLayout> {
-        self.unfolded.as_ref()
+    /// The layout of the specialised phases, if the game is run on them.
+    pub fn specialised(&self) -> Option<&SpecialisedLayout> {
+        self.specialised.as_ref()
     }
 
-    /// Which phase of the unfolded game a state belongs to.
+    /// Which phase of the specialised game a state belongs to.
     #[inline(always)]
-    pub(super) fn unfolded_phase_of(&self, state: &[u64]) -> Option<usize> {
+    pub(super) fn specialised_phase_of(&self, state: &[u64]) -> Option<usize> {
         match self.mutex_group.len() {
             0 => Some(0),
             _ => self.phase_of(state).checked_sub(1),
@@ -115,11 +115,11 @@ impl CounterMachine {
         let mut reasoner = CounterReasoner {
             phases: self.start.clone(),
             current: 0,
-            unfolded: self
-                .unfolded
+            specialised: self
+                .specialised
                 .as_ref()
-                .map(|layout| UnfoldedCounters::new(layout, self.info().n_roles())),
-            unfolded_phase: None,
+                .map(|layout| SpecialisedCounters::new(layout, self.info().n_roles())),
+            specialised_phase: None,
             legal: Vec::new(),
             places: Vec::new(),
             next: Vec::new(),
@@ -179,13 +179,13 @@ impl Machine for CounterMachine {
     }
 }
 
-/// The layout, phase and counters of a reasoner that stands in a phase of an unfolded game.
-macro_rules! unfolded {
+/// The layout, phase and counters of a reasoner that stands in a phase of an specialised game.
+macro_rules! specialised {
     ($reasoner:expr) => {
         match (
-            &$reasoner.machine.unfolded,
-            $reasoner.unfolded_phase,
-            &mut $reasoner.unfolded,
+            &$reasoner.machine.specialised,
+            $reasoner.specialised_phase,
+            &mut $reasoner.specialised,
         ) {
             (Some(layout), Some(phase), Some(counters)) => Some((layout, phase, counters)),
             _ => None,
@@ -198,10 +198,10 @@ pub struct CounterReasoner {
     machine: Arc<CounterMachine>,
     phases: Vec<Counters>,
     current: usize,
-    unfolded: Option<UnfoldedCounters>,
-    /// The phase of the unfolded game in which the state at hand is; none when the state is on one
+    specialised: Option<SpecialisedCounters>,
+    /// The phase of the specialised game in which the state at hand is; none when the state is on one
     /// of `phases`.
-    unfolded_phase: Option<usize>,
+    specialised_phase: Option<usize>,
     /// A role's legal moves, on demand.
     legal: Vec<MoveId>,
     /// A joint move, as places in the phase's lists of moves.
@@ -216,7 +216,7 @@ impl CounterReasoner {
     /// # Errors
     /// Names the first component whose counter is wrong.
     pub fn check(&self) -> Result<(), String> {
-        if let (Some(layout), Some(counters)) = (&self.machine.unfolded, &self.unfolded) {
+        if let (Some(layout), Some(counters)) = (&self.machine.specialised, &self.specialised) {
             counters.check(layout)?;
         }
         self.phases
@@ -234,37 +234,37 @@ impl CounterReasoner {
 }
 
 impl CounterReasoner {
-    /// Plays on in unfolded phases as far as they go.
+    /// Plays on in specialised phases as far as they go.
     #[inline(always)]
-    fn play_unfolded<const BMI2: bool>(
+    fn play_specialised<const BMI2: bool>(
         &mut self,
         random: &mut Random,
         steps: &mut u32,
         max_steps: u32,
     ) -> Option<Stopped> {
         let machine = &*self.machine;
-        let layout = machine.unfolded.as_ref()?;
-        let phase = self.unfolded_phase.as_mut()?;
-        let phase_of = |state: &[u64]| machine.unfolded_phase_of(state);
-        let counters = self.unfolded.as_mut()?;
+        let layout = machine.specialised.as_ref()?;
+        let phase = self.specialised_phase.as_mut()?;
+        let phase_of = |state: &[u64]| machine.specialised_phase_of(state);
+        let counters = self.specialised.as_mut()?;
         let stopped = counters.play::<BMI2>(layout, phase, phase_of, random, steps, max_steps);
         Some(stopped)
     }
 
-    /// As [`Self::play_unfolded`], compiled for processors with these instructions: counting and
+    /// As [`Self::play_specialised`], compiled for processors with these instructions: counting and
     /// finding bits take one instruction instead of a dozen.
     ///
     /// # Safety
     /// The processor must have them.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
-    unsafe fn play_unfolded_bmi2(
+    unsafe fn play_specialised_bmi2(
         &mut self,
         random: &mut Random,
         steps: &mut u32,
         max_steps: u32,
     ) -> Option<Stopped> {
-        self.play_unfolded::<true>(random, steps, max_steps)
+        self.play_specialised::<true>(random, steps, max_steps)
     }
 
     /// Plays one move on the counters of a phase or of the whole game. False when the game ends
@@ -289,14 +289,14 @@ impl CounterReasoner {
 
 impl Reasoner for CounterReasoner {
     fn set_state(&mut self, state: &[u64]) {
-        if let (Some(layout), Some(counters)) = (&self.machine.unfolded, &mut self.unfolded) {
-            self.unfolded_phase = self.machine.unfolded_phase_of(state);
-            if self.unfolded_phase.is_some() {
+        if let (Some(layout), Some(counters)) = (&self.machine.specialised, &mut self.specialised) {
+            self.specialised_phase = self.machine.specialised_phase_of(state);
+            if self.specialised_phase.is_some() {
                 counters.set_state(layout, state);
                 return;
             }
         }
-        self.current = match self.machine.unfolded {
+        self.current = match self.machine.specialised {
             Some(_) => 0,
             None => self.machine.phase_of(state),
         };
@@ -305,7 +305,7 @@ impl Reasoner for CounterReasoner {
     }
 
     fn is_terminal(&mut self) -> bool {
-        if let Some((layout, phase, counters)) = unfolded!(self) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
             return counters.is_terminal(layout, &layout.phases[phase]);
         }
         let (layout, counters) = self.now();
@@ -313,7 +313,7 @@ impl Reasoner for CounterReasoner {
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
-        if let Some((layout, phase, counters)) = unfolded!(self) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
             counters.goals(layout, &layout.phases[phase], |role, goal| {
                 if let Some(slot) = out.get_mut(role) {
                     *slot = goal;
@@ -329,7 +329,7 @@ impl Reasoner for CounterReasoner {
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
         self.legal.clear();
-        if let Some((layout, phase, counters)) = unfolded!(self) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
             let role = &layout.phases[phase].roles[role];
             let legal = &mut self.legal;
             counters.for_each_legal(role, |place| legal.push(role.moves[place]));
@@ -340,7 +340,7 @@ impl Reasoner for CounterReasoner {
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
         out.clear();
-        if let Some((layout, phase, counters)) = unfolded!(self) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
             let phase = &layout.phases[phase];
             let places = phase.roles.iter().zip(joint_move).map(|(role, &mv)| {
                 place_of(role, mv).filter(|&place| counters.is_legal(role, place as usize))
@@ -352,7 +352,7 @@ impl Reasoner for CounterReasoner {
                 out.extend_from_slice(counters.next_state(layout, phase, &self.places));
                 return;
             }
-            // Unfolded phases take legal moves for granted. What others are said to have played is
+            // SpecialisedGame phases take legal moves for granted. What others are said to have played is
             // followed on the whole game's network, without leaving the phase.
             let whole = &self.machine.layouts[0];
             self.phases[0].set_state(whole, &counters.state);
@@ -378,16 +378,16 @@ impl Reasoner for CounterReasoner {
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
         let mut steps = 0;
         let end = loop {
-            if self.unfolded_phase.is_some() {
+            if self.specialised_phase.is_some() {
                 #[cfg(all(target_arch = "x86_64", not(miri)))]
                 let stopped = if has_bmi2() {
                     // SAFETY: the processor was just asked.
-                    unsafe { self.play_unfolded_bmi2(random, &mut steps, max_steps) }
+                    unsafe { self.play_specialised_bmi2(random, &mut steps, max_steps) }
                 } else {
-                    self.play_unfolded::<false>(random, &mut steps, max_steps)
+                    self.play_specialised::<false>(random, &mut steps, max_steps)
                 };
                 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-                let stopped = self.play_unfolded::<false>(random, &mut steps, max_steps);
+                let stopped = self.play_specialised::<false>(random, &mut steps, max_steps);
                 match stopped {
                     Some(Stopped::Finished) => break PlayoutEnd::Finished { steps },
                     Some(Stopped::CutOff) => break PlayoutEnd::CutOff,
@@ -395,7 +395,7 @@ impl Reasoner for CounterReasoner {
                         let mut next = std::mem::take(&mut self.next);
                         next.clear();
                         next.extend(
-                            self.unfolded
+                            self.specialised
                                 .iter()
                                 .flat_map(|counters| counters.worked_out()),
                         );
@@ -412,7 +412,7 @@ impl Reasoner for CounterReasoner {
                 None => steps += 1,
             }
         };
-        if let Some((layout, phase, counters)) = unfolded!(self) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
             counters.goals(layout, &layout.phases[phase], |role, goal| {
                 if let Some(slot) = goals.get_mut(role) {
                     *slot = goal.unwrap_or(0);
@@ -428,7 +428,7 @@ impl Reasoner for CounterReasoner {
     }
 }
 
-/// Whether the processor has the instructions of [`CounterReasoner::play_unfolded_bmi2`].
+/// Whether the processor has the instructions of [`CounterReasoner::play_specialised_bmi2`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_bmi2() -> bool {
     // The answers are kept by the library, so that asking is one load.

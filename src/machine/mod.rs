@@ -17,7 +17,7 @@ pub mod lanes;
 pub mod one_by_one;
 pub mod parts;
 pub mod random;
-pub mod unfolded;
+pub mod specialised;
 pub mod wide;
 
 use std::sync::Arc;

@@ -14,8 +14,8 @@ use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::parts::MachineWithParts;
-use crate::machine::unfolded::UnfoldedLayout;
-use crate::propnet::{self, MutexGroup, Network, Unfolded, passes};
+use crate::machine::specialised::SpecialisedLayout;
+use crate::propnet::{self, MutexGroup, Network, SpecialisedGame, passes};
 
 impl Factories {
     /// Compiled networks to play with, and the prover as the last resort.
@@ -181,7 +181,7 @@ struct Candidate {
     mean_length: f64,
 }
 
-/// The choice of a game's phases: a few are unfolded, and the one that takes least work in play is
+/// The choice of a game's phases: a few are specialised, and the one that takes least work in play is
 /// taken.
 struct Choice<'a> {
     network: &'a Network,
@@ -190,9 +190,9 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The unfolded phases of this mutex group, or the unfolded game without one, and the phases'
+    /// The specialised phases of this mutex group, or the specialised game without one, and the phases'
     /// networks.
-    fn unfold(&self, group: &[BaseId]) -> Option<(Unfolded, Vec<Network>)> {
+    fn specialise(&self, group: &[BaseId]) -> Option<(SpecialisedGame, Vec<Network>)> {
         let phases = match group {
             [] => None,
             _ => Some(propnet::phases_of(
@@ -202,9 +202,9 @@ impl Choice<'_> {
                 self.limits,
             )?),
         };
-        let unfolded = propnet::unfold(self.network, phases.as_ref(), self.limits);
+        let specialised = propnet::specialise(self.network, phases.as_ref(), self.limits);
         let networks = phases.map_or_else(Vec::new, |phases| phases.networks);
-        Some((unfolded.ok().flatten()?, networks))
+        Some((specialised.ok().flatten()?, networks))
     }
 
     fn best(&self) -> Candidate {
@@ -238,20 +238,20 @@ impl Choice<'_> {
         let mean_length = found.mean_length();
         let mut best: Option<(u64, Vec<Network>)> = None;
         for group in options {
-            let Some((unfolded, networks)) = self.unfold(group) else {
+            let Some((specialised, networks)) = self.specialise(group) else {
                 continue;
             };
-            let unfolded_at = Instant::now();
-            let Some(layout) = UnfoldedLayout::compile(&unfolded) else {
+            let specialised_at = Instant::now();
+            let Some(layout) = SpecialisedLayout::compile(&specialised) else {
                 continue;
             };
-            compile_time += unfolded_at.elapsed();
-            let before = machine.run_unfolded((group.to_vec(), Some(layout)));
+            compile_time += specialised_at.elapsed();
+            let before = machine.run_specialised((group.to_vec(), Some(layout)));
             let work = machine.work(played).unwrap_or(u64::MAX);
             if best.as_ref().is_none_or(|&(least, _)| work < least) {
                 best = Some((work, networks));
             } else {
-                machine.run_unfolded(before);
+                machine.run_specialised(before);
             }
         }
         match best {
@@ -266,7 +266,7 @@ impl Choice<'_> {
         }
     }
 
-    /// The machine of a game that cannot be unfolded, with the phases that its network's form
+    /// The machine of a game that cannot be specialised, with the phases that its network's form
     /// shows.
     fn counted(&self) -> Candidate {
         let found = propnet::phases(self.network, self.limits);

@@ -1,15 +1,14 @@
 //! From ground program to network.
 //!
-//! Each atom becomes the OR of its rules, each rule the AND of its body. Gates are made through one
-//! table keyed by kind and sorted inputs, with constants, repeats and contradictions folded on the
-//! way, so equal logic is shared as it arises. Atoms that depend on each other get an OR gate each
-//! beforehand, filled in when all are known.
+//! Each atom becomes the OR of its rules, each rule the AND of its body. The [`Builder`] merges equal
+//! gates and folds constants as they arise. Atoms of a recursive component each get an OR gate first,
+//! whose inputs are set when all atoms of the component have one.
 
 use thiserror::Error;
 
 use super::builder::Builder;
 use super::network::{GateKind, Network, Signal};
-use super::tidy::tidied;
+use super::normalise::normalised;
 use crate::ground::{AtomKind, Budget, GroundProgram, components};
 use crate::ids::{AtomId, Id, IdVec};
 
@@ -22,13 +21,13 @@ pub enum BuildError {
         /// One such atom.
         atom: String,
     },
-    /// The time was up.
+    /// The deadline passed.
     #[error("the network was not finished in time: {gates} gates so far")]
     OutOfTime {
         /// Gates so far.
         gates: usize,
     },
-    /// The tables grew too large.
+    /// The memory limit was reached.
     #[error("the network passed its limit of {max_bytes} bytes: {gates} gates so far")]
     OutOfMemory {
         /// The limit.
@@ -64,7 +63,7 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
         for &atom in &component.atoms {
             match program.atoms[atom].kind {
                 AtomKind::Base(base) => {
-                    signal_of[atom] = Signal::of_node(1 + base.index());
+                    signal_of[atom] = Signal::of_base(base);
                     continue;
                 }
                 AtomKind::Does(mv) => {
@@ -76,14 +75,11 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
             alternatives.clear();
             for &rule in by_head.rules_of(atom) {
                 body.clear();
-                body.extend(program.body(rule as usize).iter().map(|literal| {
-                    let signal = signal_of[literal.atom()];
-                    if literal.is_negative() {
-                        !signal
-                    } else {
-                        signal
-                    }
-                }));
+                body.extend(
+                    program.body(rule as usize).iter().map(|literal| {
+                        signal_of[literal.atom()].inverted_if(literal.is_negative())
+                    }),
+                );
                 let rule = builder.and(&mut body);
                 if rule == Signal::TRUE {
                     alternatives.clear();
@@ -93,7 +89,7 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
                 alternatives.push(rule);
             }
             if component.is_cyclic {
-                // An atom does not support itself.
+                // An atom cannot support itself.
                 alternatives.retain(|&rule| rule != signal_of[atom]);
                 builder.fill(signal_of[atom], &mut alternatives);
             } else {
@@ -133,7 +129,7 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
         inputs,
         blocks: Vec::new(),
         sample: None,
-        unweighed: None,
+        unweighted: None,
     };
-    Ok(tidied(network))
+    Ok(normalised(network))
 }

@@ -1,5 +1,5 @@
-//! Making gates: one table keyed by kind and sorted inputs, with constants, repeats and
-//! contradictions folded on the way.
+//! Making gates: a hash table of AND gates by their inputs merges common subexpressions; constants,
+//! repeated inputs and contradictions are folded on the way.
 
 use std::hash::BuildHasher;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::network::{Gate, GateKind, Signal};
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
 
-/// Gates in the making.
+/// Gates under construction.
 pub(super) struct Builder {
     /// Nodes that are no gates: false, bases, moves.
     first_gate: usize,
@@ -26,7 +26,7 @@ fn hash_of(inputs: &[Signal]) -> u64 {
 }
 
 impl Builder {
-    /// No gates yet, over so many bases and moves.
+    /// No gates yet, over so many bases and moves together.
     pub(super) fn new(n_inputs: usize) -> Self {
         Self {
             first_gate: 1 + n_inputs,
@@ -36,7 +36,7 @@ impl Builder {
         }
     }
 
-    /// Whether the budget still holds.
+    /// Checks the budget of time and memory.
     pub(super) fn check(&self, budget: Budget) -> Result<(), BuildError> {
         let gates = self.gates.len();
         if budget.until.is_some_and(|until| Instant::now() >= until) {
@@ -53,7 +53,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A gate whose inputs come later.
+    /// A gate whose inputs are set later, by [`Self::fill`].
     pub(super) fn reserve(&mut self, kind: GateKind) -> Signal {
         let gate = self.gates.push(Gate {
             kind,
@@ -63,7 +63,7 @@ impl Builder {
         Signal::of_node(self.first_gate + gate.index())
     }
 
-    /// The inputs of a reserved gate. A gate that they make constant becomes a gate of no inputs.
+    /// Sets the inputs of a reserved gate. If they make it constant, it becomes a gate of no inputs.
     pub(super) fn fill(&mut self, signal: Signal, inputs: &mut Vec<Signal>) {
         let gate = GateId::from_index(signal.node_number() - self.first_gate);
         let mut kind = self.gates[gate].kind;
@@ -96,17 +96,17 @@ impl Builder {
         (kind == GateKind::And && start < end).then(|| &self.inputs[start as usize..end as usize])
     }
 
-    /// How many gates there are.
+    /// The number of gates.
     pub(super) fn n_gates(&self) -> usize {
         self.gates.len()
     }
 
-    /// Gates and their inputs, done.
+    /// The gates and their inputs.
     pub(super) fn into_gates(self) -> (IdVec<GateId, Gate>, Vec<Signal>) {
         (self.gates, self.inputs)
     }
 
-    /// The conjunction of some signals, whose order and repeats do not matter.
+    /// The conjunction of some signals, in any order and with any repeats.
     pub(super) fn and(&mut self, inputs: &mut Vec<Signal>) -> Signal {
         inputs.sort_unstable();
         inputs.dedup();

@@ -1,33 +1,32 @@
-//! What each move makes of the next state.
+//! The effect of each move on the next state.
 //!
-//! For a role and one of its moves, the next value of each base is worked out with that move made
-//! and all the role's others not made. What is left depends on the state and on the other roles'
-//! moves. Gates of what is left stand in one table in which equal gates are one gate, so that two
-//! moves that leave the same signal do the same to that base, however the rules say it: as what
-//! they do, or as what all the others do not.
+//! For a role and one of its moves, the next value of each base is computed with that move made and
+//! none of the role's others. What is left depends on the state and on the other roles' moves. Its
+//! gates are built in one table that merges equal gates, so two moves that leave the same signal have
+//! the same effect on that base, whether the rules state it positively or by exclusion.
 //!
-//! Only what differs from no move at all is worked out move by move, so that rules for squares
-//! which stay as they are under all moves but a few cost little where they are written in few
-//! gates.
+//! Only what differs from the role making no move is computed per move, so a frame rule costs little:
+//! most bases stay as they are under all moves but a few.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use super::builder::Builder;
+use super::copy::copy_gates;
 use super::network::{Gate, GateKind, Network, Node, Signal};
 use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
-/// Steps of work between two looks at the clock.
+/// Steps of work between two checks of the budget.
 const CHECK_EVERY: usize = 1 << 10;
-/// The most effects of single moves that are kept.
-const MOST_EFFECTS: usize = 1 << 24;
+/// The most effects of all moves together.
+const MAX_EFFECTS: usize = 1 << 24;
 /// The most bytes that the table of gates may take.
-const MOST_BYTES: usize = 1 << 29;
+const MAX_BYTES: usize = 1 << 29;
 
-/// What each move makes of the next state. Signals are over the bases and moves of the network they
-/// were made from, and over gates of their own.
+/// The effect of each move on the next state. Signals are over the bases and moves of the original
+/// network, and over gates of their own.
 #[derive(Clone, Debug)]
 pub struct Effects {
     n_bases: usize,
@@ -44,31 +43,31 @@ impl Effects {
         &self.without[role]
     }
 
-    /// The bases whose next value is another when the move is made than when the role makes none,
-    /// in rising order, and that value.
+    /// The bases, in rising order, whose next value under the move differs from that without any
+    /// move of the role, and their next values under the move.
     pub fn with(&self, mv: MoveId) -> &[(BaseId, Signal)] {
         &self.with[mv]
     }
 
     /// Whether a signal is that of a base itself.
     pub fn is_base(&self, signal: Signal, base: BaseId) -> bool {
-        signal == Signal::of_node(1 + base.index())
+        signal == Signal::of_base(base)
     }
 
-    /// The bases that any of some signals read, each once, in rising order, and how many nodes were
-    /// looked at.
+    /// The bases in the cone of influence of some signals, each once, in rising order, and the number
+    /// of nodes visited.
     pub fn bases_of(
         &self,
         signals: impl IntoIterator<Item = Signal>,
-        seen: &mut Seen,
+        visited: &mut VisitedNodes,
     ) -> (Vec<BaseId>, usize) {
-        seen.start(self.first_gate + self.gates.len());
+        visited.start(self.first_gate + self.gates.len());
         let mut open: Vec<usize> = signals.into_iter().map(Signal::node_number).collect();
         let mut found = Vec::new();
-        let mut n_seen = 0;
+        let mut n_visited = 0;
         while let Some(node) = open.pop() {
-            n_seen += 1;
-            if node == 0 || !seen.is_first(node) {
+            n_visited += 1;
+            if node == 0 || !visited.is_first(node) {
                 continue;
             }
             if node <= self.n_bases {
@@ -80,74 +79,84 @@ impl Effects {
             }
         }
         found.sort_unstable();
-        (found, n_seen)
+        (found, n_visited)
     }
 }
 
-/// Marks of what a search has met, used again from search to search.
+/// The nodes that a search has visited, cleared in constant time between searches.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct VisitedNodes {
     marks: Vec<u32>,
-    round: u32,
+    epoch: u32,
 }
 
-impl Seen {
-    /// Forgets what was met; numbers below `n` may be met from now on.
+impl VisitedNodes {
+    /// Clears the set, for numbers below `n`.
     pub fn start(&mut self, n: usize) {
         if self.marks.len() < n {
             self.marks.resize(n, 0);
         }
-        self.round = self.round.wrapping_add(1);
-        if self.round == 0 {
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
             self.marks.fill(0);
-            self.round = 1;
+            self.epoch = 1;
         }
     }
 
-    /// Whether a number is met for the first time.
+    /// Adds a number; whether it was new.
     pub fn is_first(&mut self, number: usize) -> bool {
-        std::mem::replace(&mut self.marks[number], self.round) != self.round
+        std::mem::replace(&mut self.marks[number], self.epoch) != self.epoch
     }
 }
 
-/// Works out what each move does; nothing when the time is up, the tables grow too large, or moves
-/// matter inside recursion.
+/// Computes the effect of each move. `None` when the time is up, the tables grow too large, or a block
+/// depends on moves.
 pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     let budget = Budget {
         until,
-        max_bytes: MOST_BYTES,
+        max_bytes: MAX_BYTES,
     };
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
-    let mut making = Making {
+    let mut builder = Builder::new(n_bases + n_moves);
+    let copies = copy_gates(
+        network,
+        &mut builder,
+        budget,
+        &Some,
+        |builder, _, inputs, _| Some(builder.and(inputs)),
+    );
+    let original = copies.ok()?.gates;
+    let original = original.iter().map(|&copy| copy.unwrap_or(Signal::FALSE));
+    let original: IdVec<GateId, Signal> = original.collect();
+    let mut computation = EffectsBuilder {
         network,
         budget,
-        builder: Builder::new(n_bases + n_moves),
+        builder,
         users: Users::of(network),
-        off: IdVec::new(),
-        rest: network.gates.iter().map(|_| Vec::new()).collect(),
+        unmoved: IdVec::new(),
+        unmoved_inputs: network.gates.iter().map(|_| Vec::new()).collect(),
         in_block: vec![false; network.gates.len()],
         n_steps: 0,
     };
     for gate in network.blocks.iter().flatten() {
-        making.in_block[gate.index()] = true;
+        computation.in_block[gate.index()] = true;
     }
-    let own = making.copy()?;
     let mut without = IdVec::new();
     let mut with: IdVec<MoveId, Vec<(BaseId, Signal)>> =
         network.moves.iter().map(|_| Vec::new()).collect();
     let mut n_effects = 0;
     for role in network.roles.ids() {
-        making.take_away(role, &own)?;
-        without.push(making.next(role));
+        computation.remove_moves(role, &original)?;
+        without.push(computation.next_without(role));
         for (mv, _) in network.moves.enumerate().filter(|(_, of)| of.0 == role) {
-            with[mv] = making.make(mv)?;
+            with[mv] = computation.effects_of(mv)?;
             n_effects += with[mv].len();
-            if n_effects > MOST_EFFECTS {
+            if n_effects > MAX_EFFECTS {
                 return None;
             }
         }
     }
-    let (gates, inputs) = making.builder.into_gates();
+    let (gates, inputs) = computation.builder.into_gates();
     Some(Effects {
         n_bases,
         first_gate: 1 + n_bases + n_moves,
@@ -158,7 +167,7 @@ pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     })
 }
 
-/// Who takes a node as input: gates with the signal they take, and bases whose next value it is.
+/// The fan-out of each node: gates with the signal they use, and bases whose next value it is.
 struct Users {
     start: Vec<u32>,
     gates: Vec<(GateId, Signal)>,
@@ -167,7 +176,7 @@ struct Users {
 
 impl Users {
     fn of(network: &Network) -> Users {
-        let n_nodes = 1 + network.facts.len() + network.moves.len() + network.gates.len();
+        let n_nodes = network.n_nodes();
         let mut start = vec![0u32; n_nodes + 1];
         for gate in network.gates.ids() {
             for input in network.inputs(gate) {
@@ -200,30 +209,25 @@ impl Users {
     }
 }
 
-/// An input of a gate that is other than when the role makes no move: the gate, the input, and what
-/// it is.
+/// A changed input of a gate: the gate, the input, and the signal that replaces it.
 type Changed = Reverse<(GateId, Signal, Signal)>;
 
-struct Making<'a> {
+struct EffectsBuilder<'a> {
     network: &'a Network,
     budget: Budget,
     builder: Builder,
     users: Users,
-    /// Each gate when the role at hand makes no move.
-    off: IdVec<GateId, Signal>,
-    /// For gates that the role's moves matter to: their inputs then, but for those always on.
-    rest: IdVec<GateId, Vec<(Signal, Signal)>>,
+    /// Each gate when the current role makes no move.
+    unmoved: IdVec<GateId, Signal>,
+    /// For gates that depend on the role's moves: their inputs, each with its signal when the role
+    /// makes no move, without those that are then always on.
+    unmoved_inputs: IdVec<GateId, Vec<(Signal, Signal)>>,
     in_block: Vec<bool>,
-    /// Since the clock was looked at.
+    /// Steps since the last check of the budget.
     n_steps: usize,
 }
 
-/// A signal, inverted if another is.
-fn inverted_as(signal: Signal, other: Signal) -> Signal {
-    if other.is_inverted() { !signal } else { signal }
-}
-
-impl Making<'_> {
+impl EffectsBuilder<'_> {
     fn step(&mut self) -> Option<()> {
         self.n_steps += 1;
         if self.n_steps >= CHECK_EVERY {
@@ -233,121 +237,71 @@ impl Making<'_> {
         Some(())
     }
 
-    /// The gates as they are, in the table.
-    fn copy(&mut self) -> Option<IdVec<GateId, Signal>> {
+    /// Computes the gates for when a role makes no move.
+    fn remove_moves(&mut self, role: RoleId, original: &IdVec<GateId, Signal>) -> Option<()> {
         let network = self.network;
-        let mut own: IdVec<GateId, Signal> = network.gates.iter().map(|_| Signal::FALSE).collect();
+        self.unmoved = original.clone();
+        self.unmoved_inputs.iter_mut().for_each(Vec::clear);
+        let mut depends = vec![false; network.gates.len()];
         let mut inputs = Vec::new();
-        let copied = |own: &IdVec<GateId, Signal>, input: Signal| match network.node(input) {
-            Node::Gate(gate) => inverted_as(own[gate], input),
-            _ => input,
-        };
-        let mut blocks = network.blocks.iter();
         for gate in network.gates.ids() {
             self.step()?;
-            if self.in_block[gate.index()] {
-                // A block's gates are consecutive, so its first gate stands for all.
-                if own[gate] != Signal::FALSE {
-                    continue;
-                }
-                let block = blocks.next()?;
-                for &member in block {
-                    own[member] = self.builder.reserve(network.gates[member].kind);
-                }
-                for &member in block {
-                    inputs.clear();
-                    inputs.extend(
-                        network
-                            .inputs(member)
-                            .iter()
-                            .map(|&input| copied(&own, input)),
-                    );
-                    self.builder.fill(own[member], &mut inputs);
-                }
-                continue;
-            }
-            inputs.clear();
-            inputs.extend(
+            let depends_on_role =
                 network
                     .inputs(gate)
                     .iter()
-                    .map(|&input| copied(&own, input)),
-            );
-            own[gate] = match network.gates[gate].kind {
-                GateKind::And => self.builder.and(&mut inputs),
-                GateKind::Or => self.builder.or(&mut inputs),
-            };
-        }
-        Some(own)
-    }
-
-    /// What gates are when a role makes no move.
-    fn take_away(&mut self, role: RoleId, own: &IdVec<GateId, Signal>) -> Option<()> {
-        let network = self.network;
-        self.off = own.clone();
-        self.rest.iter_mut().for_each(Vec::clear);
-        let mut matters = vec![false; network.gates.len()];
-        let mut inputs = Vec::new();
-        for gate in network.gates.ids() {
-            self.step()?;
-            let is_met = network
-                .inputs(gate)
-                .iter()
-                .any(|&input| match network.node(input) {
-                    Node::Move(mv) => network.moves[mv].0 == role,
-                    Node::Gate(before) => matters[before.index()],
-                    _ => false,
-                });
-            if !is_met {
+                    .any(|&input| match network.node(input) {
+                        Node::Move(mv) => network.moves[mv].0 == role,
+                        Node::Gate(before) => depends[before.index()],
+                        _ => false,
+                    });
+            if !depends_on_role {
                 continue;
             }
             if self.in_block[gate.index()] || network.gates[gate].kind == GateKind::Or {
                 return None;
             }
-            matters[gate.index()] = true;
-            let mut rest = std::mem::take(&mut self.rest[gate]);
+            depends[gate.index()] = true;
+            let mut unmoved_inputs = std::mem::take(&mut self.unmoved_inputs[gate]);
             for &input in network.inputs(gate) {
-                let off = self.signal_off(role, input);
-                if off != Signal::TRUE {
-                    rest.push((input, off));
+                let unmoved = self.unmoved_signal(role, input);
+                if unmoved != Signal::TRUE {
+                    unmoved_inputs.push((input, unmoved));
                 }
             }
             inputs.clear();
-            inputs.extend(rest.iter().map(|&(_, off)| off));
-            self.rest[gate] = rest;
-            self.off[gate] = self.builder.and(&mut inputs);
+            inputs.extend(unmoved_inputs.iter().map(|&(_, unmoved)| unmoved));
+            self.unmoved_inputs[gate] = unmoved_inputs;
+            self.unmoved[gate] = self.builder.and(&mut inputs);
         }
         Some(())
     }
 
-    fn signal_off(&self, role: RoleId, signal: Signal) -> Signal {
+    fn unmoved_signal(&self, role: RoleId, signal: Signal) -> Signal {
         match self.network.node(signal) {
-            Node::Gate(gate) => inverted_as(self.off[gate], signal),
+            Node::Gate(gate) => self.unmoved[gate].inverted_if(signal.is_inverted()),
             Node::Move(mv) if self.network.moves[mv].0 == role => {
-                inverted_as(Signal::FALSE, signal)
+                Signal::FALSE.inverted_if(signal.is_inverted())
             }
             _ => signal,
         }
     }
 
-    fn next(&self, role: RoleId) -> IdVec<BaseId, Signal> {
+    fn next_without(&self, role: RoleId) -> IdVec<BaseId, Signal> {
         let next = self.network.next.iter();
-        next.map(|&signal| self.signal_off(role, signal)).collect()
+        next.map(|&signal| self.unmoved_signal(role, signal))
+            .collect()
     }
 
-    /// The bases whose next value a move makes another than no move does.
-    fn make(&mut self, mv: MoveId) -> Option<Vec<(BaseId, Signal)>> {
+    /// The bases whose next value under a move differs from that without one.
+    fn effects_of(&mut self, mv: MoveId) -> Option<Vec<(BaseId, Signal)>> {
         let mut found = Vec::new();
         let mut open: BinaryHeap<Changed> = BinaryHeap::new();
-        self.tell(
-            1 + self.network.facts.len() + mv.index(),
-            Signal::TRUE,
-            &mut open,
-            &mut found,
-        );
+        let move_node = self.network.move_node(mv);
+        self.propagate(move_node, Signal::TRUE, &mut open, &mut found);
         let mut changed: Vec<(Signal, Signal)> = Vec::new();
         let mut inputs = Vec::new();
-        let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
+        let first_gate = self.network.first_gate();
         while let Some(&Reverse((gate, _, _))) = open.peek() {
             changed.clear();
             while let Some(&Reverse((other, input, value))) = open.peek()
@@ -360,19 +314,18 @@ impl Making<'_> {
             let value = if changed.iter().any(|&(_, value)| value == Signal::FALSE) {
                 Signal::FALSE
             } else {
-                // They came in the order of the inputs.
-                let rest = &self.rest[gate];
-                let is_kept = |input: Signal| {
+                // The heap gives them in the order of the inputs.
+                let is_unchanged = |input: Signal| {
                     changed
                         .binary_search_by_key(&input, |&(input, _)| input)
                         .is_err()
                 };
                 inputs.clear();
                 inputs.extend(changed.iter().map(|&(_, value)| value));
-                for &(input, off) in rest {
-                    if is_kept(input) {
-                        inputs.push(off);
-                        if off == Signal::FALSE {
+                for &(input, unmoved) in &self.unmoved_inputs[gate] {
+                    if is_unchanged(input) {
+                        inputs.push(unmoved);
+                        if unmoved == Signal::FALSE {
                             break;
                         }
                     }
@@ -383,16 +336,16 @@ impl Making<'_> {
                     _ => self.builder.and(&mut inputs),
                 }
             };
-            if value != self.off[gate] {
-                self.tell(first_gate + gate.index(), value, &mut open, &mut found);
+            if value != self.unmoved[gate] {
+                self.propagate(first_gate + gate.index(), value, &mut open, &mut found);
             }
         }
         found.sort_unstable();
         Some(found)
     }
 
-    /// Notes who is to learn of a node's value.
-    fn tell(
+    /// Adds a node's new value to the inputs and next values that use it.
+    fn propagate(
         &self,
         node: usize,
         value: Signal,
@@ -400,10 +353,14 @@ impl Making<'_> {
         found: &mut Vec<(BaseId, Signal)>,
     ) {
         for &(gate, input) in self.users.gates(node) {
-            open.push(Reverse((gate, input, inverted_as(value, input))));
+            open.push(Reverse((
+                gate,
+                input,
+                value.inverted_if(input.is_inverted()),
+            )));
         }
         for &(base, signal) in &self.users.next[node] {
-            found.push((base, inverted_as(value, signal)));
+            found.push((base, value.inverted_if(signal.is_inverted())));
         }
     }
 }

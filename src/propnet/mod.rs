@@ -1,35 +1,36 @@
-//! The propositional network: a game as gates.
+//! The propositional network (propnet): a game as gates.
 //!
-//! Gates are conjunctions (and, inside recursion, disjunctions) over signals; a signal is a node of
-//! the network, plain or inverted, so there are no gates that only negate and an OR is an inverted
-//! AND of inverted inputs. Equal gates are one gate by construction. [`build`] makes the network of
-//! a ground program, [`passes`] make it smaller, and [`phases`] gives a smaller one still for each
+//! Gates are conjunctions (and, inside recursion, disjunctions) over signals. A signal is a node of
+//! the network, plain or inverted, so no gate only negates, and an OR is by De Morgan's law an
+//! inverted AND of inverted inputs. Equal gates are one gate by construction. [`build`] makes the
+//! network of a ground program, [`passes`] shrink it, and [`phases`] gives a smaller network for each
 //! fact of a mutex group.
 //!
-//! Invariants of a [`Network`]: gates stand in an order in which every input comes before its user,
-//! except inside a block; a block is a set of gates with consecutive ids that depend on each other,
-//! all of whose inner edges are plain, and its meaning is the least fixpoint; every gate matters to
-//! some output; no gate has a constant input, and none has fewer than two inputs except those that
-//! came out of recursion.
+//! Invariants of a [`Network`]: gates are in topological order, inputs before users, except inside a
+//! block. A block is a strongly connected component of several gates; they have consecutive ids, all
+//! edges inside are plain, and its meaning is the least fixpoint. Every gate is in the cone of
+//! influence of some output. No gate has a constant input, and none has fewer than two inputs, except
+//! gates that come from recursion.
 //!
 //! Never knows: playouts, threads, how gates are run.
 
 mod build;
 mod builder;
+mod copy;
 mod effects;
 mod network;
+mod normalise;
 mod part;
 pub mod passes;
 mod phases;
-mod tidy;
-mod unfold;
+mod specialise;
 
 pub use build::{BuildError, build};
-pub use effects::{Effects, Seen, effects};
+pub use effects::{Effects, VisitedNodes, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use part::{Selection, part};
 pub use phases::{
-    MAX_MUTEX_GROUP, MutexGroup, Phases, Position, mutex_groups_by_form, phases, phases_of,
+    MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,
     shortlist,
 };
-pub use unfold::{Keyed, Unfolded, UnfoldedPhase, unfold};
+pub use specialise::{KeyedUpdate, SpecialisedGame, SpecialisedPhase, specialise};

@@ -26,20 +26,18 @@ pub type MutexGroup = Vec<BaseId>;
 
 /// The most bases of a mutex group; larger ones are no turn orders.
 pub const MAX_MUTEX_GROUP: usize = 8;
-/// The phases have to be smaller than this share of the whole network, or there is no point in
-/// having them.
-const WORTHWHILE: f64 = 0.9;
+/// The largest phase has to be smaller than this share of the whole network.
+const MAX_PHASE_SIZE: f64 = 0.9;
 /// Mutex groups whose networks are built.
 const MAX_TRIALS: usize = 3;
-/// Gates and edges that may be read to weigh groups by size, past the first two batches of
-/// them.
-const WEIGHING: usize = 1 << 19;
-/// How many of those that leave the smallest networks are kept.
+/// Gates and edges that may be read to rank groups by size, after the first two batches.
+const MAX_RANKING_WORK: usize = 1 << 19;
+/// How many groups are shortlisted.
 const MAX_SHORTLISTED: usize = 3;
 
-/// A state that was met in play and the moves that were made there.
+/// A state met in play and the moves made in it.
 #[derive(Clone, Debug)]
-pub struct Position {
+pub struct PlayedPosition {
     /// The state, a bit per base.
     pub state: Vec<u64>,
     /// One move per role.
@@ -60,14 +58,13 @@ pub struct Phases {
 /// Finds mutex groups in the network's form and builds their phases. `None` when no group makes the
 /// network much smaller, or the budget ends before the first is done.
 pub fn phases(network: &Network, budget: Budget) -> Option<Phases> {
-    let size = |network: &Network| network.gates.len() + network.n_edges();
     let found = mutex_groups_by_form(network);
     let made = found
         .into_iter()
         .take(MAX_TRIALS)
         .map_while(|group| phases_of(network, &group, &PassSet::default(), budget));
-    let largest = |phases: &Phases| phases.networks.iter().map(size).max().unwrap_or(0);
-    made.filter(|phases| (largest(phases) as f64) < WORTHWHILE * size(network) as f64)
+    let largest = |phases: &Phases| phases.networks.iter().map(Network::size).max().unwrap_or(0);
+    made.filter(|phases| (largest(phases) as f64) < MAX_PHASE_SIZE * network.size() as f64)
         .min_by_key(largest)
 }
 
@@ -98,10 +95,9 @@ pub fn phases_of(
 pub fn shortlist<'a>(
     network: &Network,
     groups: &'a [MutexGroup],
-    played: &[Position],
+    played: &[PlayedPosition],
 ) -> Vec<&'a MutexGroup> {
-    let size = network.gates.len() + network.n_edges();
-    let batches = (WEIGHING / size.max(1)).clamp(2, 8);
+    let batches = (MAX_RANKING_WORK / network.size().max(1)).clamp(2, 8);
     let mut usable = groups.iter().filter(|group| is_usable(group)).peekable();
     let mut weighed: Vec<(usize, &MutexGroup)> = Vec::new();
     for _ in 0..batches {
@@ -129,7 +125,7 @@ pub fn shortlist<'a>(
     weighed.into_iter().map(|(_, group)| group).collect()
 }
 
-fn is_true(position: &Position, base: BaseId) -> bool {
+fn is_true(position: &PlayedPosition, base: BaseId) -> bool {
     let word = position.state.get(base.index() / 64).copied().unwrap_or(0);
     word >> (base.index() % 64) & 1 == 1
 }

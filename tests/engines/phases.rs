@@ -29,7 +29,7 @@ fn whole(network: &Network) -> Arc<dyn Machine> {
     Arc::new(CounterMachine::new(Layout::compile(network)))
 }
 
-/// The phases counted, and unfolded if they can be.
+/// The phases counted, and specialised if they can be.
 fn machines(network: &Network, phases: &Phases) -> Machines {
     let mut machines = Machines::new();
     run_phases("phases", network, phases, &mut machines);

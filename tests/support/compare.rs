@@ -18,7 +18,7 @@ use panza::machine::lanes::compile::compile_expander;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::lanes::machine::LanesMachine;
 use panza::machine::random::Random;
-use panza::machine::unfolded::UnfoldedLayout;
+use panza::machine::specialised::SpecialisedLayout;
 use panza::machine::{Machine, PlayoutEnd, Reasoner};
 use panza::propnet::passes::{self, Pass, PassSet};
 use panza::propnet::{self, Network, Phases};
@@ -48,7 +48,7 @@ pub fn rules_of(text: &str) -> Rules {
 }
 
 /// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole
-/// and unfolded; and by lanes.
+/// and specialised; and by lanes.
 pub fn machines(network: &Network) -> Machines {
     let mut machines = Vec::new();
     run_whole("plain", network, &mut machines);
@@ -99,7 +99,7 @@ pub fn phases_of(network: &Network, group: &[BaseId]) -> Phases {
         .expect("there is time")
 }
 
-/// The network counted, and unfolded if it has no recursion.
+/// The network counted, and specialised if it has no recursion.
 fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
     let layout = || Layout::compile(network);
     let counted = CounterMachine::new(layout());
@@ -107,14 +107,16 @@ fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
     ));
-    let unfolded = propnet::unfold(network, None, Budget::generous()).expect("there is time");
-    assert_eq!(unfolded.is_some(), network.blocks.is_empty(), "{name}");
-    if let Some(unfolded) = unfolded {
-        let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
-        let unfolded = CounterMachine::with_unfolded(layout(), Vec::new(), unfolded);
+    let specialised =
+        propnet::specialise(network, None, Budget::generous()).expect("there is time");
+    assert_eq!(specialised.is_some(), network.blocks.is_empty(), "{name}");
+    if let Some(specialised) = specialised {
+        let specialised =
+            SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");
+        let specialised = CounterMachine::with_specialised(layout(), Vec::new(), specialised);
         machines.push((
-            format!("{name}, unfolded"),
-            AnyMachine::Counter(Box::new(unfolded)),
+            format!("{name}, specialised"),
+            AnyMachine::Counter(Box::new(specialised)),
         ));
     }
 }
@@ -133,7 +135,7 @@ fn run_lanes(
     machines.push((name, AnyMachine::Lanes(lanes)));
 }
 
-/// The phases counted, and unfolded if the game has no recursion.
+/// The phases counted, and specialised if the game has no recursion.
 pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut Machines) {
     let group = &phases.mutex_group;
     let layouts = phases.networks.iter().map(Layout::compile).collect();
@@ -142,15 +144,16 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
     ));
-    let unfolded =
-        propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
-    if let Some(unfolded) = unfolded {
-        let unfolded = UnfoldedLayout::compile(&unfolded).expect("the pulled gates are not deep");
+    let specialised =
+        propnet::specialise(network, Some(phases), Budget::generous()).expect("there is time");
+    if let Some(specialised) = specialised {
+        let specialised =
+            SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");
         let whole = Layout::compile(network);
-        let unfolded = CounterMachine::with_unfolded(whole, group.clone(), unfolded);
+        let specialised = CounterMachine::with_specialised(whole, group.clone(), specialised);
         machines.push((
-            format!("{name}, unfolded"),
-            AnyMachine::Counter(Box::new(unfolded)),
+            format!("{name}, specialised"),
+            AnyMachine::Counter(Box::new(specialised)),
         ));
     }
 }

@@ -13,7 +13,7 @@ use super::Deadline;
 use super::moves::bases_of;
 use super::partition::Partition;
 use crate::ids::{BaseId, Id, IdVec, RoleId};
-use crate::propnet::{Network, Node, Seen, Signal};
+use crate::propnet::{Network, Node, Signal, VisitedNodes};
 
 /// The most disjuncts of one output that are looked at.
 const MOST_DISJUNCTS: usize = 1 << 16;
@@ -58,7 +58,7 @@ impl<'a> Ends<'a> {
         counts: &IdVec<BaseId, bool>,
         deadline: &mut Deadline,
     ) -> Option<Ends<'a>> {
-        let mut seen = Seen::default();
+        let mut seen = VisitedNodes::default();
         let outputs: Vec<Signal> = std::iter::once(network.terminal)
             .chain(network.goals.iter().map(|&(_, _, signal)| signal))
             .collect();
@@ -184,7 +184,7 @@ impl<'a> Ends<'a> {
 fn disjuncts_of(network: &Network, signal: Signal) -> Option<Vec<Signal>> {
     let mut found = Vec::new();
     let mut open = vec![signal];
-    let mut seen = Seen::default();
+    let mut seen = VisitedNodes::default();
     seen.start(network.gates.len());
     while let Some(signal) = open.pop() {
         match network.node(signal) {
@@ -211,7 +211,7 @@ struct Parts<'a> {
     counts: &'a IdVec<BaseId, bool>,
     known: HashMap<Signal, bool>,
     n_united: usize,
-    seen: Seen,
+    seen: VisitedNodes,
 }
 
 impl<'a> Parts<'a> {
@@ -221,7 +221,7 @@ impl<'a> Parts<'a> {
             counts,
             known: HashMap::new(),
             n_united: 0,
-            seen: Seen::default(),
+            seen: VisitedNodes::default(),
         }
     }
 
@@ -281,7 +281,7 @@ pub(super) fn goals_agree(
     deadline: &mut Deadline,
 ) -> Option<bool> {
     // The largest signals that read one group alone are what the goals are made of.
-    let mut seen = Seen::default();
+    let mut seen = VisitedNodes::default();
     let mut parts: Vec<Signal> = Vec::new();
     let mut mixed: Vec<Signal> = Vec::new();
     let mut known = std::collections::HashSet::new();

@@ -19,7 +19,7 @@ use super::Deadline;
 use super::freedom::Freedom;
 use super::partition::Partition;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::{Effects, GateKind, Network, Node, Seen, Signal};
+use crate::propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
 
 /// The most conditions of one move that are told apart.
 const MOST_CONDITIONS: usize = 256;
@@ -86,7 +86,7 @@ pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
 pub(super) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
-    seen: &mut Seen,
+    seen: &mut VisitedNodes,
     deadline: &mut Deadline,
 ) -> Option<Vec<BaseId>> {
     seen.start(network.facts.len() + network.gates.len());
@@ -118,7 +118,7 @@ impl Touching {
         groups: &mut Partition,
         deadline: &mut Deadline,
     ) -> Option<Touching> {
-        let mut seen = Seen::default();
+        let mut seen = VisitedNodes::default();
         let free: Vec<(MoveId, RoleId)> = network
             .moves
             .enumerate()

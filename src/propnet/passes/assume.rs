@@ -1,16 +1,15 @@
-//! What is left of a network when some bases are known.
+//! The network under an assumption: some bases have known values.
 //!
-//! Known bases become constants. A move whose `legal` then never holds is never made, and when one
-//! move alone of a role may be legal it is always made, so these become constants as well. Sound in
-//! every state in which the bases have the assumed values, for legal joint moves; a state in which
-//! a role has no legal move at all ends the game before anything that follows from its move is
-//! asked for.
+//! Known bases become constants, and so do moves whose legality is then constant: a move that is
+//! never legal is never made, and a role's only move always is. Sound in every state in which the
+//! bases have the assumed values, for legal joint moves. A state in which a role has no legal move
+//! ends the game before its successor is evaluated.
 
 use std::sync::Arc;
 
-use super::{Sample, rewrite_with};
+use super::{PlayoutSample, rewrite_with};
 use crate::ground::Budget;
-use crate::ids::{BaseId, IdVec, MoveId, RoleId};
+use crate::ids::{BaseId, IdVec, MoveId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 
 /// The network under the assumption that these bases have these values.
@@ -27,26 +26,15 @@ pub fn assume(
         .iter()
         .for_each(|&(base, value)| bases[base] = Some(value));
     let no_moves: IdVec<MoveId, Option<bool>> = network.moves.iter().map(|_| None).collect();
-    let whole = network.unweighed.as_deref().unwrap_or(network);
+    let whole = network.unweighted.as_deref().unwrap_or(network);
     let without_bases = with_constants(whole, &bases, &no_moves, budget)?;
-    let mut n_possible: IdVec<RoleId, usize> = network.roles.iter().map(|_| 0).collect();
-    for (mv, &legal) in without_bases.legal.enumerate() {
-        n_possible[network.moves[mv].0] += usize::from(legal != Signal::FALSE);
-    }
-    let moves = without_bases
-        .legal
-        .enumerate()
-        .map(|(mv, &legal)| match legal {
-            Signal::FALSE => Some(false),
-            _ => (n_possible[network.moves[mv].0] == 1).then_some(true),
-        })
-        .collect();
+    let moves = without_bases.forced_moves();
     let mut assumed = with_constants(&without_bases, &bases, &moves, budget)?;
-    // Play cannot be followed on the assumed network, since the next state need not be one of its
-    // own.
+    // The assumed network cannot be sampled by playing, since its next state may violate the
+    // assumption.
     let sample = network.sample.as_ref();
-    let seen = sample.map_or_else(Sample::unknown, |sample| sample.assuming(known));
-    assumed.sample = Some(Arc::new(seen));
+    let restricted = sample.map_or_else(PlayoutSample::unknown, |sample| sample.assuming(known));
+    assumed.sample = Some(Arc::new(restricted));
     Ok(assumed)
 }
 

@@ -1,20 +1,19 @@
 //! A signal that flips often reaches gates that are mostly off through a guard.
 //!
 //! Pattern: gates `c ∧ x`, `c ∧ y`, ... become `d ∧ x`, `d ∧ y`, ... with `d = c ∧ (x ∨ y ∨ ...)`.
-//! Sound because `x` implies the OR it stands in. When `c` flips it tells the guard `d` alone, and
-//! as long as none of `x`, `y`, ... is on the guard tells nobody: whose turn it is matters to the
+//! Sound because `x` implies the OR that contains it. A flip of `c` then updates the guard `d` alone,
+//! and as long as none of `x`, `y`, ... is on, it goes no further: whose turn it is matters to the
 //! moves of the few pieces that can move, not to all moves of the game. A group whose gates depend
-//! on each other is passed over, lest the guard depend on itself. Gates that follow each other make
-//! a group, since the moves of one piece do; how large it is, and whether it is made at all, is
-//! decided by counting the updates with and without it in a sample of random play.
+//! on each other is passed over, or the guard might depend on itself. Groups are consecutive gates,
+//! since the moves of one piece are. The size of a group, and whether it gets a guard at all, follow
+//! from the updates with and without it in a sample of random play.
 //!
-//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to
-//! 225, reversi 423 to
-//! 421. Guards that save less than half of what a group costs, or for signals that cause less than
-//!      three updates per step, made chess and skirmish worse by 3 to 13 %: the sample is too small
-//!      to tell.
+//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to 225,
+//! reversi 423 to 421. Guards that save less than half of a group's cost, or for signals that cause
+//! less than three updates per step, made chess and skirmish worse by 3 to 13 %: the sample is too
+//! small for them.
 
-use super::weighed::{Weighed, weighed};
+use super::weighted::{WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
@@ -22,13 +21,13 @@ use crate::propnet::{BuildError, Network, Signal};
 const SIZES: [usize; 4] = [2, 4, 8, 16];
 /// With fewer users a signal needs no guard.
 const MIN_USERS: usize = 6;
-/// Updates that a signal causes per step before guards are thought of.
-const HEAVY: i64 = 3;
-/// A new gate has its own cost when it flips, as many updates as this.
+/// Updates per step that a signal has to cause.
+const MIN_UPDATES: i64 = 3;
+/// The cost of a flip of a new gate, in updates.
 const GATE_COST: i64 = 2;
-/// What a group has to gain: one update in so many steps.
-const WORTHWHILE: i64 = 100;
-/// Signals that are looked at, guards included.
+/// A guard has to save one update in so many steps.
+const MIN_GAIN_STEPS: i64 = 100;
+/// Signals examined, guards included.
 const MAX_SIGNALS: usize = 1000;
 
 /// Applies the pass.
@@ -36,17 +35,17 @@ const MAX_SIGNALS: usize = 1000;
 /// # Errors
 /// When the budget ends.
 pub fn guards(network: &Network, budget: Budget) -> Result<Network, BuildError> {
-    weighed(network, budget, |gates| {
+    weighted(network, budget, |gates| {
         let mut heavy = heavy(gates);
         let mut is_changed = false;
-        let mut n_looked_at = 0;
+        let mut n_examined = 0;
         while let Some(signal) = heavy.pop()
-            && n_looked_at < MAX_SIGNALS
+            && n_examined < MAX_SIGNALS
         {
-            n_looked_at += 1;
+            n_examined += 1;
             if guarded(gates, signal) {
                 is_changed = true;
-                // Guards may have a guard of their own.
+                // Guards may get guards.
                 heavy.push(signal);
             }
         }
@@ -55,8 +54,8 @@ pub fn guards(network: &Network, budget: Budget) -> Result<Network, BuildError> 
 }
 
 /// Signals that cause many updates, the worst last.
-fn heavy(gates: &mut Weighed<'_>) -> Vec<Signal> {
-    let least = gates.n_changes() * HEAVY;
+fn heavy(gates: &mut WeightedNetwork<'_>) -> Vec<Signal> {
+    let least = gates.n_changes() * MIN_UPDATES;
     let mut found: Vec<(i64, Signal)> = Vec::new();
     for signal in gates.signals() {
         let flips = gates.flips_of(signal);
@@ -68,8 +67,8 @@ fn heavy(gates: &mut Weighed<'_>) -> Vec<Signal> {
     found.into_iter().map(|(_, signal)| signal).collect()
 }
 
-/// Guards a signal from groups of its users where that gains; returns whether it did.
-fn guarded(gates: &mut Weighed<'_>, signal: Signal) -> bool {
+/// Guards a signal from groups of its users where that saves updates; returns whether it did.
+fn guarded(gates: &mut WeightedNetwork<'_>, signal: Signal) -> bool {
     let users: Vec<(usize, Signal)> = gates
         .users_of(signal)
         .to_vec()
@@ -84,9 +83,9 @@ fn guarded(gates: &mut Weighed<'_>, signal: Signal) -> bool {
     while at + 1 < users.len() {
         let groups = SIZES.iter().filter_map(|&size| users.get(at..at + size));
         let groups = groups.filter(|group| is_below(gates, signal, group));
-        let weighed = groups.map(|group| (gain(gates, signal, group), group));
-        // What is gained per gate, so that a large group does not win by its size.
-        let best = weighed.max_by_key(|&(gain, group)| gain * 16 / group.len() as i64);
+        let with_gain = groups.map(|group| (gain(gates, signal, group), group));
+        // The gain per gate, so that a large group does not win by its size.
+        let best = with_gain.max_by_key(|&(gain, group)| gain * 16 / group.len() as i64);
         match best {
             Some((gain, group)) if is_worthwhile(gates, signal, group, gain) => {
                 let none: Vec<Signal> = group.iter().map(|&(_, other)| !other).collect();
@@ -104,30 +103,30 @@ fn guarded(gates: &mut Weighed<'_>, signal: Signal) -> bool {
     is_changed
 }
 
-/// Whether all that the guard would depend on lies below all that would depend on the guard: no
-/// gate may come to depend on itself.
-fn is_below(gates: &Weighed<'_>, signal: Signal, group: &[(usize, Signal)]) -> bool {
+/// Whether every input of the guard is lower than every user of it, so that no gate comes to depend
+/// on itself.
+fn is_below(gates: &WeightedNetwork<'_>, signal: Signal, group: &[(usize, Signal)]) -> bool {
     let others = group.iter().map(|&(_, other)| gates.height_of(other));
     let top = others.chain([gates.height_of(signal)]).max().unwrap_or(0);
-    // The guard and its OR stand on top of one another.
+    // The OR and the guard add two levels.
     group
         .iter()
         .all(|&(gate, _)| top + 2 < gates.height_of(gates.signal_of(gate)))
 }
 
-/// Little is not worth it: the sample is of early states, and small.
+/// Whether a gain exceeds the noise of a small sample of early states.
 fn is_worthwhile(
-    gates: &Weighed<'_>,
+    gates: &WeightedNetwork<'_>,
     signal: Signal,
     group: &[(usize, Signal)],
     gain: i64,
 ) -> bool {
     let now = group.len() as i64 * gates.flips_of(signal);
-    gain >= gates.n_changes() / WORTHWHILE && gain * 2 >= now
+    gain >= gates.n_changes() / MIN_GAIN_STEPS && gain * 2 >= now
 }
 
 /// Updates saved by guarding a group.
-fn gain(gates: &Weighed<'_>, signal: Signal, group: &[(usize, Signal)]) -> i64 {
+fn gain(gates: &WeightedNetwork<'_>, signal: Signal, group: &[(usize, Signal)]) -> i64 {
     let n = group.len() as i64;
     let of_signal = gates.flips_of(signal);
     let of_others: i64 = group.iter().map(|&(_, other)| gates.flips_of(other)).sum();

@@ -1,11 +1,11 @@
-//! Each role makes exactly one move, so the moves of a role say things about each other.
+//! Each role makes exactly one move, so a role's moves exclude each other.
 //!
 //! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not
-//! that other move' superfluous; 'none of these moves' over more than half of a role's moves
-//! becomes 'one of the others', which takes fewer edges (a large OR of moves is, inverted, such an
-//! AND). Sound wherever moves matter at all, since `legal`, `terminal` and `goal` do not depend on
-//! moves and `next` is asked only with one move made per role. In the frame rules of a board game
-//! (a square keeps its content under every move but a few) it saves nearly all edges.
+//! that other move' redundant; 'none of these moves' over more than half of a role's moves becomes
+//! 'one of the others', which takes fewer edges (a large OR of moves is, inverted, such an AND).
+//! Sound because `legal`, `terminal` and `goal` do not depend on moves, and `next` is evaluated only
+//! with one move made per role. It saves nearly all edges of the frame rules of a board game, where
+//! a square keeps its content under every move but a few.
 //!
 //! Gain, with all other passes: a phase of breakthrough 10,526 edges become 1,286, of skirmish
 //! 206,218 become 98,698.
@@ -30,14 +30,14 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
-        // What stands for an input may be another input's inverse, which what is left out below
-        // would hide, or that input itself: the same move twice is not two moves.
+        // A replaced input may be the inverse of another input, which the rules below would hide, or
+        // equal to it: the same move twice is not two moves.
         inputs.sort_unstable();
         inputs.dedup();
         if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {
             return Signal::FALSE;
         }
-        // Only those of whom this gate asks something: there may be many roles.
+        // Only roles with a move among the inputs: there may be many roles.
         roles.clear();
         roles.extend(
             inputs
@@ -80,9 +80,7 @@ pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError
                     .clone()
                     .for_each(|mv| is_excluded[mv.index()] = true);
                 let rest = moves.iter().filter(|mv| !is_excluded[mv.index()]);
-                others.extend(
-                    rest.map(|mv| Signal::of_node(1 + context.network.facts.len() + mv.index())),
-                );
+                others.extend(rest.map(|&mv| Signal::of_node(context.network.move_node(mv))));
                 excluded.for_each(|mv| is_excluded[mv.index()] = false);
             }
             inputs.retain(|&input| !(input.is_inverted() && of_role(input).is_some()));

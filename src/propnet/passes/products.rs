@@ -1,17 +1,16 @@
-//! An OR of every combination becomes a product of ORs.
+//! An OR of all combinations becomes a product of ORs.
 //!
 //! Pattern: `(a ∧ c) ∨ (a ∧ d) ∨ (b ∧ c) ∨ (b ∧ d) ∨ e` becomes `((a ∨ b) ∧ (c ∨ d)) ∨ e`, for any
-//! number of sides of any width. Sound by distributivity: the product's terms are all among the
-//! OR's terms, each looked up, and a term may belong to several products since `t ∨ t = t`. Such
-//! ORs come from rules that join several facts over a variable that the head does not keep, as
-//! 'these four pieces have some property in common': thousands of instances are a handful of
-//! products. A product is widened greedily from a term with few neighbours, since such a term lies
-//! in one product only; it is taken when it saves edges. Terms that other gates need as well stay
-//! whole.
+//! number of factors of any width. Sound by distributivity: each combination is looked up among the
+//! OR's terms, and a term may belong to several products since `t ∨ t = t`. Such ORs come from rules
+//! that join several facts over a variable that is not in the head, such as 'these four pieces have
+//! some property in common': thousands of instances are a handful of products. A product is widened
+//! greedily from a term with few neighbours, since such a term belongs to one product only; it is
+//! taken when it saves edges. Terms with other users stay.
 //!
 //! Gain: quarto 49,197 gates become 1,502 and the updates per step that legal moves and the end of
 //! the game cost fall from 932 to 68 (with it the phases pay as well); hex 67,565 become 65,351,
-//! updates 25 to 13. Most games have no such OR, which is found out within a few looks per term.
+//! updates 25 to 13. Most games have no such OR, which a few comparisons per term show.
 
 use std::hash::BuildHasher;
 
@@ -22,17 +21,17 @@ use super::{Context, rewrite};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
-/// Smaller ORs are for factors to take apart.
+/// Smaller ORs are left to [`super::factors`].
 const MIN_TERMS: usize = 12;
-/// Wider terms are let be.
+/// Wider terms are not looked at.
 const MAX_WIDTH: usize = 8;
 /// Combinations in one product.
 const MAX_COMBINATIONS: usize = 1 << 14;
-/// Terms looked at as starts of a product before one is chosen.
+/// Start terms compared before a product is widened from the best.
 const N_STARTS: usize = 8;
-/// Terms compared or looked up without finding a product, for each input of the terms, before an OR
-/// is let be.
-const PATIENCE: usize = 4;
+/// Comparisons and look-ups without a product, per input of the terms, after which the search in an
+/// OR ends.
+const MAX_WORK_PER_INPUT: usize = 4;
 
 /// Applies the pass.
 ///
@@ -50,7 +49,7 @@ pub fn products(network: &Network, budget: Budget) -> Result<Network, BuildError
         }
         let mut found: Vec<Vec<Vec<Signal>>> = Vec::new();
         for terms in by_width.iter().filter(|terms| terms.len() >= MIN_TERMS) {
-            let mut cover = Cover::new(terms.iter().map(|(_, term)| &term[..]).collect());
+            let mut cover = ProductCover::new(terms.iter().map(|(_, term)| &term[..]).collect());
             found.extend(cover.products());
             let mut covered = terms
                 .iter()
@@ -76,7 +75,7 @@ pub fn products(network: &Network, budget: Budget) -> Result<Network, BuildError
 }
 
 /// Terms of one width, and which of them are in some product.
-struct Cover<'a> {
+struct ProductCover<'a> {
     terms: Vec<&'a [Signal]>,
     by_content: HashTable<u32>,
     by_signal: FxHashMap<Signal, Vec<u32>>,
@@ -87,7 +86,7 @@ fn hash_of(term: &[Signal]) -> u64 {
     FxBuildHasher.hash_one(term)
 }
 
-impl<'a> Cover<'a> {
+impl<'a> ProductCover<'a> {
     fn new(terms: Vec<&'a [Signal]>) -> Self {
         let mut by_content = HashTable::with_capacity(terms.len());
         let mut by_signal: FxHashMap<Signal, Vec<u32>> = FxHashMap::default();
@@ -99,7 +98,7 @@ impl<'a> Cover<'a> {
                 by_signal.entry(signal).or_default().push(index as u32);
             }
         }
-        Cover {
+        ProductCover {
             is_covered: vec![false; terms.len()],
             terms,
             by_content,
@@ -107,12 +106,12 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// Per input of a term, what may stand in its place for another term to come of it.
+    /// Per input of a term, the signals that replace it in other terms.
     fn neighbours(&self, term: usize, work: &mut usize) -> Vec<Vec<Signal>> {
         let term = self.terms[term];
         let of_input = |(index, &input): (usize, &Signal)| {
             let others = term.iter().enumerate().filter(|&(other, _)| other != index);
-            // The terms that have another of its inputs, whichever is rarest.
+            // The terms that contain the rarest of the other inputs.
             let others = others.map(|(_, signal)| &self.by_signal[signal]);
             let Some(near) = others.min_by_key(|terms| terms.len()) else {
                 return Vec::new();
@@ -126,8 +125,8 @@ impl<'a> Cover<'a> {
         term.iter().enumerate().map(of_input).collect()
     }
 
-    /// Goes through the combinations of one signal per side. Stops, and says so, when `visit`
-    /// refuses the one it gets: the index of its term.
+    /// Calls `visit` with the term index of each combination of one signal per side. Stops with
+    /// false when a combination is no term or `visit` returns false.
     fn all_combinations(
         &self,
         sides: &[Vec<Signal>],
@@ -156,16 +155,16 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// Products worth having, each given by its sides.
+    /// The products that save edges, each given by its sides.
     fn products(&mut self) -> Vec<Vec<Vec<Signal>>> {
         let mut found = Vec::new();
-        let patience =
-            PATIENCE * self.terms.len() * self.terms.first().map_or(0, |term| term.len());
+        let max_work =
+            MAX_WORK_PER_INPUT * self.terms.len() * self.terms.first().map_or(0, |term| term.len());
         let work = &mut 0;
         let mut waiting: Vec<usize> = (0..self.terms.len()).rev().collect();
-        while *work < patience {
+        while *work < max_work {
             let mut starts: Vec<(usize, Vec<Vec<Signal>>)> = Vec::new();
-            while starts.len() < N_STARTS && *work < patience {
+            while starts.len() < N_STARTS && *work < max_work {
                 let Some(term) = waiting.pop() else { break };
                 if self.is_covered[term] {
                     continue;
@@ -205,7 +204,7 @@ impl<'a> Cover<'a> {
         found
     }
 
-    /// The sides of a product of terms that cannot be widened any more, from one term.
+    /// The sides of a product, widened from one term until no side can be.
     fn widened(
         &self,
         term: usize,
@@ -239,7 +238,7 @@ impl<'a> Cover<'a> {
     }
 }
 
-/// What makes one term of another when it is one signal, both sorted and of one width.
+/// The signals by which two sorted terms of one width differ, if that is one signal in each.
 fn difference(term: &[Signal], other: &[Signal]) -> Option<(Signal, Signal)> {
     let mut removed = None;
     let mut added = None;

@@ -1,9 +1,8 @@
-//! What random play visits, to weigh signals by how often they change.
+//! A sample of random play, to weight signals by how often they flip.
 //!
-//! Sixty-four playouts are run side by side, one per bit of a word, and the values of all bases are
-//! kept; the values of any gate follow from those. The weights say what is worth doing, never what
-//! is true: a pass that trusts them may waste edges, and computes the same outputs whatever they
-//! say.
+//! Sixty-four playouts are run bit-parallel, one per bit of a word, and the values of all bases are
+//! kept; the values of any gate follow from those. The weights decide which changes pay, never which
+//! are sound: a wrong weight may cost edges, and changes no output.
 //!
 //! Invariants: the same network gives the same sample; the work is bounded by a few steps of a
 //! large network.
@@ -17,38 +16,38 @@ use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::{GateKind, Network, Signal};
 
-/// Gates in blocks above which nothing is played.
+/// A network with more gates in blocks is not sampled.
 const MAX_IN_BLOCKS: usize = 1 << 10;
 
 /// Steps of each playout.
 const MAX_STEPS: usize = 32;
-/// Steps of each playout however large the network: fewer would say nothing.
+/// Steps of each playout however large the network: fewer would show too little.
 const MIN_STEPS: usize = 12;
-/// Edges looked at while playing, all steps together, beyond those of the first few steps.
+/// Edges evaluated in all steps beyond the first [`MIN_STEPS`].
 const MAX_WORK: usize = 6_000_000;
 
 /// States of random playouts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sample {
+pub struct PlayoutSample {
     n_steps: usize,
-    /// Per step the playouts in which the change since the step before is a change the game made.
+    /// Per step, the playouts whose change since the step before was made by the game, not by a
+    /// restart.
     counted: Vec<u64>,
     /// Per base and step, the playouts in which the base is true.
     bases: Vec<u64>,
 }
 
-impl Sample {
-    /// Plays at random; nothing when the budget ends first.
-    pub(super) fn play(network: &Network, budget: Budget) -> Option<Sample> {
-        // A block is gone through until nothing changes, which a long chain of gates makes slow.
+impl PlayoutSample {
+    /// Plays at random; `None` when the budget ends first.
+    pub(super) fn play(network: &Network, budget: Budget) -> Option<PlayoutSample> {
+        // A block is iterated to its fixpoint, which a long chain of gates makes slow.
         if network.blocks.iter().map(Vec::len).sum::<usize>() > MAX_IN_BLOCKS {
-            return Some(Sample::unknown());
+            return Some(PlayoutSample::unknown());
         }
         let n_bases = network.facts.len();
-        let n_nodes = 1 + n_bases + network.moves.len() + network.gates.len();
-        let turns = turns(network);
+        let stages = stages(network);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut values = vec![0u64; n_nodes];
+        let mut values = vec![0u64; network.n_nodes()];
         let initial = |values: &mut [u64], lanes: u64| {
             values[1..=n_bases]
                 .iter_mut()
@@ -61,28 +60,32 @@ impl Sample {
         let mut states: Vec<u64> = Vec::new();
         let mut counted: Vec<u64> = Vec::new();
         let mut work = 0;
-        let mut fresh = u64::MAX;
+        let mut restarted = u64::MAX;
         while counted.len() < MIN_STEPS || (counted.len() < MAX_STEPS && work < MAX_WORK) {
             if budget.until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
-            counted.push(!fresh);
+            counted.push(!restarted);
             states.extend_from_slice(&values[1..=n_bases]);
             values[1 + n_bases..][..network.moves.len()].fill(0);
-            work += evaluate(network, &mut values, &turns, Turn::BeforeMoves);
-            fresh = read(&values, network.terminal);
-            for (role, moves) in moves_by_role(network) {
-                fresh |= !choose(network, &mut values, moves, &mut random);
-                debug_assert!(role < network.roles.len());
+            work += evaluate(network, &mut values, &stages, Stage::BeforeMoves);
+            restarted = read(&values, network.terminal);
+            for moves in network
+                .role_moves()
+                .iter()
+                .filter(|moves| !moves.is_empty())
+            {
+                restarted |= !choose(network, &mut values, moves, &mut random);
             }
-            work += evaluate(network, &mut values, &turns, Turn::AfterMoves) + network.moves.len();
+            work +=
+                evaluate(network, &mut values, &stages, Stage::AfterMoves) + network.moves.len();
             let next: Vec<u64> = network
                 .next
                 .iter()
                 .map(|&next| read(&values, next))
                 .collect();
             values[1..=n_bases].copy_from_slice(&next);
-            initial(&mut values, fresh);
+            initial(&mut values, restarted);
         }
         let n_steps = counted.len();
         if n_steps < MIN_STEPS {
@@ -94,49 +97,53 @@ impl Sample {
                 bases[base * n_steps + step] = word;
             }
         }
-        Some(Sample {
+        Some(PlayoutSample {
             n_steps,
             counted,
             bases,
         })
     }
 
-    /// Nothing is known.
-    pub(super) fn unknown() -> Sample {
-        Sample {
+    /// A sample of no states.
+    pub(super) fn unknown() -> PlayoutSample {
+        PlayoutSample {
             n_steps: 0,
             counted: Vec::new(),
             bases: Vec::new(),
         }
     }
 
-    /// What is seen by one who looks only at states in which these bases have these values.
-    pub(super) fn assuming(&self, known: &[(BaseId, bool)]) -> Sample {
-        let mut seen = self.clone();
+    /// The sample restricted to states in which these bases have these values.
+    pub(super) fn assuming(&self, known: &[(BaseId, bool)]) -> PlayoutSample {
+        let mut restricted = self.clone();
         let n_steps = self.n_steps;
         if n_steps == 0 {
-            return seen;
+            return restricted;
         }
-        let is_seen = |step: usize| {
+        let is_inside = |step: usize| {
             known.iter().fold(u64::MAX, |lanes, &(base, value)| {
                 let word = self.of_base(base)[step];
                 lanes & if value { word } else { !word }
             })
         };
-        // Playouts in which nothing was seen since the game began anew.
+        // Playouts without a state inside the restriction since their last restart.
         let mut is_new = u64::MAX;
         for step in 0..n_steps {
-            let lanes = is_seen(step);
+            let lanes = is_inside(step);
             is_new |= !self.counted[step];
-            seen.counted[step] = lanes & !is_new;
+            restricted.counted[step] = lanes & !is_new;
             is_new &= !lanes;
             for base in 0..self.bases.len() / n_steps {
                 let place = base * n_steps + step;
-                let before = if step == 0 { 0 } else { seen.bases[place - 1] };
-                seen.bases[place] = self.bases[place] & lanes | before & !lanes;
+                let before = if step == 0 {
+                    0
+                } else {
+                    restricted.bases[place - 1]
+                };
+                restricted.bases[place] = self.bases[place] & lanes | before & !lanes;
             }
         }
-        seen
+        restricted
     }
 
     /// Per step, the playouts in which a base is true.
@@ -144,12 +151,12 @@ impl Sample {
         &self.bases[base.index() * self.n_steps..][..self.n_steps]
     }
 
-    /// How many changes of state were seen.
+    /// The number of sampled state changes.
     pub(super) fn n_changes(&self) -> u32 {
         self.counted.iter().map(|lanes| lanes.count_ones()).sum()
     }
 
-    /// How often a signal of these values flips.
+    /// How often a signal with these values flips.
     pub(super) fn flips(&self, words: &[u64]) -> u32 {
         let pairs = words.windows(2).zip(self.counted.iter().skip(1));
         pairs
@@ -171,9 +178,6 @@ impl Sample {
         }
         flips
     }
-}
-
-impl Sample {
     /// How often the conjunction of some signals flips.
     pub(super) fn flips_of_all(&self, values: &Values, all: &[Signal]) -> u32 {
         let mut before = 0;
@@ -206,30 +210,30 @@ impl Sample {
     }
 }
 
-/// The values of all nodes in all steps; those of a node stand together.
+/// The values of all nodes in all steps; a node's values are consecutive.
 pub(super) struct Values {
     n_steps: usize,
     words: Vec<u64>,
 }
 
 impl Values {
-    /// The values of bases and of the gates asked for, whose inputs have to be among them; moves
-    /// are not made.
+    /// The values of the bases and of the wanted gates, which have to include the inputs of wanted
+    /// gates. All moves are off.
     pub(super) fn of(
         network: &Network,
-        sample: &Sample,
+        sample: &PlayoutSample,
         is_wanted: impl Fn(GateId) -> bool,
     ) -> Values {
         let n_steps = sample.n_steps;
-        let first_gate = 1 + network.facts.len() + network.moves.len();
+        let first_gate = network.first_gate();
         let mut values = Values {
             n_steps,
             words: vec![0; (first_gate + network.gates.len()) * n_steps],
         };
         values.words[n_steps..][..sample.bases.len()].copy_from_slice(&sample.bases);
         let mut found = vec![0; n_steps];
-        for gates in runs(network) {
-            // A block is gone through until nothing changes any more.
+        for gates in network.components() {
+            // A block is iterated to its fixpoint.
             let is_block = gates.len() > 1;
             loop {
                 let mut is_changed = false;
@@ -267,7 +271,7 @@ impl Values {
         &self.words[node * self.n_steps..][..self.n_steps]
     }
 
-    /// One more node, the conjunction of some signals.
+    /// Appends a node, the conjunction of some signals.
     pub(super) fn push_and(&mut self, inputs: &[Signal]) {
         for step in 0..self.n_steps {
             let word = self.all_of(inputs, step);
@@ -275,7 +279,7 @@ impl Values {
         }
     }
 
-    /// Whether all of some signals are on in a step.
+    /// The playouts in which all of some signals are on in a step.
     fn all_of(&self, inputs: &[Signal], step: usize) -> u64 {
         let words = inputs.iter().map(|input| {
             let word = self.words[input.node_number() * self.n_steps + step];
@@ -290,83 +294,56 @@ fn read(values: &[u64], signal: Signal) -> u64 {
     if signal.is_inverted() { !word } else { word }
 }
 
-/// The gates in order: single ones, and blocks as a whole.
-pub(super) fn runs(network: &Network) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let mut blocks = network
-        .blocks
-        .iter()
-        .filter_map(|block| {
-            let first = block.first()?.index();
-            Some(first..first + block.len())
-        })
-        .peekable();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        if at >= network.gates.len() {
-            return None;
-        }
-        let run = match blocks.next_if(|block| block.start == at) {
-            Some(block) => block,
-            None => at..at + 1,
-        };
-        at = run.end;
-        Some(run)
-    })
-}
-
-/// When a gate is worked out in a step.
+/// When a gate is evaluated in a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum Stage {
     Never,
     BeforeMoves,
     AfterMoves,
 }
 
-/// The turn of each gate: what no move and no next state depends on has none.
-fn turns(network: &Network) -> Vec<Turn> {
+/// The stage of each gate: none outside the cone of legality, terminality and next values.
+fn stages(network: &Network) -> Vec<Stage> {
     let first_move = 1 + network.facts.len();
-    let first_gate = first_move + network.moves.len();
-    let mut turns = vec![Turn::Never; network.gates.len()];
+    let first_gate = network.first_gate();
     let outputs = network.next.iter().chain(network.legal.iter());
-    let mut open: Vec<Signal> = outputs.chain([&network.terminal]).copied().collect();
-    while let Some(signal) = open.pop() {
-        if let Some(gate) = signal.node_number().checked_sub(first_gate)
-            && turns[gate] == Turn::Never
-        {
-            turns[gate] = Turn::BeforeMoves;
-            open.extend(network.inputs(GateId::from_index(gate)));
-        }
-    }
-    for gates in runs(network) {
+    let cone = network.cone(outputs.chain([&network.terminal]).copied());
+    let mut stages: Vec<Stage> = cone
+        .into_iter()
+        .map(|is_needed| match is_needed {
+            true => Stage::BeforeMoves,
+            false => Stage::Never,
+        })
+        .collect();
+    for gates in network.components() {
         let depends = gates.clone().any(|gate| {
             let mut inputs = network.inputs(GateId::from_index(gate)).iter();
             inputs.any(|input| match input.node_number().checked_sub(first_gate) {
-                Some(gate) => turns[gate] == Turn::AfterMoves,
+                Some(gate) => stages[gate] == Stage::AfterMoves,
                 None => input.node_number() >= first_move,
             })
         });
-        for turn in &mut turns[gates] {
-            if depends && *turn == Turn::BeforeMoves {
-                *turn = Turn::AfterMoves;
+        for stage in &mut stages[gates] {
+            if depends && *stage == Stage::BeforeMoves {
+                *stage = Stage::AfterMoves;
             }
         }
     }
-    turns
+    stages
 }
 
-/// Brings the gates whose turn it is to the values that follow from bases and moves; returns how
-/// many edges were looked at.
-fn evaluate(network: &Network, values: &mut [u64], turns: &[Turn], turn: Turn) -> usize {
-    let first_gate = 1 + network.facts.len() + network.moves.len();
+/// Evaluates the gates of a stage; returns the number of edges read.
+fn evaluate(network: &Network, values: &mut [u64], stages: &[Stage], stage: Stage) -> usize {
+    let first_gate = network.first_gate();
     let mut work = 0;
-    for gates in runs(network) {
+    for gates in network.components() {
         let is_block = gates.len() > 1;
-        if is_block && turns[gates.start] == turn {
+        if is_block && stages[gates.start] == stage {
             values[first_gate + gates.start..first_gate + gates.end].fill(0);
         }
         loop {
             let mut is_changed = false;
-            for gate in gates.clone().filter(|&gate| turns[gate] == turn) {
+            for gate in gates.clone().filter(|&gate| stages[gate] == stage) {
                 let id = GateId::from_index(gate);
                 let inputs = network.inputs(id);
                 work += inputs.len();
@@ -386,34 +363,22 @@ fn evaluate(network: &Network, values: &mut [u64], turns: &[Turn], turn: Turn) -
     work
 }
 
-/// Each role's moves, as a range of numbers.
-fn moves_by_role(network: &Network) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-    let mut first = 0;
-    let roles = network
-        .moves
-        .as_slice()
-        .chunk_by(|left, right| left.0 == right.0);
-    roles.map(move |moves| {
-        let range = first..first + moves.len();
-        first = range.end;
-        (moves[0].0.index(), range)
-    })
-}
-
 /// Makes one legal move of a role in each playout; returns the playouts in which there was one.
 fn choose(
     network: &Network,
     values: &mut [u64],
-    moves: std::ops::Range<usize>,
+    moves: &std::ops::Range<u32>,
     random: &mut Xoshiro256PlusPlus,
 ) -> u64 {
+    let (start, n_moves) = (moves.start as usize, moves.len());
     let first_move = 1 + network.facts.len();
-    let from = (random.next_u64() as usize) % moves.len().max(1);
+    let from = (random.next_u64() as usize) % n_moves.max(1);
     let mut chosen = 0u64;
+    // The first pass takes each legal move with probability 1/8, the second the next legal one.
     // Once round taking about one legal move in eight, then once more taking the first.
     for is_last in [false, true] {
-        for offset in 0..moves.len() {
-            let mv = moves.start + (from + offset) % moves.len();
+        for offset in 0..n_moves {
+            let mv = start + (from + offset) % n_moves;
             let legal = read(values, network.legal.as_slice()[mv]) & !chosen;
             let wanted = match (legal, is_last) {
                 (0, _) => continue,

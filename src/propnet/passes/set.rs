@@ -1,33 +1,31 @@
 //! Names of the passes, and sets of them.
 //!
-//! Each pass can be left out or run alone, so that what it gains can be measured and what it breaks
-//! can be found. The order of [`Pass::all`] is the order in which a round applies them.
+//! Each pass can be left out or applied alone, to measure its gain and to find its faults.
+//! [`Pass::all`] lists them in the order of a round.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{absorb, factors, flatten, guards, one_move, products, shared, spread};
+use super::{factors, flatten, guards, one_move, products, shared, spread};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network};
 
 /// One pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pass {
-    /// [`flatten`]: an AND that only another AND needs is taken into it.
+    /// [`flatten`]: an AND with one user that is an AND is merged into it.
     Flatten,
-    /// [`absorb`]: what another input of the same gate already says is left out.
-    Absorb,
     /// [`products`]: an OR of every combination becomes a product of ORs.
     Products,
-    /// [`factors`]: common factors of an OR's terms are tested once.
+    /// [`factors`]: common factors of an OR's terms are factored out.
     Factors,
     /// [`one_move`]: each role makes exactly one move.
     OneMove,
-    /// [`spread`]: a factor that costs more than it saves is put back among the terms.
+    /// [`spread`]: a factor that costs more updates than it saves is distributed over the terms.
     Spread,
-    /// [`shared`]: conjunctions that several gates ask for are made once where that saves updates.
+    /// [`shared`]: common subexpressions of several gates become a gate where that saves updates.
     Shared,
     /// [`guards`]: a signal that flips often reaches gates that are mostly off through a guard.
     Guards,
@@ -35,16 +33,16 @@ pub enum Pass {
 
 /// When a pass is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Turn {
+pub(super) enum Schedule {
     /// In the first round.
-    First,
+    FirstRound,
     /// In each round.
     EachRound,
     /// After the last round.
-    Last,
+    AfterRounds,
 }
 
-/// A name that no pass has.
+/// A name of no pass.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("no pass is called `{name}`; the passes are {}", names())]
 pub struct UnknownPass {
@@ -58,10 +56,9 @@ fn names() -> String {
 
 impl Pass {
     /// Every pass, in the order in which they are applied.
-    pub const fn all() -> [Pass; 8] {
+    pub const fn all() -> [Pass; 7] {
         [
             Pass::Flatten,
-            Pass::Absorb,
             Pass::Products,
             Pass::Factors,
             Pass::OneMove,
@@ -71,11 +68,10 @@ impl Pass {
         ]
     }
 
-    /// The name it is asked for by: lower case, words joined by hyphens.
+    /// Its name: lower case, words joined by hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Pass::Flatten => "flatten",
-            Pass::Absorb => "absorb",
             Pass::Products => "products",
             Pass::Factors => "factors",
             Pass::OneMove => "one-move",
@@ -85,14 +81,14 @@ impl Pass {
         }
     }
 
-    /// When it is applied.
-    pub(super) const fn turn(self) -> Turn {
+    /// When the pass is applied.
+    pub(super) const fn schedule(self) -> Schedule {
         match self {
-            // A second look would find nothing, as a rule.
-            Pass::Products => Turn::First,
-            Pass::Flatten | Pass::Absorb | Pass::Factors | Pass::OneMove => Turn::EachRound,
-            // What is weighed should not change any more.
-            Pass::Spread | Pass::Shared | Pass::Guards => Turn::Last,
+            // A second round rarely finds anything.
+            Pass::Products => Schedule::FirstRound,
+            Pass::Flatten | Pass::Factors | Pass::OneMove => Schedule::EachRound,
+            // The structure should be final before it is weighted.
+            Pass::Spread | Pass::Shared | Pass::Guards => Schedule::AfterRounds,
         }
     }
 
@@ -103,7 +99,6 @@ impl Pass {
     pub fn apply(self, network: &Network, budget: Budget) -> Result<Network, BuildError> {
         match self {
             Pass::Flatten => flatten::flatten(network, budget),
-            Pass::Absorb => absorb::absorb(network, budget),
             Pass::Products => products::products(network, budget),
             Pass::Factors => factors::factors(network, budget),
             Pass::OneMove => one_move::one_move(network, budget),
@@ -132,7 +127,7 @@ impl FromStr for Pass {
 /// Which passes to apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PassSet {
-    /// One bit per pass, by its place in the enumeration.
+    /// One bit per pass, by its discriminant.
     bits: u32,
 }
 
@@ -182,9 +177,8 @@ impl PassSet {
 }
 
 impl Default for PassSet {
-    /// The passes that pay.
     fn default() -> Self {
-        Self::all().without(Pass::Absorb)
+        Self::all()
     }
 }
 
@@ -193,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_passes() {
+    fn names_parse_to_their_passes() {
         for pass in Pass::all() {
             assert_eq!(pass.name().parse(), Ok(pass));
         }
@@ -203,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_hold_what_was_put_in() {
+    fn sets_contain_the_passes_put_in() {
         for pass in Pass::all() {
             assert!(PassSet::all().contains(pass));
             assert!(!PassSet::all().without(pass).contains(pass));

@@ -1,12 +1,12 @@
-//! Conjunctions that several gates ask for are made once where that saves updates.
+//! Common conjunctions of several gates become a gate where that saves updates.
 //!
-//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`; an
-//! OR being an inverted AND, common parts of ORs are the same pattern. Sound because conjunction is
-//! associative. A signal that flips tells all its users, so the gain is weighed by how often `a`,
+//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`. An OR
+//! being an inverted AND, common parts of ORs are the same pattern. Sound because conjunction is
+//! associative. A flip of a signal updates all its users, so the gain is weighted by how often `a`,
 //! `b` and `c` flip in a sample of random play: with `n` users it is `(n - 1)(flips of a + flips of
-//! b)` less `n` times the flips of `c`. What flips often and matters seldom, such as the right to
-//! move, meets once what it is asked together with. Pairs are taken greedily, the best first, and a
-//! pair may be made of pairs.
+//! b)` less `n` times the flips of `c`. A signal that flips often and seldom matters, such as whose
+//! turn it is, is then combined once with its usual partners. Pairs are taken greedily, the best
+//! first, and a pair may be made of pairs.
 //!
 //! Gain in updates per step: checkers 303 to 101, English draughts 442 to 342, blokbox 2,134 to
 //! 1,540, amazons 16,976 to 6,904, skirmish 567 to 505; it adds up to a fifth to the gates
@@ -17,43 +17,43 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::weighed::{Weighed, weighed};
+use super::weighted::{WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
-/// Of the inputs of a wider gate, those that flip most are looked at.
+/// Of the inputs of a wider gate only the ones that flip most are considered.
 const MAX_WIDTH: usize = 12;
-/// A new gate has its own cost when it flips, as many updates as this.
+/// The cost of a flip of a new gate, in updates.
 const GATE_COST: i64 = 2;
-/// What a pair has to gain: one update in so many steps.
-const WORTHWHILE: i64 = 400;
+/// A pair has to save one update in so many steps.
+const MIN_GAIN_STEPS: i64 = 400;
 
 /// Applies the pass.
 ///
 /// # Errors
 /// When the budget ends.
 pub fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
-    weighed(network, budget, |gates| {
-        let worthwhile = gates.n_changes() / WORTHWHILE;
+    weighted(network, budget, |gates| {
+        let min_gain = gates.n_changes() / MIN_GAIN_STEPS;
         let open = BinaryHeap::new();
-        Sharing {
+        PairSharing {
             gates,
             open,
-            worthwhile,
+            min_gain,
         }
         .run()
     })
 }
 
-struct Sharing<'a, 'b> {
-    gates: &'a mut Weighed<'b>,
-    /// Pairs by what they gained when last looked at.
+struct PairSharing<'a, 'b> {
+    gates: &'a mut WeightedNetwork<'b>,
+    /// Candidate pairs by their gain when last computed.
     open: BinaryHeap<(i64, Reverse<(Signal, Signal)>)>,
-    worthwhile: i64,
+    min_gain: i64,
 }
 
-impl Sharing<'_, '_> {
-    /// What it gains that so many gates, all new to it, ask for the pair as one.
+impl PairSharing<'_, '_> {
+    /// The gain of sharing a pair among so many gates.
     fn gain(&self, n_users: usize, (left, right): (Signal, Signal), of_both: i64) -> i64 {
         let n = n_users as i64;
         let of_each = self.gates.flips_of(left) + self.gates.flips_of(right);
@@ -74,21 +74,21 @@ impl Sharing<'_, '_> {
     fn note(&mut self, counts: &FxHashMap<(Signal, Signal), u32>) {
         for (&pair, &n_users) in counts {
             let n_users = n_users as usize;
-            if n_users < 2 || self.gain(n_users, pair, 0) < self.worthwhile {
+            if n_users < 2 || self.gain(n_users, pair, 0) < self.min_gain {
                 continue;
             }
             let gain = self.gain(n_users, pair, self.gates.flips_of_both(pair.0, pair.1));
-            if gain >= self.worthwhile {
+            if gain >= self.min_gain {
                 self.open.push((gain, Reverse(pair)));
             }
         }
     }
 
-    /// Shares until nothing is worth it any more; returns whether anything was.
+    /// Shares pairs until no gain is left; returns whether any was shared.
     fn run(mut self) -> bool {
         let mut is_changed = false;
         let mut counts: FxHashMap<(Signal, Signal), u32> = FxHashMap::default();
-        for gate in self.gates.open_gates() {
+        for gate in self.gates.editable_gates() {
             let mut inputs = self.candidates(gate);
             inputs.retain(|&input| self.gates.max_users(input) > 1);
             for (index, &left) in inputs.iter().enumerate() {
@@ -109,7 +109,7 @@ impl Sharing<'_, '_> {
                 self.gates.flips_of_both(left, right),
             );
             if now < gain {
-                if now >= self.worthwhile {
+                if now >= self.min_gain {
                     self.open.push((now, Reverse((left, right))));
                 }
                 continue;

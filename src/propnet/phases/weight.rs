@@ -1,19 +1,19 @@
-//! What constants would leave of a network, counted without making the smaller one.
+//! The size of a network under assumptions, counted without building the smaller network.
 //!
-//! 64 assumptions are followed at once, one per bit of a word: each node has a word that says under
-//! which of them it may be on, and one for off. So weighing many candidates costs little more than
-//! reading the network's edges a few times.
+//! Ternary simulation (on, off, unknown) of 64 assumptions at once, one per bit of a word: each node
+//! has a word for the assumptions under which it may be on, and one for off. So ranking many
+//! candidates costs little more than reading the network's edges a few times.
 
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::{GateKind, Network, Signal};
 
-/// Assumptions that are followed at once.
+/// Assumptions evaluated at once.
 pub(super) const LANES: usize = 64;
 
-/// For each assumption, at most [`LANES`], the gates and edges that stay when the bases have the
-/// values that it says: those that are no constants, no mere copies, and needed by some output.
-/// Logic that becomes equal to other logic is not seen, so this is more than will be left, but for
-/// blocks, which are counted as if they were simplified.
+/// Per assumption, at most [`LANES`], the gates and edges that remain when the bases have the given
+/// values: those that are not constant, no mere copies, and in the cone of some output. Gates that
+/// become equal are counted apart, so this is an upper bound, except that blocks are counted as if
+/// they were simplified.
 pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Vec<usize> {
     let values = Values::under(network, assumptions);
     let is_needed = values.needed(network);
@@ -25,37 +25,37 @@ pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) 
     (0..assumptions.len()).map(|lane| counts.of(lane)).collect()
 }
 
-/// Under which assumptions a node may be on, and under which off.
+/// The ternary value of a node in 64 lanes: where it may be on, and where off.
 #[derive(Clone, Copy)]
-struct Value {
+struct Ternary {
     on: u64,
     off: u64,
 }
 
-impl Value {
-    const OPEN: Value = Value { on: !0, off: !0 };
+impl Ternary {
+    const UNKNOWN: Ternary = Ternary { on: !0, off: !0 };
 
-    fn is_open(self) -> u64 {
+    fn is_unknown(self) -> u64 {
         self.on & self.off
     }
 }
 
 struct Values {
-    of_node: Vec<Value>,
+    of_node: Vec<Ternary>,
     first_gate: usize,
 }
 
 impl Values {
-    /// What follows from each of these assumptions, in the lane of its place.
+    /// The values that follow from each of these assumptions, in the lane of its index.
     fn under(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Self {
         debug_assert!(assumptions.len() <= LANES);
-        let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
-        let first_gate = 1 + n_bases + n_moves;
+        let n_bases = network.facts.len();
+        let first_gate = network.first_gate();
         let mut values = Values {
-            of_node: vec![Value::OPEN; first_gate + network.gates.len()],
+            of_node: vec![Ternary::UNKNOWN; network.n_nodes()],
             first_gate,
         };
-        values.of_node[0] = Value { on: 0, off: !0 };
+        values.of_node[0] = Ternary { on: 0, off: !0 };
         for (lane, known) in assumptions.iter().enumerate() {
             for &(base, is_on) in known {
                 let value = &mut values.of_node[1 + base.index()];
@@ -63,7 +63,7 @@ impl Values {
                 *excluded &= !(1 << lane);
             }
         }
-        values.settle(network);
+        values.propagate(network);
         // Moves that are never legal are never made, and a role's only one always is.
         let mut several = vec![0u64; network.roles.len()];
         let mut some = vec![0u64; network.roles.len()];
@@ -74,35 +74,35 @@ impl Values {
         }
         for (mv, (role, _)) in network.moves.enumerate() {
             let is_possible = values.of(network.legal[mv]).on;
-            values.of_node[1 + n_bases + mv.index()] = Value {
+            values.of_node[1 + n_bases + mv.index()] = Ternary {
                 on: is_possible,
                 off: !is_possible | several[role.index()],
             };
         }
-        values.settle(network);
+        values.propagate(network);
         values
     }
 
-    fn of(&self, signal: Signal) -> Value {
-        let Value { on, off } = self.of_node[signal.node_number()];
+    fn of(&self, signal: Signal) -> Ternary {
+        let Ternary { on, off } = self.of_node[signal.node_number()];
         if signal.is_inverted() {
-            Value { on: off, off: on }
+            Ternary { on: off, off: on }
         } else {
-            Value { on, off }
+            Ternary { on, off }
         }
     }
 
-    /// Carries what is known through all gates, inputs first. What a member of a block is told of a
-    /// later one is what was known of that before.
-    fn settle(&mut self, network: &Network) {
+    /// Evaluates all gates in order. Within a block, a later member counts with its value of the
+    /// previous call.
+    fn propagate(&mut self, network: &Network) {
         for (id, gate) in network.gates.enumerate() {
             let inputs = network.inputs(id).iter().map(|&input| self.of(input));
             self.of_node[self.first_gate + id.index()] = match gate.kind {
-                GateKind::And => inputs.fold(Value { on: !0, off: 0 }, |all, input| Value {
+                GateKind::And => inputs.fold(Ternary { on: !0, off: 0 }, |all, input| Ternary {
                     on: all.on & input.on,
                     off: all.off | input.off,
                 }),
-                GateKind::Or => inputs.fold(Value { on: 0, off: !0 }, |any, input| Value {
+                GateKind::Or => inputs.fold(Ternary { on: 0, off: !0 }, |any, input| Ternary {
                     on: any.on | input.on,
                     off: any.off & input.off,
                 }),
@@ -114,17 +114,15 @@ impl Values {
     fn needed(&self, network: &Network) -> Vec<u64> {
         let mut is_needed = vec![0u64; network.gates.len()];
         let gate_of = |signal: Signal| signal.node_number().checked_sub(self.first_gate);
-        let outputs = network.next.iter().chain(network.legal.iter());
-        outputs
-            .chain([&network.terminal])
-            .chain(network.goals.iter().map(|(_, _, signal)| signal))
-            .filter_map(|&signal| gate_of(signal))
+        network
+            .outputs()
+            .filter_map(gate_of)
             .for_each(|gate| is_needed[gate] = !0);
-        // Whoever uses a gate comes after it, but for the members of its own block.
+        // Users come after their inputs, except within a block.
         let members = network.blocks.iter().flatten();
         members.for_each(|gate| is_needed[gate.index()] = !0);
         for index in (0..network.gates.len()).rev() {
-            let stays = is_needed[index] & self.of_node[self.first_gate + index].is_open();
+            let stays = is_needed[index] & self.of_node[self.first_gate + index].is_unknown();
             if stays != 0 {
                 let inputs = network.inputs(GateId::from_index(index)).iter();
                 inputs
@@ -135,8 +133,8 @@ impl Values {
         is_needed
     }
 
-    /// Hands over each gate that stays: the lanes in which it does, and its inputs with the lanes
-    /// in which these do.
+    /// Calls `with` for each gate that remains: the lanes in which it does, and its inputs with the
+    /// lanes in which these do.
     fn for_each_edge(
         &self,
         network: &Network,
@@ -145,19 +143,19 @@ impl Values {
     ) {
         let mut edges = Vec::new();
         for (index, needed) in is_needed.iter().enumerate() {
-            let stays = needed & self.of_node[self.first_gate + index].is_open();
+            let stays = needed & self.of_node[self.first_gate + index].is_unknown();
             if stays == 0 {
                 continue;
             }
             let inputs = network.inputs(GateId::from_index(index)).iter();
-            // A gate of one open input is a copy of it.
+            // A gate of one unknown input is a copy of it.
             let (mut one, mut two) = (0, 0);
             edges.clear();
             edges.extend(inputs.map(|&input| {
-                let is_open = self.of(input).is_open();
-                two |= one & is_open;
-                one |= is_open;
-                (input, is_open)
+                let is_unknown = self.of(input).is_unknown();
+                two |= one & is_unknown;
+                one |= is_unknown;
+                (input, is_unknown)
             }));
             let stays = stays & two;
             edges.iter_mut().for_each(|(_, lanes)| *lanes &= stays);
@@ -166,7 +164,7 @@ impl Values {
     }
 }
 
-/// A number per lane, the n-th bits of all of them in the n-th word.
+/// A bit-sliced counter per lane: bit `n` of all lanes in word `n`.
 #[derive(Default)]
 struct Counts {
     digits: [u64; 32],

@@ -1,15 +1,15 @@
-//! From an unfolded network to its arrays: which gates are kept up to date, their numbers, leaves
+//! From an specialised network to its arrays: which gates are kept up to date, their numbers, leaves
 //! and edges.
 //!
 //! Inputs are numbered before their users, so a value at rest is known as soon as it is numbered.
 
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::{Network, Node, Signal, Unfolded, UnfoldedPhase};
+use crate::propnet::{Network, Node, Signal, SpecialisedGame, SpecialisedPhase};
 
 use super::effects::Doing;
 use super::{
     Copies, Effects, GoalPass, Guarded, Mask, NO_ROW, NextWord, Operand, PhaseLayout, Pulled,
-    RoleLayout, UnfoldedLayout, Users,
+    RoleLayout, SpecialisedLayout, Users,
 };
 
 /// Seven bits count them, with room at either end.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 }
 
 pub(super) struct Compiler<'a> {
-    pub(super) unfolded: &'a Unfolded,
+    pub(super) specialised: &'a SpecialisedGame,
     pub(super) network: &'a Network,
     /// Per gate, how often other gates and outputs need it.
     pub(super) n_uses: IdVec<GateId, u32>,
@@ -53,10 +53,10 @@ pub(super) struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    pub(super) fn new(unfolded: &'a Unfolded) -> Self {
-        let network = &unfolded.network;
+    pub(super) fn new(specialised: &'a SpecialisedGame) -> Self {
+        let network = &specialised.network;
         Self {
-            unfolded,
+            specialised,
             network,
             n_uses: network.gates.iter().map(|_| 0).collect(),
             place: network.gates.iter().map(|_| Place::Nowhere).collect(),
@@ -78,14 +78,14 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Option<UnfoldedLayout> {
+    pub(super) fn run(mut self) -> Option<SpecialisedLayout> {
         self.count_uses();
         self.number_moves();
         self.first_counted = self.values.len() as u32;
         self.count_gates();
         let n_followed = self.values.len() as u32;
-        let unfolded = self.unfolded;
-        let goal_gates: Vec<Vec<GateId>> = unfolded
+        let specialised = self.specialised;
+        let goal_gates: Vec<Vec<GateId>> = specialised
             .phases
             .iter()
             .map(|phase| self.goal_gates(phase))
@@ -95,13 +95,13 @@ impl<'a> Compiler<'a> {
             .map(|gates| !self.pays_as_pass(gates))
             .collect();
         self.pull_gates(&pulls_goals)?;
-        let mut phases: Vec<PhaseLayout> = unfolded
+        let mut phases: Vec<PhaseLayout> = specialised
             .phases
             .iter()
             .map(|phase| self.phase(phase))
             .collect();
         let n_kept = self.values.len() as u32;
-        for (index, phase) in unfolded.phases.iter().enumerate() {
+        for (index, phase) in specialised.phases.iter().enumerate() {
             if pulls_goals[index] {
                 let read = |compiler: &mut Self, signal| compiler.operand(signal);
                 phases[index].goals = self.goals(phase, read);
@@ -161,7 +161,7 @@ impl<'a> Compiler<'a> {
 
     /// Outputs that leaves hold: legality, and next values that are more than a constant or the
     /// value as it is.
-    pub(super) fn leaf_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+    pub(super) fn leaf_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
         let next = phase.next.enumerate();
         legal.chain(
@@ -171,7 +171,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Gates that are kept up to date besides those that leaves need: they are read at every step.
-    pub(super) fn counted_signals(phase: &UnfoldedPhase) -> impl Iterator<Item = Signal> {
+    pub(super) fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let keyed = phase.keyed.iter().flat_map(|keyed| {
             std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
         });
@@ -188,7 +188,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn count_gates(&mut self) {
         let network = self.network;
         let mut is_wanted = vec![false; network.gates.len()];
-        for phase in &self.unfolded.phases {
+        for phase in &self.specialised.phases {
             for signal in Self::leaf_signals(phase) {
                 if let Node::Gate(gate) = network.node(signal) {
                     if self.is_counted_by_leaf(gate) {
@@ -335,7 +335,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn phase(&mut self, phase: &UnfoldedPhase) -> PhaseLayout {
+    pub(super) fn phase(&mut self, phase: &SpecialisedPhase) -> PhaseLayout {
         let mut roles = IdVec::new();
         for (role, legal) in phase.legal.enumerate() {
             roles.push(self.role(role, legal, &phase.effects[role]));
@@ -396,7 +396,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn next_words(&mut self, phase: &UnfoldedPhase) -> Box<[NextWord]> {
+    pub(super) fn next_words(&mut self, phase: &SpecialisedPhase) -> Box<[NextWord]> {
         let n_words = self.network.facts.len().div_ceil(64).max(1);
         let mut words = vec![
             NextWord {
@@ -429,7 +429,7 @@ impl<'a> Compiler<'a> {
         n_followed: u32,
         n_kept: u32,
         phases: Vec<PhaseLayout>,
-    ) -> UnfoldedLayout {
+    ) -> SpecialisedLayout {
         // Rows are read 64 at a time, whatever comes last.
         let n = self.values.len().next_multiple_of(64).max(64);
         self.values.resize(n, 0);
@@ -465,7 +465,7 @@ impl<'a> Compiler<'a> {
                     && pair[1].start as usize <= edges.len()),
             "a number's users are out of order"
         );
-        UnfoldedLayout {
+        SpecialisedLayout {
             n_bases: self.network.facts.len() as u32,
             n_followed,
             first_gate: self.first_counted,

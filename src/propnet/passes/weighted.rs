@@ -1,46 +1,46 @@
-//! Gates laid open for passes that weigh them by how often their inputs flip.
+//! A network open to edits, for passes that weight them by how often signals flip.
 //!
-//! Each gate's inputs stand in a list of their own and each signal knows its users, so that gates
-//! can be taken apart and put together in any order; [`Weighed::into_network`] makes a network of
-//! it again. Only gates that legal moves and the end of the game depend on are open to change: they
-//! are what every step of a playout keeps up to date. Gates in blocks are not.
+//! Inputs are lists per gate and users lists per signal, so that gates can be rewired in any order;
+//! [`WeightedNetwork::into_network`] makes a network of them again. Only gates in the cone of
+//! influence of legal moves and terminality are editable: every step of a playout keeps them up to
+//! date. Gates in blocks are not editable.
 //!
-//! Invariants: inputs are sorted, each once; every open gate is an AND; a signal's list of users
-//! holds all its open users, and perhaps gates that are users no more.
+//! Invariants: inputs are sorted, each once; every editable gate is an AND; a signal's list of users
+//! holds all its editable users, and perhaps former users.
 
 use std::sync::Arc;
 
 use super::rewrite;
-use super::sample::{Sample, Values, runs};
+use super::sample::{PlayoutSample, Values};
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
 use crate::propnet::network::Gate;
-use crate::propnet::tidy::tidied;
+use crate::propnet::normalise::normalised;
 use crate::propnet::{BuildError, GateKind, Network, Signal};
 
-/// A network laid open.
-pub(super) struct Weighed<'a> {
+/// A network with editable gates.
+pub(super) struct WeightedNetwork<'a> {
     network: &'a Network,
-    sample: Arc<Sample>,
+    sample: Arc<PlayoutSample>,
     values: Values,
-    /// Per node, how often it flips.
+    /// Per node the number of flips in the sample.
     flips: Vec<u32>,
     first_gate: usize,
     /// Per gate; new gates at the end.
     inputs: Vec<Vec<Signal>>,
     users: Vec<Vec<u32>>,
-    is_open: Vec<bool>,
-    /// Per node a number above those of all it depends on.
+    is_editable: Vec<bool>,
+    /// Per node a number above those of all nodes that it depends on.
     height: Vec<u64>,
 }
 
-/// Room between the heights of two gates for new ones.
-const STOREY: u64 = 1 << 16;
+/// The difference of height between a gate and its highest input, which leaves room for new gates.
+const LEVEL: u64 = 1 << 16;
 
-/// Per node a number above those of all it depends on; within a block all have the same.
+/// Per node a number above those of all nodes that it depends on; equal within a block.
 fn heights(network: &Network, first_gate: usize) -> Vec<u64> {
-    let mut height = vec![0; first_gate + network.gates.len()];
-    for gates in runs(network) {
+    let mut height = vec![0; network.n_nodes()];
+    for gates in network.components() {
         let inputs = gates
             .clone()
             .flat_map(|gate| network.inputs(GateId::from_index(gate)));
@@ -48,37 +48,21 @@ fn heights(network: &Network, first_gate: usize) -> Vec<u64> {
             .map(|input| height[input.node_number()])
             .max()
             .unwrap_or(0);
-        height[first_gate + gates.start..first_gate + gates.end].fill(top + STOREY);
+        height[first_gate + gates.start..first_gate + gates.end].fill(top + LEVEL);
     }
     height
 }
 
-/// The gates that legal moves and the end of the game depend on.
-fn kept_up_to_date(network: &Network, first_gate: usize) -> Vec<bool> {
-    let mut is_wanted = vec![false; network.gates.len()];
-    let outputs = network.legal.iter().chain([&network.terminal]);
-    let mut open: Vec<Signal> = outputs.copied().collect();
-    while let Some(signal) = open.pop() {
-        if let Some(gate) = signal.node_number().checked_sub(first_gate)
-            && !std::mem::replace(&mut is_wanted[gate], true)
-        {
-            open.extend(network.inputs(GateId::from_index(gate)));
-        }
-    }
-    is_wanted
-}
-
-/// Lays a network open, lets `change` work on it, and makes a network of it again if `change` says
-/// that it changed anything. Random play is sampled if that has not been done; a network that
-/// cannot be sampled stays as it is.
-pub(super) fn weighed(
+/// Opens a network to edits and normalises it if `edit` returns that it changed anything. Samples
+/// random play unless that was done before; a network that cannot be sampled stays as it is.
+pub(super) fn weighted(
     network: &Network,
     budget: Budget,
-    change: impl FnOnce(&mut Weighed<'_>) -> bool,
+    edit: impl FnOnce(&mut WeightedNetwork<'_>) -> bool,
 ) -> Result<Network, BuildError> {
     let sample = match &network.sample {
         Some(sample) => Some(sample.clone()),
-        None => Sample::play(network, budget).map(Arc::new),
+        None => PlayoutSample::play(network, budget).map(Arc::new),
     };
     let unchanged = || Network {
         sample: sample.clone(),
@@ -87,30 +71,31 @@ pub(super) fn weighed(
     let Some(known) = sample.clone().filter(|sample| sample.n_changes() > 0) else {
         return Ok(unchanged());
     };
-    let mut weighed = Weighed::new(network, known);
-    if !change(&mut weighed) {
+    let mut editable = WeightedNetwork::new(network, known);
+    if !edit(&mut editable) {
         return Ok(unchanged());
     }
-    // Gates that have become equal become one.
-    rewrite(&weighed.into_network(), budget, |context, inputs| {
+    // Merges gates that have become equal.
+    rewrite(&editable.into_network(), budget, |context, inputs| {
         context.builder.and(inputs)
     })
 }
 
-impl<'a> Weighed<'a> {
-    fn new(network: &'a Network, sample: Arc<Sample>) -> Self {
-        let first_gate = 1 + network.facts.len() + network.moves.len();
-        let mut is_open = kept_up_to_date(network, first_gate);
-        let values = Values::of(network, &sample, |gate| is_open[gate.index()]);
-        let n_nodes = first_gate + network.gates.len();
-        let is_kept = |node: usize| node < first_gate || is_open[node - first_gate];
+impl<'a> WeightedNetwork<'a> {
+    fn new(network: &'a Network, sample: Arc<PlayoutSample>) -> Self {
+        let first_gate = network.first_gate();
+        let outputs = network.legal.iter().chain([&network.terminal]);
+        let mut is_editable = network.cone(outputs.copied());
+        let values = Values::of(network, &sample, |gate| is_editable[gate.index()]);
+        let n_nodes = network.n_nodes();
+        let is_kept = |node: usize| node < first_gate || is_editable[node - first_gate];
         let flips = (0..n_nodes).map(|node| match is_kept(node) {
             true => sample.flips(values.of_node(node)),
             false => 0,
         });
         let flips: Vec<u32> = flips.collect();
         for gate in network.blocks.iter().flatten() {
-            is_open[gate.index()] = false;
+            is_editable[gate.index()] = false;
         }
         let inputs: Vec<Vec<Signal>> = network
             .gates
@@ -118,12 +103,16 @@ impl<'a> Weighed<'a> {
             .map(|gate| network.inputs(gate).to_vec())
             .collect();
         let mut users = vec![Vec::new(); 2 * n_nodes];
-        for (gate, inputs) in inputs.iter().enumerate().filter(|&(gate, _)| is_open[gate]) {
+        let editable = inputs
+            .iter()
+            .enumerate()
+            .filter(|&(gate, _)| is_editable[gate]);
+        for (gate, inputs) in editable {
             for input in inputs {
                 users[input.0 as usize].push(gate as u32);
             }
         }
-        Weighed {
+        WeightedNetwork {
             network,
             sample,
             values,
@@ -131,12 +120,12 @@ impl<'a> Weighed<'a> {
             first_gate,
             inputs,
             users,
-            is_open,
+            is_editable,
             height: heights(network, first_gate),
         }
     }
 
-    /// How many changes of state the flips were counted over.
+    /// The number of state changes in the sample.
     pub(super) fn n_changes(&self) -> i64 {
         i64::from(self.sample.n_changes())
     }
@@ -171,27 +160,27 @@ impl<'a> Weighed<'a> {
         (2..self.users.len() as u32).map(Signal)
     }
 
-    /// A number above those of all that the signal depends on, unless [`Self::replace`] gave it
-    /// more to depend on.
+    /// A number above those of all that the signal depends on, unless [`Self::replace`] added inputs
+    /// above it.
     pub(super) fn height_of(&self, signal: Signal) -> u64 {
         self.height[signal.node_number()]
     }
 
-    /// How many gates there are, open or not.
+    /// The number of gates, editable or not.
     pub(super) fn n_gates(&self) -> usize {
         self.inputs.len()
     }
 
-    /// The open gate that a signal comes from.
-    pub(super) fn open_gate(&self, signal: Signal) -> Option<usize> {
+    /// The editable gate that a signal comes from.
+    pub(super) fn editable_gate(&self, signal: Signal) -> Option<usize> {
         let gate = signal.node_number().checked_sub(self.first_gate)?;
-        self.is_open[gate].then_some(gate)
+        self.is_editable[gate].then_some(gate)
     }
 
-    /// The gates open to change.
-    pub(super) fn open_gates(&self) -> Vec<usize> {
+    /// The editable gates.
+    pub(super) fn editable_gates(&self) -> Vec<usize> {
         let gates = 0..self.inputs.len();
-        gates.filter(|&gate| self.is_open[gate]).collect()
+        gates.filter(|&gate| self.is_editable[gate]).collect()
     }
 
     /// A gate's inputs.
@@ -199,12 +188,12 @@ impl<'a> Weighed<'a> {
         &self.inputs[gate]
     }
 
-    /// At least as many open gates have this input.
+    /// An upper bound of the number of editable gates with this input.
     pub(super) fn max_users(&self, signal: Signal) -> usize {
         self.users[signal.0 as usize].len()
     }
 
-    /// The open gates that have this input.
+    /// The editable gates with this input.
     pub(super) fn users_of(&mut self, signal: Signal) -> &[u32] {
         let inputs = &self.inputs;
         let users = &mut self.users[signal.0 as usize];
@@ -212,7 +201,7 @@ impl<'a> Weighed<'a> {
         users
     }
 
-    /// The open gates that have both inputs.
+    /// The editable gates with both inputs.
     pub(super) fn users_of_both(&mut self, left: Signal, right: Signal) -> Vec<u32> {
         let (fewer, other) = match self.max_users(left) <= self.max_users(right) {
             true => (left, right),
@@ -224,7 +213,7 @@ impl<'a> Weighed<'a> {
             .collect()
     }
 
-    /// Puts one input in the place of some others, which the gate need not all have.
+    /// Replaces inputs of a gate, not all of which it must have, by one.
     pub(super) fn replace(&mut self, gate: usize, gone: &[Signal], input: Signal) {
         let inputs = &mut self.inputs[gate];
         inputs.retain(|input| !gone.contains(input));
@@ -234,7 +223,7 @@ impl<'a> Weighed<'a> {
         }
     }
 
-    /// Takes an input away.
+    /// Removes an input.
     pub(super) fn remove(&mut self, gate: usize, gone: Signal) {
         self.inputs[gate].retain(|&input| input != gone);
     }
@@ -244,7 +233,7 @@ impl<'a> Weighed<'a> {
         Signal::of_node(self.first_gate + gate)
     }
 
-    /// The conjunction of two signals or more, as a new gate.
+    /// A new gate, the conjunction of two signals or more.
     pub(super) fn and(&mut self, inputs: &[Signal]) -> Signal {
         let mut inputs = inputs.to_vec();
         inputs.sort_unstable();
@@ -262,7 +251,7 @@ impl<'a> Weighed<'a> {
         let top = inputs.iter().map(|&input| self.height_of(input)).max();
         self.height.push(top.unwrap_or(0) + 1);
         self.inputs.push(inputs);
-        self.is_open.push(true);
+        self.is_editable.push(true);
         self.signal_of(gate)
     }
 
@@ -279,16 +268,10 @@ impl<'a> Weighed<'a> {
                 end: inputs.len() as u32,
             });
         }
-        tidied(Network {
-            gates,
-            inputs,
-            sample: Some(self.sample),
-            unweighed: self
-                .network
-                .unweighed
-                .clone()
-                .or_else(|| Some(Arc::new(self.network.clone()))),
-            ..self.network.clone()
-        })
+        let mut network = self.network.with_gates(gates, inputs);
+        network.sample = Some(self.sample);
+        let network_before = || Arc::new(self.network.clone());
+        network.unweighted.get_or_insert_with(network_before);
+        normalised(network)
     }
 }

@@ -1,7 +1,7 @@
 //! What moves and keys do to the next state, as masks, bits and copies.
 
 use crate::ids::BaseId;
-use crate::propnet::{Keyed, Node, Signal, UnfoldedPhase};
+use crate::propnet::{KeyedUpdate, Node, Signal, SpecialisedPhase};
 
 use super::compile::Compiler;
 use super::{Copies, Effects, KeyWord, Mask, NO_ROW};
@@ -91,9 +91,9 @@ impl Compiler<'_> {
     /// state, gates by rows of leaves that follow them.
     pub(super) fn key_words(
         &mut self,
-        phase: &UnfoldedPhase,
+        phase: &SpecialisedPhase,
         does_what: Doing,
-        does: impl Fn(&Keyed) -> Vec<(BaseId, Signal)>,
+        does: impl Fn(&KeyedUpdate) -> Vec<(BaseId, Signal)>,
     ) -> Box<[KeyWord]> {
         let mut words: Vec<KeyWord> = Vec::new();
         let mut n_leaves = 0;

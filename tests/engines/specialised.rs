@@ -1,4 +1,4 @@
-//! Games that are hard on the unfolded engine, against the prover.
+//! Games that are hard on the specialised engine, against the prover.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use crate::support::compare::{
 use crate::support::corpus::corpus;
 use panza::ground::Budget;
 use panza::ids::BaseId;
-use panza::machine::unfolded::UnfoldedLayout;
+use panza::machine::specialised::SpecialisedLayout;
 use panza::propnet::passes::{self, Pass, PassSet};
-use panza::propnet::{self, Network, Phases, Unfolded};
+use panza::propnet::{self, Network, Phases, SpecialisedGame};
 
 /// The facts `(name 1) .. (name n)`.
 fn numbered(name: &str, n: usize) -> String {
@@ -40,9 +40,10 @@ fn optimised(sheet: &str) -> Network {
     passes::optimise(network_of(&rules_of(sheet)), Budget::generous())
 }
 
-fn unfolded(network: &Network) -> Unfolded {
-    let unfolded = propnet::unfold(network, None, Budget::generous()).expect("there is time");
-    unfolded.expect("the game has no recursion")
+fn specialised(network: &Network) -> SpecialisedGame {
+    let specialised =
+        propnet::specialise(network, None, Budget::generous()).expect("there is time");
+    specialised.expect("the game has no recursion")
 }
 
 fn compare_all(name: &str, sheet: &str, states: usize) {
@@ -110,7 +111,7 @@ fn deep_derivations_and_many_moves() {
 #[test]
 fn derivations_too_deep_to_be_pulled_are_counted() {
     let network = network_of(&rules_of(&parity(700)));
-    let layout = UnfoldedLayout::compile(&unfolded(&network));
+    let layout = SpecialisedLayout::compile(&specialised(&network));
     assert!(layout.is_none(), "the gates are pulled, however deep");
 }
 
@@ -191,10 +192,10 @@ fn groups(n_cells: usize, n_moves: usize) -> String {
 
 /// Whether what happens seldom was taken out of the gates, in each phase.
 fn is_keyed(network: &Network, phases: &Phases) -> Vec<bool> {
-    let unfolded =
-        propnet::unfold(network, Some(phases), Budget::generous()).expect("there is time");
-    let unfolded = unfolded.expect("the game has no recursion");
-    unfolded
+    let specialised =
+        propnet::specialise(network, Some(phases), Budget::generous()).expect("there is time");
+    let specialised = specialised.expect("the game has no recursion");
+    specialised
         .phases
         .iter()
         .map(|phase| !phase.keyed.is_empty())
@@ -273,7 +274,7 @@ fn a_key_whose_signal_is_never_on() {
          (<= (goal ?r 100) (role ?r) (true (light 2))) (<= (goal ?r 0) (role ?r) (not (true (light 2))))",
         numbered("spot", 40)
     );
-    let unfolded = unfolded(&optimised(&sheet));
-    assert!(!unfolded.phases[0].keyed.is_empty(), "lights are keyed");
+    let specialised = specialised(&optimised(&sheet));
+    assert!(!specialised.phases[0].keyed.is_empty(), "lights are keyed");
     compare_all("never on", &sheet, 60);
 }

@@ -1,4 +1,4 @@
-//! An unfolded network as flat arrays: what the engine runs on.
+//! An specialised network as flat arrays: what the engine runs on.
 //!
 //! Everything with a value is one byte of one array: bases, those moves that are propagated, gates,
 //! and leaves. The top bit is the value. The seven bits above the lowest count a gate's inputs, in
@@ -18,7 +18,7 @@ mod effects;
 mod pull;
 
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
-use crate::propnet::Unfolded;
+use crate::propnet::SpecialisedGame;
 
 /// No row.
 pub(in crate::machine) const NO_ROW: u32 = u32::MAX;
@@ -192,9 +192,9 @@ pub(in crate::machine) struct PhaseLayout {
     pub goal_pass: Option<usize>,
 }
 
-/// An unfolded network, laid out. Never changes.
+/// An specialised network, laid out. Never changes.
 #[derive(Debug)]
-pub struct UnfoldedLayout {
+pub struct SpecialisedLayout {
     pub(in crate::machine) n_bases: u32,
     pub(in crate::machine) n_followed: u32,
     /// Numbers below are bases' and moves'.
@@ -223,10 +223,10 @@ pub struct UnfoldedLayout {
     pub(in crate::machine) phases: Vec<PhaseLayout>,
 }
 
-impl UnfoldedLayout {
-    /// Lays out an unfolded network. Nothing when its pulled gates are too deep.
-    pub fn compile(unfolded: &Unfolded) -> Option<UnfoldedLayout> {
-        compile::Compiler::new(unfolded).run()
+impl SpecialisedLayout {
+    /// Lays out an specialised network. Nothing when its pulled gates are too deep.
+    pub fn compile(specialised: &SpecialisedGame) -> Option<SpecialisedLayout> {
+        compile::Compiler::new(specialised).run()
     }
 
     /// Gates that are kept up to date, leaves among them, and gates that are pulled.

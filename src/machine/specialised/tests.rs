@@ -1,10 +1,10 @@
-//! The unfolded engine beside the general counters on small games, one of them small enough for
+//! The specialised engine beside the general counters on small games, one of them small enough for
 //! Miri.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::UnfoldedLayout;
+use super::SpecialisedLayout;
 use crate::gdl;
 use crate::ground::{Budget, ground};
 use crate::ids::{Id, MoveId, RoleId};
@@ -19,17 +19,18 @@ fn network(text: &str) -> Network {
     propnet::build(&program, Budget::generous()).expect("the game has a network")
 }
 
-/// The machine that counts the network as it is, and the one that runs it unfolded.
+/// The machine that counts the network as it is, and the one that runs it specialised.
 fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>; 2] {
-    let unfolded = propnet::unfold(network, phases, Budget::generous()).expect("there is time");
-    let unfolded = UnfoldedLayout::compile(&unfolded.expect("the game has no recursion"));
+    let specialised =
+        propnet::specialise(network, phases, Budget::generous()).expect("there is time");
+    let specialised = SpecialisedLayout::compile(&specialised.expect("the game has no recursion"));
     let mutex_group = phases.map_or_else(Vec::new, |phases| phases.mutex_group.clone());
     [
         CounterMachine::new(Layout::compile(network)),
-        CounterMachine::with_unfolded(
+        CounterMachine::with_specialised(
             Layout::compile(network),
             mutex_group,
-            unfolded.expect("the gates are not deep"),
+            specialised.expect("the gates are not deep"),
         ),
     ]
     .map(Arc::new)
@@ -43,7 +44,7 @@ fn agree(machines: &[Arc<CounterMachine>; 2], n_states: usize) {
     let mut random = Random::new(4);
     let mut state = initial.clone();
     for index in 0..n_states {
-        let [counted, unfolded] = reasoners.each_mut().map(|reasoner| {
+        let [counted, specialised] = reasoners.each_mut().map(|reasoner| {
             reasoner.set_state(&state);
             reasoner.check().expect("every counter is right");
             let mut goals = vec![None; n_roles];
@@ -57,18 +58,18 @@ fn agree(machines: &[Arc<CounterMachine>; 2], n_states: usize) {
                 .collect();
             (reasoner.is_terminal(), goals, legal)
         });
-        assert_eq!(counted, unfolded, "state {index}");
+        assert_eq!(counted, specialised, "state {index}");
         let (is_terminal, _, legal) = counted;
         if index % 4 == 3 {
             let seed = random.bits();
-            let [counted, unfolded] = reasoners.each_mut().map(|reasoner| {
+            let [counted, specialised] = reasoners.each_mut().map(|reasoner| {
                 let (mut random, mut goals) = (Random::new(seed), vec![0; n_roles]);
                 let end = reasoner.playout(&mut random, 40, &mut goals);
                 reasoner.check().expect("every counter is right");
                 reasoner.set_state(&state);
                 (end, goals, random.bits())
             });
-            assert_eq!(counted, unfolded, "playout {index}");
+            assert_eq!(counted, specialised, "playout {index}");
         }
         if is_terminal || legal.iter().any(Vec::is_empty) {
             state.clone_from(&initial);
@@ -82,13 +83,13 @@ fn agree(machines: &[Arc<CounterMachine>; 2], n_states: usize) {
             // One past the role's last may be another role's, or nobody's.
             joint_move[0].0 += 1;
         }
-        let [counted, unfolded] = reasoners.each_mut().map(|reasoner| {
+        let [counted, specialised] = reasoners.each_mut().map(|reasoner| {
             let mut next = Vec::new();
             reasoner.next_state(&joint_move, &mut next);
             reasoner.check().expect("every counter is right");
             next
         });
-        assert_eq!(counted, unfolded, "after state {index}");
+        assert_eq!(counted, specialised, "after state {index}");
         state = counted;
     }
 }
@@ -128,7 +129,7 @@ fn phases_and_the_whole_come_to_the_same() {
             .info()
             .state_from_facts(&facts)
             .expect("the facts are known");
-        assert_eq!(machines[1].unfolded_phase_of(&state), None);
+        assert_eq!(machines[1].specialised_phase_of(&state), None);
         let found = machines.clone().map(|machine| {
             let mut reasoner = machine.counter_reasoner();
             let mut goals = vec![0; 2];
@@ -175,7 +176,7 @@ fn register(n_bits: usize) -> String {
 )]
 fn goals_in_one_pass_and_copies_by_the_word() {
     let machines = machines(&network(&register(20)), None);
-    let layout = machines[1].unfolded().expect("the game is unfolded");
+    let layout = machines[1].specialised().expect("the game is specialised");
     assert!(!layout.copies.is_empty(), "the shift copies bases");
     assert_eq!(layout.goal_passes.len(), 1, "sums need many gates");
     assert_eq!(layout.phases[0].goal_pass, Some(0));
@@ -191,7 +192,7 @@ fn legal_moves_in_several_rows_and_wide_gates() {
     let text = register(150);
     let text = format!("{text} (<= any (true (on ?x))) (<= (legal r rest) (not any))");
     let machines = machines(&network(&text), None);
-    let layout = machines[1].unfolded().expect("the game is unfolded");
+    let layout = machines[1].specialised().expect("the game is specialised");
     assert!(layout.phases[0].roles[RoleId(0)].n_rows > 1);
     agree(&machines, 100);
 }

@@ -3,10 +3,10 @@
 //! The positions of some games are played through and what the engine would do is counted, which
 //! needs no clock and is always the same.
 
-use super::layout::{NO_ROW, UnfoldedLayout};
-use super::run::{UnfoldedCounters, place_of};
+use super::layout::{NO_ROW, SpecialisedLayout};
+use super::run::{SpecialisedCounters, place_of};
 use crate::machine::counter::CounterMachine;
-use crate::propnet::Position;
+use crate::propnet::PlayedPosition;
 
 /// What telling users costs besides the users, in users told.
 const A_TELL: u64 = 4;
@@ -16,24 +16,24 @@ const A_FETCH: u64 = 6;
 const A_PULL: u64 = 10;
 
 impl CounterMachine {
-    /// The work of playing through some positions on the unfolded phases; nothing when they do not
+    /// The work of playing through some positions on the specialised phases; nothing when they do not
     /// cover them.
-    pub fn work(&self, positions: &[Position]) -> Option<u64> {
-        let layout = self.unfolded()?;
-        let mut counters = UnfoldedCounters::new(layout, self.layout().info.roles.len());
-        counters.work(layout, |state| self.unfolded_phase_of(state), positions)
+    pub fn work(&self, positions: &[PlayedPosition]) -> Option<u64> {
+        let layout = self.specialised()?;
+        let mut counters = SpecialisedCounters::new(layout, self.layout().info.roles.len());
+        counters.work(layout, |state| self.specialised_phase_of(state), positions)
     }
 }
 
-impl UnfoldedCounters {
+impl SpecialisedCounters {
     /// The work of coming to each of some positions from the one before and of moving on, the first
     /// excepted: users told, and what is fetched. Nothing when a position is in no phase or its
     /// moves are not the phase's.
     fn work(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         phase_of: impl Fn(&[u64]) -> Option<usize>,
-        positions: &[Position],
+        positions: &[PlayedPosition],
     ) -> Option<u64> {
         let mut work = 0;
         let mut told = self.values().to_vec();

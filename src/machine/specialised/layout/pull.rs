@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::ids::{BaseId, GateId, Id, IdVec, RoleId};
-use crate::propnet::{Node, Signal, UnfoldedPhase};
+use crate::propnet::{Node, Signal, SpecialisedPhase};
 
 use super::compile::{Compiler, Place};
 use super::{GoalPass, Guarded, Operand, Pulled, Run};
@@ -21,7 +21,7 @@ const MIN_GUARDED: usize = 16;
 
 impl Compiler<'_> {
     /// The gates that a phase's goals need and nothing keeps up to date, by level and fan-in.
-    pub(super) fn goal_gates(&self, phase: &UnfoldedPhase) -> Vec<GateId> {
+    pub(super) fn goal_gates(&self, phase: &SpecialisedPhase) -> Vec<GateId> {
         let network = self.network;
         let is_missing = |signal: Signal| match network.node(signal) {
             Node::Gate(gate) if !matches!(self.place[gate], Place::Counted(_)) => Some(gate),
@@ -121,7 +121,7 @@ impl Compiler<'_> {
     /// Each role's goals, from the highest value down.
     pub(super) fn goals(
         &mut self,
-        phase: &UnfoldedPhase,
+        phase: &SpecialisedPhase,
         mut read: impl FnMut(&mut Self, Signal) -> Operand,
     ) -> IdVec<RoleId, Box<[(u8, Operand)]>> {
         let mut goals: IdVec<RoleId, Vec<(u8, Operand)>> =
@@ -139,7 +139,7 @@ impl Compiler<'_> {
     pub(super) fn pull_gates(&mut self, pulls_goals: &[bool]) -> Option<()> {
         let network = self.network;
         let mut is_wanted = vec![false; network.gates.len()];
-        for (phase, &pulls_goals) in self.unfolded.phases.iter().zip(pulls_goals) {
+        for (phase, &pulls_goals) in self.specialised.phases.iter().zip(pulls_goals) {
             let effects = phase.effects.iter().flatten().flatten();
             let goals = phase
                 .goals

@@ -1,4 +1,4 @@
-//! One thread's values on an unfolded network, and how they follow the state.
+//! One thread's values on an specialised network, and how they follow the state.
 //!
 //! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins
 //! a queue and tells its own users in turn. Users are told in the order in which they flipped, so a
@@ -6,10 +6,10 @@
 //! nothing, since its lowest bit still holds what it said last.
 //!
 //! Invariants between calls: every counter is its start plus two for each input that is on, and
-//! what was told is what is (see [`UnfoldedCounters::check`]); the values stand on `state`.
+//! what was told is what is (see [`SpecialisedCounters::check`]); the values stand on `state`.
 
 use super::layout::{
-    Effects, GoalPass, NO_ROW, Operand, PhaseLayout, Pulled, RoleLayout, UnfoldedLayout, Users,
+    Effects, GoalPass, NO_ROW, Operand, PhaseLayout, Pulled, RoleLayout, SpecialisedLayout, Users,
 };
 use super::signs::{nth_bit, signs};
 use crate::ids::{Id, MoveId};
@@ -56,7 +56,7 @@ unsafe fn count(values: *mut u8, edge: u32, step: u8) -> u8 {
 
 /// What changes while a game runs.
 #[derive(Clone, Debug)]
-pub(in crate::machine) struct UnfoldedCounters {
+pub(in crate::machine) struct SpecialisedCounters {
     lines: Vec<Line>,
     queue: Vec<u32>,
     pub(in crate::machine) state: Vec<u64>,
@@ -80,8 +80,8 @@ pub(in crate::machine) struct UnfoldedCounters {
     kept_state: Vec<u64>,
 }
 
-impl UnfoldedCounters {
-    pub(in crate::machine) fn new(layout: &UnfoldedLayout, n_roles: usize) -> Self {
+impl SpecialisedCounters {
+    pub(in crate::machine) fn new(layout: &SpecialisedLayout, n_roles: usize) -> Self {
         let lines = layout.at_rest.chunks(64).map(|chunk| {
             let mut line = Line([0; 64]);
             line.0[..chunk.len()].copy_from_slice(chunk);
@@ -124,7 +124,7 @@ impl UnfoldedCounters {
     #[inline(always)]
     fn tell_users(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         number: u32,
         is_on: bool,
         len: usize,
@@ -167,7 +167,7 @@ impl UnfoldedCounters {
 
     /// Works until nobody has news.
     #[inline(always)]
-    fn settle(&mut self, layout: &UnfoldedLayout, mut len: usize) {
+    fn settle(&mut self, layout: &SpecialisedLayout, mut len: usize) {
         let mut head = 0;
         while head < len {
             let number = self.queue[head];
@@ -183,7 +183,7 @@ impl UnfoldedCounters {
     }
 
     #[inline(always)]
-    fn flip(&mut self, layout: &UnfoldedLayout, number: u32, len: usize) -> usize {
+    fn flip(&mut self, layout: &SpecialisedLayout, number: u32, len: usize) -> usize {
         let value = &mut self.values_mut()[number as usize];
         *value ^= FLIP;
         let is_on = *value & 1 == 1;
@@ -192,7 +192,7 @@ impl UnfoldedCounters {
 
     /// Stands on `next`.
     #[inline(always)]
-    fn follow_next(&mut self, layout: &UnfoldedLayout) {
+    fn follow_next(&mut self, layout: &SpecialisedLayout) {
         let mut len = 0;
         for word in 0..self.state.len() {
             let wanted = self.next[word];
@@ -209,7 +209,7 @@ impl UnfoldedCounters {
 
     /// Stands on a state. One that is asked for again and again, as by playouts, is kept whole and
     /// copied back.
-    pub(in crate::machine) fn set_state(&mut self, layout: &UnfoldedLayout, state: &[u64]) {
+    pub(in crate::machine) fn set_state(&mut self, layout: &SpecialisedLayout, state: &[u64]) {
         let is_again = self.asked == state;
         if is_again && !self.kept.is_empty() {
             self.lines.copy_from_slice(&self.kept);
@@ -240,7 +240,7 @@ impl UnfoldedCounters {
 
     /// Reads an operand within one pull.
     #[inline(always)]
-    fn read(&mut self, layout: &UnfoldedLayout, operand: Operand) -> bool {
+    fn read(&mut self, layout: &SpecialisedLayout, operand: Operand) -> bool {
         if operand.is_flat() {
             return self.read_flat(layout, operand.number()) != (operand.inversion() == 1);
         }
@@ -252,7 +252,7 @@ impl UnfoldedCounters {
 
     /// Works out a pulled gate that reads nothing but values: that is cheaper than to remember it.
     #[inline(always)]
-    fn read_flat(&mut self, layout: &UnfoldedLayout, number: u32) -> bool {
+    fn read_flat(&mut self, layout: &SpecialisedLayout, number: u32) -> bool {
         let (start, end) = layout.pulled[number as usize].operands;
         let values = self.values();
         layout.operands[start as usize..end as usize]
@@ -261,7 +261,7 @@ impl UnfoldedCounters {
     }
 
     /// Works out a pulled gate, once per pull.
-    fn read_pulled(&mut self, layout: &UnfoldedLayout, number: u32) -> bool {
+    fn read_pulled(&mut self, layout: &SpecialisedLayout, number: u32) -> bool {
         let known = self.pulled[number as usize];
         if known >> 1 == self.pull {
             return known & 1 == 1;
@@ -274,7 +274,7 @@ impl UnfoldedCounters {
     }
 
     #[inline(always)]
-    fn are_on(&mut self, layout: &UnfoldedLayout, operands: (u32, u32)) -> bool {
+    fn are_on(&mut self, layout: &SpecialisedLayout, operands: (u32, u32)) -> bool {
         layout.operands[operands.0 as usize..operands.1 as usize]
             .iter()
             .all(|&operand| self.read(layout, operand))
@@ -282,7 +282,7 @@ impl UnfoldedCounters {
 
     /// Whether the operands are on whose bases are true; the others are anyway.
     #[inline(always)]
-    fn are_guarded_on(&mut self, layout: &UnfoldedLayout, guarded: (u32, u32)) -> bool {
+    fn are_guarded_on(&mut self, layout: &SpecialisedLayout, guarded: (u32, u32)) -> bool {
         for guards in &layout.guarded[guarded.0 as usize..guarded.1 as usize] {
             let mut on = self.state[guards.word as usize] & guards.mask;
             while on != 0 {
@@ -300,7 +300,7 @@ impl UnfoldedCounters {
     /// Writes the roles' goals here.
     pub(in crate::machine) fn goals(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         phase: &PhaseLayout,
         mut write: impl FnMut(usize, Option<u8>),
     ) {
@@ -433,7 +433,7 @@ impl UnfoldedCounters {
 
     /// Works out the state after the drawn moves, in `next`.
     #[inline(always)]
-    fn work_out_next(&mut self, layout: &UnfoldedLayout, phase: &PhaseLayout) {
+    fn work_out_next(&mut self, layout: &SpecialisedLayout, phase: &PhaseLayout) {
         let mut len = 0;
         for (index, role) in phase.roles.iter().enumerate() {
             if role.is_followed {
@@ -474,7 +474,7 @@ impl UnfoldedCounters {
 
     /// Gives the bases that a move or key decides their next values.
     #[inline(always)]
-    fn apply(&mut self, layout: &UnfoldedLayout, effects: Effects) {
+    fn apply(&mut self, layout: &SpecialisedLayout, effects: Effects) {
         for mask in &layout.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
             let word = &mut self.next[mask.word as usize];
             *word = *word & mask.keep | mask.set;
@@ -498,7 +498,7 @@ impl UnfoldedCounters {
     /// Turns on the value of a role's drawn move.
     fn make(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         index: usize,
         role: &RoleLayout,
         mut len: usize,
@@ -523,7 +523,7 @@ impl UnfoldedCounters {
     /// The state after a joint move, given by each role's place in its list of moves.
     pub(in crate::machine) fn next_state(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         phase: &PhaseLayout,
         places: &[u32],
     ) -> &[u64] {
@@ -540,7 +540,7 @@ impl UnfoldedCounters {
     #[inline(always)]
     pub(in crate::machine) fn play<const BMI2: bool>(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         phase: &mut usize,
         phase_of: impl Fn(&[u64]) -> Option<usize>,
         random: &mut Random,
@@ -574,7 +574,7 @@ impl UnfoldedCounters {
     #[inline(always)]
     pub(in crate::machine) fn is_terminal(
         &mut self,
-        layout: &UnfoldedLayout,
+        layout: &SpecialisedLayout,
         phase: &PhaseLayout,
     ) -> bool {
         if phase.terminal.is_pulled() {
@@ -592,7 +592,7 @@ impl UnfoldedCounters {
     ///
     /// # Errors
     /// Names the first number whose counter is wrong.
-    pub(in crate::machine) fn check(&self, layout: &UnfoldedLayout) -> Result<(), String> {
+    pub(in crate::machine) fn check(&self, layout: &SpecialisedLayout) -> Result<(), String> {
         let values = self.values();
         let rest = &layout.at_rest;
         let mut expected: Vec<u8> = rest.iter().map(|value| value & !1).collect();
