@@ -108,6 +108,7 @@ fn help_teaches_each_command_by_example() {
     let commands = [
         "serve",
         "match",
+        "games",
         "check",
         "format",
         "verify",
@@ -121,9 +122,30 @@ fn help_teaches_each_command_by_example() {
     for command in commands {
         assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
         let help = text(&run(&[command, "--help"]).stdout);
+        assert_eq!(text(&run(&["help", command]).stdout), help);
         assert!(help.contains(&format!("  panza {command} ")), "{help}");
         assert!(help.contains("--json"), "{help}");
     }
+}
+
+#[test]
+fn games_lists_each_game_with_its_roles_and_its_title() {
+    let games = objects(&["games"], 0);
+    let sheets = std::fs::read_dir(Path::new(ROOT).join("gdl-games")).unwrap();
+    let is_sheet = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "gdl");
+    let sheets = sheets.map(|entry| entry.unwrap().path()).filter(is_sheet);
+    assert_eq!(games.len(), sheets.count());
+    let game = games
+        .iter()
+        .find(|game| game["game"] == "ticTacToe")
+        .unwrap();
+    let expected = serde_json::json!(
+        {"game": "ticTacToe", "roles": ["xplayer", "oplayer"], "about": "Tic-tac-toe"}
+    );
+    assert_eq!(game, &expected);
+    assert!(games.iter().all(|game| game["about"] != ""), "{games:?}");
+    let shown = text(&run(&["games"]).stdout);
+    assert!(shown.contains("\nhanoi "), "{shown}");
 }
 
 #[test]
@@ -581,6 +603,84 @@ fn a_match_between_simple_players_is_the_same_for_the_same_seed() {
     assert!(shown.contains("player  matches   wins"), "{shown}");
 }
 
+/// The role `a` has no legal move after the first step.
+const STUCK: &str = "(role a) (role b) (init (at 0)) (init (color red))
+    (<= (legal a go) (true (at 0))) (legal b wait)
+    (<= (next (at 1)) (does a go)) (<= (next (color ?x)) (true (color ?x)))
+    (<= terminal (true (at 9))) (goal a 10) (goal b 20)";
+
+#[test]
+fn match_names_the_role_that_is_stuck_and_shows_states_without_a_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "stuck.gdl", STUCK);
+    let players = ["--player", "legal", "--player", "random"];
+    let arguments = [&["match", path.to_str().unwrap()], &players[..]].concat();
+    let output = run(&arguments);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("\n  (at 0) (color red)\n"), "{shown}");
+    assert!(shown.contains("\n  (at 1) (color red)\n"), "{shown}");
+    assert!(
+        shown.contains("stuck after 1 steps in 0.0 s: no legal move for a\n"),
+        "{shown}"
+    );
+    let object = objects(&arguments, 1).remove(0);
+    assert_eq!(object["ending"], "stuck");
+    assert_eq!(object["stuck"], serde_json::json!(["a"]));
+}
+
+#[test]
+fn a_match_can_be_watched_while_it_is_played() {
+    let arguments = [
+        "match",
+        "hex",
+        "--player",
+        "panza",
+        "--player",
+        "random",
+        "--start-clock",
+        "3",
+    ];
+    let temporary = tempfile::tempdir().unwrap();
+    let mut child = panza()
+        .args(arguments)
+        .env("TMPDIR", temporary.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut message = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut message).unwrap();
+    let address = message
+        .split("http://")
+        .nth(1)
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap();
+    let fetch = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let body = answer.split("\r\n\r\n").nth(1).unwrap();
+        serde_json::from_str::<Value>(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    };
+    let until = std::time::Instant::now() + Duration::from_secs(60);
+    let listed = loop {
+        let list = fetch("/api/matches");
+        if list["total"] == 1 {
+            break list["matches"][0].clone();
+        }
+        assert!(std::time::Instant::now() < until, "{list}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(listed["is_live"], true, "{listed}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Starts a command and reads its first line, so that it is known to run.
 fn started(arguments: &[&str]) -> (Child, String, BufReader<std::process::ChildStdout>) {
     let mut child = panza()
@@ -694,14 +794,58 @@ fn serve_refuses_settings_and_addresses_that_cannot_be_used() {
     let message = fails(&["serve", "--set", "search.thread=7"], 2);
     assert!(message.contains("search.thread"), "{message}");
     let message = fails(&["serve", "--config", "none.toml"], 2);
-    assert!(message.contains("none.toml"), "{message}");
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let message = fails(&["serve", "--listen", &address], 2);
     assert!(
-        message.contains(&format!("cannot listen on {address}")),
+        message.starts_with("error: none.toml: the settings cannot be read: "),
         "{message}"
     );
+    assert_eq!(message.matches("os error").count(), 1, "{message}");
+    let message = fails(&["serve", "--listen", "nowhere"], 2);
+    assert!(
+        message.starts_with("error: --listen nowhere: "),
+        "{message}"
+    );
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    // A host name stands for its address.
+    for address in [format!("127.0.0.1:{port}"), format!("localhost:{port}")] {
+        let message = fails(&["serve", "--listen", &address], 2);
+        let expected = format!("error: cannot listen on 127.0.0.1:{port}: ");
+        assert!(message.starts_with(&expected), "{message}");
+        assert_eq!(message.matches("os error").count(), 1, "{message}");
+        assert!(
+            message.contains("--listen 127.0.0.1:0 picks a free port"),
+            "{message}"
+        );
+    }
+    // An address of nobody, from RFC 5737.
+    let message = fails(&["serve", "--listen", "192.0.2.1:9147"], 2);
+    assert!(
+        message.contains("not an address of this machine"),
+        "{message}"
+    );
+    assert_eq!(message.matches("os error").count(), 1, "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn serve_warns_of_a_log_folder_that_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_the_way = file(folder.path(), "logs", "");
+    let logs = format!("logs.folder={}", in_the_way.display());
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--set", &logs];
+    let (mut child, first, _lines) = started(&arguments);
+    assert!(first.starts_with("listening on "), "{first}");
+    send(&child, "-INT");
+    let mut message = String::new();
+    let mut stderr = child.stderr.take().unwrap();
+    stderr.read_to_string(&mut message).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let expected = format!(
+        "the log folder `{}` cannot be written",
+        in_the_way.display()
+    );
+    assert!(message.contains(&expected), "{message}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use panza::commands::arguments::SettingsChoice;
 use panza::commands::game_manager::messages::rules_on_one_line;
 use panza::commands::game_manager::{
     Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Seat,
@@ -66,7 +67,14 @@ fn plan<'a>(game: &'a Game, rules_text: &'a str, seats: Vec<Seat>) -> MatchPlan<
 }
 
 fn start(spec: PlayerSpec, seed: u64, runtime: &Runtime) -> Player {
-    Player::start(&spec, seed, runtime.handle()).unwrap()
+    Player::start(
+        &spec,
+        &SettingsChoice::default(),
+        false,
+        seed,
+        runtime.handle(),
+    )
+    .unwrap()
 }
 
 /// Replays the moves on the prover: all legal, the end where the record has it, the goals as

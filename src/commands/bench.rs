@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::engine::{EngineError, EngineKind};
 use super::engine_choice::{self, EngineChoice};
 use super::game_source::Game;
+use super::outcome::Outcome;
 use super::output::{ByRole, Output, grouped, progress_bar};
 use super::playouts::{self, Until};
 
@@ -24,7 +24,7 @@ pub struct BenchArguments {
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     engine: EngineChoice,
     /// Seconds per game; the playouts under way are played to their end.
-    #[arg(long, default_value_t = 5.0, value_parser = super::parse_seconds)]
+    #[arg(long, default_value_t = 5.0, value_parser = super::arguments::parse_seconds)]
     seconds: f64,
     /// Threads, each with its own engine.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]

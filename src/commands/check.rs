@@ -3,8 +3,8 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::game_source::Rulesheet;
+use super::outcome::Outcome;
 use super::output::Output;
 use crate::gdl::span::line_and_column;
 use crate::gdl::{self, Diagnostic, Severity};

@@ -11,9 +11,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::check::{ShownDiagnostic, shown};
 use super::game_source::Rulesheet;
+use super::outcome::Outcome;
 use super::output::Output;
 use crate::gdl::format::format;
 

@@ -51,7 +51,7 @@ impl Rulesheet {
         Self::find_beside(argument, Path::new(""))
     }
 
-    /// The same, with names looked for in `directory/gdl-games`.
+    /// As [`find`](Self::find), with names looked for in `directory/gdl-games`.
     fn find_beside(argument: &str, directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(argument);
         if path.is_file() {
@@ -185,7 +185,13 @@ fn looks_like_path(argument: &str) -> bool {
         })
 }
 
-/// The games known by name: those in the folder and those inside the program, sorted, each once.
+/// The games known by name: those in `gdl-games` beside the working directory and those inside the
+/// program, sorted, each once.
+pub fn known_games() -> Vec<String> {
+    known_names(Path::new(FOLDER))
+}
+
+/// The games of a folder and those inside the program, sorted, each once.
 fn known_names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = EMBEDDED.iter().map(|(name, _)| name.to_string()).collect();
     if let Ok(entries) = fs::read_dir(folder) {

@@ -4,32 +4,37 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
+use indicatif::ProgressBar;
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use super::arguments::SettingsChoice;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
     Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
-    RoleTurn, Spectator, play_match,
+    RoleTurn, Spectator, match_id, play_match,
 };
 use super::game_source::Game;
-use super::output::{ByRole, Output};
+use super::interrupt;
+use super::outcome::Outcome;
+use super::output::{ByRole, Output, countdown, wrapped};
 use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
-use super::settings_choice::SettingsChoice;
-use super::{Outcome, interrupt};
 use crate::analysis::board::{self, BoardPainter};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::player::ProverMachine;
 
-/// Looking for boards may take this long, and this many states.
-const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(300), 200);
+/// Limits of the sample of states in which boards are found.
+const BOARD_SAMPLE_TIME: Duration = Duration::from_millis(300);
+const BOARD_SAMPLE_STATES: usize = 200;
+/// Facts of a state without a board that are shown at most.
+const MAX_FACTS_SHOWN: usize = 200;
 
 /// Arguments of `panza match`.
 #[derive(Args, Debug)]
@@ -45,17 +50,17 @@ pub struct MatchArguments {
     /// Seconds for each move.
     #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     play_clock: u32,
-    /// How many matches.
+    /// Number of matches.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: u32,
     /// Give each player the next role in each further match.
     #[arg(long)]
     swap: bool,
-    /// Fixes what random players play and which moves replace missing ones. [default: another one
-    /// each time]
+    /// Seed of the players in this process and of the moves that replace missing ones.
+    /// [default: another one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    // Those of the players that are panza.
+    // Those of the players `panza`.
     #[command(flatten)]
     settings: SettingsChoice,
 }
@@ -71,6 +76,8 @@ struct Report<'a> {
     errors: ByRole<Vec<FaultKind>>,
     faults: Vec<ReportedFault<'a>>,
     ending: Ending,
+    /// The roles without a legal move where the match ended `stuck`.
+    stuck: Vec<&'a str>,
     steps: usize,
     seconds: f64,
     start_clock: u32,
@@ -114,12 +121,12 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     };
     let mut players = Vec::new();
     for (number, spec) in (1..).zip(&arguments.player) {
-        players.push(Player::start_with(
-            spec,
-            &arguments.settings,
-            seed.wrapping_add(number),
-            handle,
-        )?);
+        let seed = seed.wrapping_add(number);
+        let player = Player::start(spec, &arguments.settings, true, seed, handle)?;
+        if let Some(page) = player.page() {
+            eprintln!("player {number} ({spec}): watch its matches at {page} while this runs");
+        }
+        players.push(player);
     }
     let series = Series {
         arguments,
@@ -139,23 +146,23 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     for player in players {
         player.shut_down(handle);
     }
-    // A connection that hangs must not keep the program.
+    // A connection that hangs must not keep the program running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-/// A seed that nobody can foretell; the standard library draws it for its hash tables.
+/// An unpredictable seed; the standard library draws it for its hash tables.
 fn any_seed() -> u64 {
-    // Short enough to be typed again.
+    // Short enough to be typed.
     RandomState::new().build_hasher().finish() & 0xFFFF_FFFF
 }
 
 fn find_boards(game: &Game, seed: u64) -> anyhow::Result<BoardPainter> {
     let machine: Arc<dyn Machine> = Arc::new(ProverMachine::new(&game.rules)?);
-    let (time, limit) = LOOKING_FOR_BOARDS;
     let started = Instant::now();
-    let go_on = || started.elapsed() < time;
-    let samples = board::sample_states(&machine, &mut Random::new(seed), limit, go_on);
+    let go_on = || started.elapsed() < BOARD_SAMPLE_TIME;
+    let random = &mut Random::new(seed);
+    let samples = board::sample_states(&machine, random, BOARD_SAMPLE_STATES, go_on);
     Ok(BoardPainter::learn(&samples, &game.rules))
 }
 
@@ -176,7 +183,7 @@ impl Series<'_> {
         let mut outcome = Outcome::Holds;
         let mut scores = Scores::new(self.players.len());
         for number in 0..self.arguments.games {
-            // Whose turn at each role it is.
+            // The player of each role.
             let seated: Vec<usize> = (0..self.players.len())
                 .map(|role| self.player_of(role, number))
                 .collect();
@@ -200,8 +207,11 @@ impl Series<'_> {
             let mut display = Display {
                 series: self,
                 result: Ok(()),
+                progress: ProgressBar::hidden(),
             };
-            let record = match play_match(&plan, runtime, cancelled, &mut display) {
+            let played = play_match(&plan, runtime, cancelled, &mut display);
+            display.progress.finish_and_clear();
+            let record = match played {
                 Ok(record) => record,
                 Err(MatchError::Interrupted) => return Ok(Outcome::Interrupted),
                 Err(error) => return Err(error.into()),
@@ -229,7 +239,7 @@ impl Series<'_> {
         Ok(outcome)
     }
 
-    /// Which player has a role in a match.
+    /// The player of a role in a match.
     fn player_of(&self, role: usize, number: u32) -> usize {
         if self.arguments.swap {
             (role + number as usize) % self.players.len()
@@ -265,15 +275,19 @@ impl Series<'_> {
     fn report(&self, id: &str, seated: &[usize], record: &MatchRecord) -> io::Result<()> {
         let specs = &self.arguments.player;
         let seconds = record.time.as_secs_f64();
-        let ending = match record.ending {
-            Ending::Terminal => "ended",
-            Ending::Stuck => "stuck without a legal move",
-            Ending::Endless => "broken off, it seems to have no end,",
-        };
-        self.output.line(format_args!(
-            "\n{ending} after {} steps in {seconds:.1} s",
-            record.moves.len()
-        ))?;
+        let stuck = record.stuck.iter().map(|&role| self.roles[role].as_str());
+        let stuck: Vec<&str> = stuck.collect();
+        let steps = record.moves.len();
+        self.output.line(match record.ending {
+            Ending::Terminal => format!("\nended after {steps} steps in {seconds:.1} s"),
+            Ending::Stuck => format!(
+                "\nstuck after {steps} steps in {seconds:.1} s: no legal move for {}",
+                stuck.join(", ")
+            ),
+            Ending::Endless => {
+                format!("\naborted after {steps} steps in {seconds:.1} s: no end in sight")
+            }
+        })?;
         for ((role, goal), &player) in self.roles.iter().zip(&record.goals).zip(seated) {
             let goal = goal.map_or("no goal".to_string(), |goal| goal.to_string());
             self.output
@@ -303,6 +317,7 @@ impl Series<'_> {
                 })
                 .collect(),
             ending: record.ending,
+            stuck,
             steps: record.moves.len(),
             seconds,
             start_clock: self.arguments.start_clock,
@@ -312,21 +327,13 @@ impl Series<'_> {
     }
 }
 
-/// The match's name: one symbol that no other match has.
-pub fn match_id(game: &str, number: u32) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let game: String = game.chars().filter(|&c| is_plain(c)).collect();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    format!("panza.{game}.{}.{}", now.as_millis(), number + 1)
-}
-
 /// Shows a match while it is played.
 struct Display<'a> {
     series: &'a Series<'a>,
-    /// The first fault in writing; nothing is shown after it.
+    /// The first error in writing; nothing is shown after it.
     result: io::Result<()>,
+    /// The clock that runs.
+    progress: ProgressBar,
 }
 
 impl Display<'_> {
@@ -336,15 +343,34 @@ impl Display<'_> {
         }
     }
 
-    fn show_board(&mut self, facts: &[String]) {
-        if let Some(board) = self.series.painter.draw(facts) {
-            self.show(board.trim_end_matches('\n'));
+    /// Shows the boards of a state or, in a game without boards, its facts.
+    fn show_state(&mut self, facts: &[String]) {
+        match self.series.painter.draw(facts) {
+            Some(board) => self.show(board.trim_end_matches('\n')),
+            None => {
+                let (shown, more) = facts.split_at(facts.len().min(MAX_FACTS_SHOWN));
+                self.show(&wrapped(shown, "  "));
+                if !more.is_empty() {
+                    self.show(&format!("  and {} more facts", more.len()));
+                }
+            }
         }
     }
 }
 
 impl Spectator for Display<'_> {
+    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
+        self.progress = countdown(
+            match request {
+                "START" => "start clock".to_string(),
+                _ => format!("step {}, play clock", step + 1),
+            },
+            clock,
+        );
+    }
+
     fn started(&mut self, faults: &[Fault], facts: &[String]) {
+        self.progress.finish_and_clear();
         if self.series.output.is_json() {
             return;
         }
@@ -356,10 +382,11 @@ impl Spectator for Display<'_> {
                 fault.detail
             ));
         }
-        self.show_board(facts);
+        self.show_state(facts);
     }
 
     fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
+        self.progress.finish_and_clear();
         if self.series.output.is_json() {
             return;
         }
@@ -380,6 +407,6 @@ impl Spectator for Display<'_> {
             }
         }
         self.show(&text);
-        self.show_board(facts);
+        self.show_state(facts);
     }
 }

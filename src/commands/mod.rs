@@ -7,6 +7,7 @@
 //! said why in one line that names what and where.
 
 pub mod analyse;
+pub mod arguments;
 pub mod bench;
 pub mod check;
 pub mod engine;
@@ -14,8 +15,10 @@ pub mod engine_choice;
 pub mod format;
 pub mod game_manager;
 pub mod game_source;
+pub mod games;
 pub mod interrupt;
 pub mod match_games;
+pub mod outcome;
 pub mod output;
 pub mod perft;
 pub mod players;
@@ -25,18 +28,16 @@ pub mod replay;
 pub mod scores;
 pub mod search;
 pub mod serve;
-pub mod settings_choice;
 pub mod stats;
 pub mod tournament;
 pub mod trace;
 pub mod verify;
 
-use std::io;
-use std::process::ExitCode;
-
 use clap::{Parser, Subcommand};
 
 use crate::telemetry;
+pub use arguments::parse_seconds;
+pub use outcome::{Outcome, UNUSABLE, exit_code};
 use output::Output;
 
 /// The whole command line.
@@ -45,15 +46,14 @@ use output::Output;
     name = "panza",
     version,
     about = "A General Game Playing player: serve it, test it, measure it",
-    after_help = "GAME is a path to a rulesheet, or the name of one of the games that come with the program.\n\
+    after_help = "GAME is a path to a rulesheet, or the name of a game that `panza games` lists.\n\
         Exit status: 0 done and holds, 1 done and does not hold, 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
         panza serve                                        wait for a game manager on port 9147\n  \
         panza match ticTacToe --player panza --player random\n  \
         panza check my-game.gdl                            look for faults in rules\n  \
         panza verify ticTacToe --trace playouts.jsonl.gz   compare with recorded playouts\n  \
-        panza bench connectFour breakthrough               measure random playouts",
-    disable_help_subcommand = true
+        panza bench connectFour breakthrough               measure random playouts"
 )]
 pub struct Arguments {
     /// Write JSON objects on standard output, one per line, and nothing else.
@@ -84,6 +84,12 @@ enum Command {
             panza match breakthrough --player panza --player random --set memory.enabled=true"
     )]
     Match(match_games::MatchArguments),
+    /// List the games that are known by name, with their roles.
+    #[command(
+        after_help = "The games are those that come with the program and those in gdl-games beside the working directory.\n\n\
+            Examples:\n  panza games\n  panza games --json"
+    )]
+    Games(games::GamesArguments),
     /// Check rulesheets and show what is wrong with them, with lines.
     #[command(
         after_help = "Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex"
@@ -148,48 +154,6 @@ enum Command {
     Tournament(tournament::TournamentArguments),
 }
 
-/// How a command that could do its work ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// Done, and all is well.
-    Holds,
-    /// Done, and something is not as it should be.
-    DoesNotHold,
-    /// Ended by Ctrl-C.
-    Interrupted,
-}
-
-/// The exit status of a command that could not do its work.
-pub const UNUSABLE: u8 = 2;
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Holds => ExitCode::SUCCESS,
-            Outcome::DoesNotHold => ExitCode::from(1),
-            Outcome::Interrupted => ExitCode::from(interrupt::EXIT_STATUS),
-        }
-    }
-}
-
-/// The exit status of a command, whose error goes to standard error.
-pub fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
-    match result {
-        Ok(outcome) => outcome.into(),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(UNUSABLE)
-        }
-    }
-}
-
-/// Whether the reader of the output closed it, as `head` does when it has enough.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<io::Error>();
-    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
 /// Runs a command.
 ///
 /// # Errors
@@ -212,6 +176,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match command {
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Match(arguments) => match_games::run(arguments, output),
+        Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
@@ -221,14 +186,5 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Search(arguments) => search::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
-    }
-}
-
-/// Reads a time in seconds: a positive number of at most a day.
-pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    const DAY: f64 = 86_400.0;
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= DAY => Ok(seconds),
-        _ => Err(format!("expected seconds above 0 and at most {DAY}")),
     }
 }

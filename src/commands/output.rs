@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::{Serialize, Serializer};
 
 /// Where a command's results go.
@@ -68,7 +68,7 @@ impl Output {
     }
 
     /// Writes text and a line end on standard error; nothing when scripts read this, for they have
-    /// it in an object. Whoever closed standard error does not want to know.
+    /// it in an object. A closed standard error is no error.
     pub fn complaint(self, text: impl fmt::Display) {
         if !self.json {
             let _ = writeln!(io::stderr(), "{text}");
@@ -116,11 +116,112 @@ pub fn progress_bar(length: u64, unit: &str) -> ProgressBar {
     bar
 }
 
-/// A spinner on standard error for work of unknown length; invisible where that is not a terminal.
+/// A spinner on standard error with the seconds since it was made; invisible where that is not a
+/// terminal.
 pub fn spinner(message: impl Into<String>) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(message.into());
-    bar.enable_steady_tick(Duration::from_millis(200));
+    let bar = ProgressBar::new_spinner();
+    show_seconds(&bar, message, None);
     bar
+}
+
+/// A [`spinner`] for work with a time limit, which is shown as well.
+pub fn countdown(message: impl Into<String>, limit: Duration) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    show_seconds(&bar, message, Some(limit));
+    bar
+}
+
+/// Starts the seconds of a spinner anew, with another message and time limit.
+pub fn show_seconds(bar: &ProgressBar, message: impl Into<String>, limit: Option<Duration>) {
+    let seconds = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+        // A closed terminal is noticed by the bar itself.
+        let _ = out.write_str(&seconds_of(state.elapsed(), limit));
+    };
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {seconds}") {
+        bar.set_style(style.with_key("seconds", seconds));
+    }
+    bar.set_message(message.into());
+    bar.reset_elapsed();
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+}
+
+fn seconds_of(elapsed: Duration, limit: Option<Duration>) -> String {
+    let elapsed = elapsed.as_secs();
+    match limit {
+        Some(limit) => format!("{elapsed} of {} s", limit.as_secs_f64()),
+        None => format!("{elapsed} s"),
+    }
+}
+
+/// A column of a table on a terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Column {
+    head: &'static str,
+    is_text: bool,
+}
+
+impl Column {
+    /// A column of text, aligned to the left.
+    pub fn text(head: &'static str) -> Self {
+        let is_text = true;
+        Self { head, is_text }
+    }
+
+    /// A column of figures, aligned to the right.
+    pub fn figure(head: &'static str) -> Self {
+        let is_text = false;
+        Self { head, is_text }
+    }
+}
+
+/// Rows of one cell per column under a line of heads, without a line end at the end. Columns are as
+/// wide as their widest cell.
+pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
+    let heads: Vec<String> = columns.iter().map(|c| c.head.to_string()).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().chain([&heads]).map(|row| &row[column]);
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(columns).zip(&widths);
+        let cells = cells.map(|((cell, column), &width)| match column.is_text {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    [&heads]
+        .into_iter()
+        .chain(rows)
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Words joined by spaces, in lines of at most 100 characters that begin with `indent`.
+pub fn wrapped(words: &[String], indent: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut out = String::new();
+    let mut column = 0;
+    for word in words {
+        let length = word.chars().count();
+        if column == 0 || column + 1 + length > WIDTH {
+            if column > 0 {
+                out.push('\n');
+            }
+            out.push_str(indent);
+            column = indent.len();
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
 }
 
 /// A number with a comma between each three digits.
@@ -144,5 +245,43 @@ mod tests {
     fn numbers_are_grouped_in_threes() {
         let shown = [0, 999, 1000, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_spinner_shows_seconds_and_the_limit() {
+        let elapsed = Duration::from_millis(3_700);
+        assert_eq!(seconds_of(elapsed, None), "3 s");
+        assert_eq!(
+            seconds_of(elapsed, Some(Duration::from_secs(10))),
+            "3 of 10 s"
+        );
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let columns = [
+            Column::text("game"),
+            Column::figure("steps"),
+            Column::text(""),
+        ];
+        let row = |cells: [&str; 3]| cells.map(str::to_string).to_vec();
+        let rows = [
+            row(["hex", "7", ""]),
+            row(["breakthrough", "1,000,000", "!"]),
+        ];
+        let expected = "\
+game              steps
+hex                   7
+breakthrough  1,000,000  !";
+        assert_eq!(table(&columns, &rows), expected);
+    }
+
+    #[test]
+    fn words_are_wrapped_at_a_hundred_columns() {
+        let words = vec!["(cell 1 1 blank)".to_string(); 7];
+        let shown = wrapped(&words, "  ");
+        let lengths: Vec<usize> = shown.lines().map(str::len).collect();
+        assert_eq!(lengths, [86, 35], "{shown}");
+        assert_eq!(wrapped(&[], "  "), "");
     }
 }

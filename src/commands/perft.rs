@@ -8,10 +8,10 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::engine::{Engine, EngineError, MachineEngine, ProverEngine};
 use super::engine_choice::{self, EngineChoice, Hands};
 use super::game_source::Game;
+use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
 use crate::ids::{Id, RoleId};
 

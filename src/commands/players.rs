@@ -1,34 +1,37 @@
-//! The players of a match by their specification: our own server, the two built-in ones, or any
-//! address.
+//! The players of a match by their specification: a server of ours, one of the two built-in players,
+//! or any address.
 //!
-//! Players of our own listen on loopback ports of their own and are spoken to as strangers are, so
-//! that a match in one process tests what a match over the network would.
+//! Players inside this process listen on loopback ports and get their messages over HTTP, so that a
+//! match in one process tests what a match over the network would.
 
 use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::Context;
+use tempfile::TempDir;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::arguments::SettingsChoice;
 use super::game_manager::Seat;
 use super::game_manager::builtin::{BuiltinPlayer, Style};
 use super::game_manager::wire::Address;
-use super::settings_choice::SettingsChoice;
 use crate::config::Settings;
 use crate::player::Factories;
 use crate::server;
 
-/// What the command line asks for.
+/// A player as the command line names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PlayerSpec {
-    /// A server of our own.
+    /// A server of ours inside this process.
     Panza,
     /// Plays random legal moves.
     Random,
     /// Plays the first legal move.
     Legal,
-    /// Somebody who listens already.
+    /// A player that listens already.
     Remote(Address),
 }
 
@@ -49,7 +52,7 @@ impl PlayerSpec {
         }
     }
 
-    /// Whether faults of this player are faults of ours.
+    /// Whether it is part of this program, so that its faults are ours.
     pub fn is_ours(&self) -> bool {
         !matches!(self, PlayerSpec::Remote(_))
     }
@@ -66,7 +69,7 @@ impl fmt::Display for PlayerSpec {
     }
 }
 
-/// A player that can be asked; one of our own ends with [`Player::shut_down`].
+/// A player with an address; one inside this process ends with [`Player::shut_down`].
 #[derive(Debug)]
 pub struct Player {
     seat: Seat,
@@ -80,29 +83,25 @@ enum Running {
         _player: BuiltinPlayer,
     },
     Server {
+        address: SocketAddr,
         shutdown: oneshot::Sender<()>,
         task: JoinHandle<Result<(), server::ServeError>>,
+        /// Removed with the player.
+        logs: Option<TempDir>,
     },
 }
 
 impl Player {
-    /// Starts a player, or notes where it listens. `seed` fixes what it draws, where it is one of
-    /// ours; it then has the settings that come with the program, but writes and remembers nothing.
+    /// Starts a player inside this process with a seed, or takes the address of another. `settings`
+    /// are those of [`PlayerSpec::Panza`]; without a file its log goes to a temporary folder or,
+    /// without `is_logged`, nowhere, and its memory is off.
     ///
     /// # Errors
-    /// No port or thread could be had.
-    pub fn start(spec: &PlayerSpec, seed: u64, runtime: &Handle) -> anyhow::Result<Self> {
-        Self::start_with(spec, &SettingsChoice::default(), seed, runtime)
-    }
-
-    /// As [`start`](Self::start), with these settings for a server of ours. It writes and remembers
-    /// only where a file or a single setting asks for it.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start), and settings that cannot be used.
-    pub fn start_with(
+    /// Settings that cannot be used, or no port, thread or folder.
+    pub fn start(
         spec: &PlayerSpec,
         settings: &SettingsChoice,
+        is_logged: bool,
         seed: u64,
         runtime: &Handle,
     ) -> anyhow::Result<Self> {
@@ -119,7 +118,11 @@ impl Player {
                 let address = player.address().into();
                 (address, Running::Builtin { _player: player })
             }
-            PlayerSpec::Panza => start_server(player_settings(settings, seed)?, runtime)?,
+            PlayerSpec::Panza => {
+                let logs = is_logged.then(tempfile::tempdir).transpose()?;
+                let folder = logs.as_ref().map(TempDir::path);
+                start_server(player_settings(settings, folder, seed)?, logs, runtime)?
+            }
         };
         let name = match spec {
             PlayerSpec::Remote(address) => address.host.clone(),
@@ -131,35 +134,62 @@ impl Player {
         })
     }
 
-    /// Its place at the table.
+    /// Its name and address.
     pub fn seat(&self) -> &Seat {
         &self.seat
     }
 
-    /// Ends a player of our own, and waits for it.
+    /// The page that shows the matches of a server of ours.
+    pub fn page(&self) -> Option<String> {
+        match &self.running {
+            Running::Server { address, .. } => Some(format!("http://{address}/")),
+            _ => None,
+        }
+    }
+
+    /// Ends a player inside this process, and waits for its end.
     pub fn shut_down(self, runtime: &Handle) {
-        if let Running::Server { shutdown, task } = self.running {
+        if let Running::Server {
+            shutdown,
+            task,
+            logs,
+            ..
+        } = self.running
+        {
             // An error means that it has ended already.
             let _ = shutdown.send(());
             if let Ok(Err(error)) = runtime.block_on(task) {
-                tracing::warn!(%error, "a player of our own ended badly");
+                tracing::warn!("a player inside this process ended with an error: {error}");
             }
+            drop(logs);
         }
     }
 }
 
-/// The settings of a server of our own.
-fn player_settings(choice: &SettingsChoice, seed: u64) -> anyhow::Result<Settings> {
+/// The settings of a server of ours, whose logs go to `logs` unless the settings say otherwise.
+fn player_settings(
+    choice: &SettingsChoice,
+    logs: Option<&Path>,
+    seed: u64,
+) -> anyhow::Result<Settings> {
     let mut choice = choice.clone();
     if choice.config.is_none() {
-        // What is measured must not hang on what was played before, unless that is asked for.
-        let quiet = [
-            "logs.match_logs=false",
-            "memory.enabled=false",
-            "server.log_listen=none",
-        ]
-        .map(String::from);
-        choice.set.splice(0..0, quiet);
+        // Measurements must not depend on earlier matches, unless that is asked for.
+        let mut first = vec![
+            "memory.enabled=false".to_string(),
+            "server.log_listen=none".to_string(),
+        ];
+        let names_logs = |item: &String| {
+            let key = item.split('=').next().unwrap_or_default().trim();
+            matches!(key, "logs.folder" | "logs.match_logs")
+        };
+        let is_chosen = choice.set.iter().any(names_logs);
+        match logs {
+            Some(folder) if !is_chosen => first.push(format!("logs.folder={}", folder.display())),
+            Some(_) => {}
+            None => first.push("logs.match_logs=false".to_string()),
+        }
+        choice.set.splice(0..0, first);
     }
     let mut settings = choice.load([])?;
     settings.server.listen = ([127, 0, 0, 1], 0).into();
@@ -168,25 +198,37 @@ fn player_settings(choice: &SettingsChoice, seed: u64) -> anyhow::Result<Setting
     Ok(settings)
 }
 
-fn start_server(settings: Settings, runtime: &Handle) -> anyhow::Result<(Address, Running)> {
+fn start_server(
+    settings: Settings,
+    logs: Option<TempDir>,
+    runtime: &Handle,
+) -> anyhow::Result<(Address, Running)> {
     let (shutdown, shut_down) = oneshot::channel();
     let (listening, address) = oneshot::channel();
     let task = runtime.spawn(async move {
         let shutdown = async {
-            // Whoever drops the sender wants it to end as well.
+            // A dropped sender ends it as well.
             let _ = shut_down.await;
         };
         let on_listening = |listens: server::Listening| {
-            // Nobody waits for the address any more: then the shutdown is near.
+            // An error means that the shutdown is near.
             let _ = listening.send(listens.address);
         };
         server::serve(&settings, Factories::standard(), shutdown, on_listening).await
     });
     match runtime.block_on(address) {
-        Ok(address) => Ok((address.into(), Running::Server { shutdown, task })),
+        Ok(address) => {
+            let running = Running::Server {
+                address,
+                shutdown,
+                task,
+                logs,
+            };
+            Ok((address.into(), running))
+        }
         Err(_) => {
             runtime.block_on(task)??;
-            anyhow::bail!("a player of our own ended before it listened")
+            anyhow::bail!("a player inside this process ended before it listened")
         }
     }
 }
@@ -196,17 +238,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn players_of_our_own_leave_nothing_unless_asked() {
-        let quiet = player_settings(&SettingsChoice::default(), 0).unwrap();
-        assert!(!quiet.memory.enabled && !quiet.logs.match_logs);
-        assert_eq!(quiet.search.seed, 1);
-        let asked = SettingsChoice {
+    fn logs_are_temporary_and_memory_is_off_unless_settings_say_otherwise() {
+        let set = |items: &[&str]| SettingsChoice {
             config: None,
-            set: vec!["memory.enabled=true".into(), "memory.path=m".into()],
+            set: items.iter().map(ToString::to_string).collect(),
         };
-        let asked = player_settings(&asked, 7).unwrap();
-        assert!(asked.memory.enabled && !asked.logs.match_logs);
-        assert_eq!(asked.search.seed, 7);
+        let settings = player_settings(&set(&[]), None, 0).unwrap();
+        assert!(!settings.memory.enabled && !settings.logs.match_logs);
+        assert_eq!(settings.search.seed, 1);
+
+        let folder = Some(Path::new("temporary"));
+        let settings = player_settings(&set(&["memory.enabled=true"]), folder, 7).unwrap();
+        assert!(settings.memory.enabled && settings.logs.match_logs);
+        assert_eq!(settings.logs.folder, Path::new("temporary"));
+        assert_eq!(settings.search.seed, 7);
+
+        let settings = player_settings(&set(&["logs.match_logs=true"]), folder, 7).unwrap();
+        assert_eq!(settings.logs.folder, Path::new("logs"));
     }
 
     #[test]

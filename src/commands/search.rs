@@ -9,19 +9,21 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
+use super::arguments::SearchChoice;
 use super::engine_choice::build_to_search;
 use super::game_source::Game;
-use super::output::{Output, grouped, spinner};
-use super::settings_choice::SettingsChoice;
+use super::outcome::Outcome;
+use super::output::{Column, Output, countdown, grouped, spinner, table};
 use super::trace::canonical;
 use crate::gdl::{Sexpr, sexpr};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
-use crate::player::{self, search_config};
+use crate::player;
 use crate::search::{Limit, Search};
 use crate::sync::clock::thread_cpu_time;
 
+/// The time limit where neither seconds nor iterations are given.
+const DEFAULT_TIME: Duration = Duration::from_secs(5);
 /// Files with a position are smaller than this.
 const MAX_STATE_BYTES: u64 = 16 << 20;
 
@@ -33,23 +35,11 @@ pub struct SearchArguments {
     /// The position, as one list of facts. [default: the initial state]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// For whom. [default: the first role with a choice]
+    /// The role to search for. [default: the first role with a choice]
     #[arg(long)]
     role: Option<String>,
-    /// How long; 5 unless --iterations is given.
-    #[arg(long, conflicts_with = "iterations", value_parser = super::parse_seconds)]
-    seconds: Option<f64>,
-    /// How many iterations.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    iterations: Option<u64>,
-    /// Threads: one that grows the tree, the others for playouts. With one, it does both.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
-    /// Fixes the random numbers.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     #[command(flatten)]
-    settings: SettingsChoice,
+    search: SearchChoice,
 }
 
 #[derive(Serialize)]
@@ -105,7 +95,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let machine = match build_to_search(&game.rules, arguments.threads) {
+    let machine = match build_to_search(&game.rules, arguments.search.threads) {
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
@@ -122,21 +112,21 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     .context("the position cannot be set up")?;
     let role = find_role(&machine, &state, arguments.role.as_deref())?;
 
-    let settings = arguments.settings.load([])?;
-    let mut config = search_config(&settings.search, arguments.seed);
-    config.rollout_threads = usize::from(arguments.threads) - 1;
+    let config = arguments.search.search_config()?;
     let mut search = Search::new(Arc::clone(&machine), role, config);
     search.set_state(&state);
-    progress.set_message(format!("{}: searching", game.sheet.name));
+    let time = arguments.search.time(DEFAULT_TIME);
+    progress.finish_and_clear();
+    let message = format!("{}: searching", game.sheet.name);
+    let progress = match time {
+        Some(time) => countdown(message, time),
+        None => spinner(message),
+    };
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
-    let seconds = match arguments.iterations {
-        Some(_) => arguments.seconds,
-        None => Some(arguments.seconds.unwrap_or(5.0)),
-    };
     search.run(Limit {
-        until: seconds.map(|seconds| started + Duration::from_secs_f64(seconds)),
-        iterations: arguments.iterations,
+        until: time.map(|time| started + time),
+        iterations: arguments.search.iterations,
         stop: None,
     });
     let seconds = started.elapsed().as_secs_f64();
@@ -180,17 +170,17 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         bytes: search.statistics().bytes,
         depth: root.max_depth,
         seconds,
-        seed: arguments.seed,
+        seed: arguments.search.seed,
         moves: moves.collect(),
     };
     output.object(&report)?;
     if !output.is_json() {
-        output.line(table(&report))?;
+        output.line(text(&report))?;
     }
     Ok(Outcome::Holds)
 }
 
-fn table(report: &Report<'_>) -> String {
+fn text(report: &Report<'_>) -> String {
     let value = |value: Option<f32>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
     let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());
     let best = report.best.as_deref().unwrap_or("no legal move");
@@ -222,29 +212,22 @@ fn table(report: &Report<'_>) -> String {
         }
     }
     let is_mixed = report.moves.iter().any(|shown| shown.share.is_some());
-    let widths = report.moves.iter().map(|shown| shown.mv.chars().count());
-    let width = widths.max().unwrap_or(0).max(4);
-    text.push_str(&format!(
-        "\n\n{:<width$} {:>14} {:>8} {:>7}",
-        "move", "visits", "value", "proven"
-    ));
-    if is_mixed {
-        text.push_str(&format!(" {:>7}", "share"));
-    }
-    for shown in &report.moves {
-        text.push_str(&format!(
-            "\n{:<width$} {:>14} {:>8} {:>7}",
-            shown.mv,
-            grouped(u64::from(shown.visits)),
+    let mut columns = vec![Column::text("move")];
+    columns.extend(["visits", "value", "proven"].map(Column::figure));
+    columns.extend(is_mixed.then(|| Column::figure("share")));
+    let rows = report.moves.iter().map(|shown| {
+        let visits = grouped(u64::from(shown.visits));
+        let mut row = vec![
+            shown.mv.clone(),
+            visits,
             value(shown.value),
-            proven(shown.proven)
-        ));
-        if is_mixed {
-            let share = shown.share.unwrap_or(0.0);
-            text.push_str(&format!(" {:>5.1} %", 100.0 * share));
-        }
-    }
-    text
+            proven(shown.proven),
+        ];
+        let share = shown.share.unwrap_or(0.0);
+        row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
+        row
+    });
+    text + "\n\n" + &table(&columns, &rows.collect::<Vec<_>>())
 }
 
 /// The role of this name, or without a name the first that has a choice.

@@ -1,27 +1,32 @@
 //! `panza serve`: the player server.
 
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
+use super::arguments::SettingsChoice;
+use super::interrupt;
+use super::outcome::Outcome;
 use super::output::Output;
-use super::settings_choice::SettingsChoice;
-use super::{Outcome, interrupt};
-use crate::config::Settings;
+use crate::config::{OptionValue, Settings};
 use crate::player::Factories;
-use crate::{server, telemetry};
+use crate::server::{self, ServeError};
+use crate::telemetry;
 
-/// How long pages that are being made may take when the player ends.
+/// How long unfinished pages may take when the player ends.
 const LAST_PAGES: Duration = Duration::from_secs(1);
 
 /// Arguments of `panza serve`.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
-    /// Where to listen; port 0 picks a free one. [default: setting server.listen]
+    /// Where to listen; port 0 picks a free one. [default: setting server.listen, 127.0.0.1:9147]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<String>,
-    /// The name that the player gives itself. [default: setting server.name]
+    /// The name in the answer to INFO. [default: setting server.name, Panza]
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
@@ -32,7 +37,7 @@ pub struct ServeArguments {
 struct Listening {
     listening: String,
     name: String,
-    /// Where matches are fetched and looked at, beside the address itself.
+    /// The log service, where matches can be fetched by their ids.
     logs: Option<String>,
 }
 
@@ -43,68 +48,126 @@ struct Listening {
 pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
     let settings = settings(arguments)?;
     let _console = telemetry::init(settings.logs.level)?;
+    if settings.logs.match_logs
+        && let Err(error) = check_folder(&settings.logs.folder)
+    {
+        tracing::warn!(
+            "the log folder `{}` cannot be written, so matches will have no logs: {error}; \
+             choose another with --set logs.folder=FOLDER",
+            settings.logs.folder.display()
+        );
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Serving is little work, and the other processors are for the search.
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let mut told = Ok(());
-    runtime.block_on(async {
+    let mut written = Ok(());
+    let served = runtime.block_on(async {
         let shutdown = interrupt::ended();
-        let on_listening = |listens: server::Listening| {
-            let address = listens.address;
-            let listening = Listening {
-                listening: address.to_string(),
-                name: settings.server.name.clone(),
-                logs: listens.logs.map(|logs| logs.to_string()),
-            };
-            told = output
-                .line(format_args!("listening on http://{address}"))
-                .and_then(|()| {
-                    output.line("a browser shows matches there; /viewer opens stored logs")
-                })
-                .and_then(|()| match listens.logs {
-                    Some(logs) => output.line(format_args!(
-                        "matches are fetched by their names from http://{logs}"
-                    )),
-                    None => Ok(()),
-                })
-                .and_then(|()| output.object(&listening));
-        };
+        let on_listening = |listens| written = show(&settings, listens, output);
         server::serve(&settings, Factories::standard(), shutdown, on_listening).await
-    })?;
-    // Pages that are being made must not keep the program.
+    });
+    // Unfinished pages must not keep the program running.
     runtime.shutdown_timeout(LAST_PAGES);
-    told?;
+    if let Err(error) = served {
+        let hint = hint(&error);
+        bail!("{:#}{hint}", anyhow::Error::from(error));
+    }
+    written?;
     Ok(Outcome::Holds)
 }
 
 fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
-    // The arguments of their own come last, so that they win.
-    let listen = arguments.listen.iter();
-    let listen = listen.map(|listen| format!("server.listen={listen}"));
-    let name = arguments.name.iter();
-    let name = name.map(|name| format!("server.name={name}"));
-    arguments.settings.load(listen.chain(name))
+    let listen = arguments.listen.as_deref().map(|value| OptionValue {
+        option: "--listen",
+        key: "server.listen",
+        value,
+    });
+    let name = arguments.name.as_deref().map(|value| OptionValue {
+        option: "--name",
+        key: "server.name",
+        value,
+    });
+    arguments.settings.load(listen.into_iter().chain(name))
+}
+
+fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::Result<()> {
+    let address = listens.address;
+    output.line(format_args!("listening on http://{address}"))?;
+    output.line("a browser shows matches there; /viewer opens stored logs")?;
+    if let Some(logs) = listens.logs {
+        output.line(format_args!(
+            "matches can be fetched by their ids from http://{logs}"
+        ))?;
+    }
+    output.object(&Listening {
+        listening: address.to_string(),
+        name: settings.server.name.clone(),
+        logs: listens.logs.map(|logs| logs.to_string()),
+    })
+}
+
+/// Whether files can be made in a folder or, where it is not there yet, in the nearest folder above.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    let existing = folder.ancestors().find(|folder| folder.exists());
+    tempfile::tempfile_in(existing.unwrap_or(&folder)).map(drop)
+}
+
+/// What may help against an address that cannot be listened on.
+fn hint(error: &ServeError) -> &'static str {
+    let ServeError::Listen { source, .. } = error else {
+        return "";
+    };
+    match source.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; is another panza running? --listen 127.0.0.1:0 picks a free port"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "; it is not an address of this machine, --listen 0.0.0.0:9147 listens on all of them"
+        }
+        io::ErrorKind::PermissionDenied => "; ports below 1024 need special rights",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn arguments_of_their_own_win_over_set() {
-        let arguments = ServeArguments {
-            listen: Some("127.0.0.1:0".into()),
+    fn arguments(listen: &str) -> ServeArguments {
+        ServeArguments {
+            listen: Some(listen.into()),
             name: Some("Ada".into()),
             settings: SettingsChoice {
                 config: None,
                 set: vec!["server.name=Bob".into(), "search.threads=3".into()],
             },
-        };
-        let settings = settings(&arguments).unwrap();
+        }
+    }
+
+    #[test]
+    fn options_go_over_set() {
+        let settings = settings(&arguments("127.0.0.1:0")).unwrap();
         assert_eq!(settings.server.listen.to_string(), "127.0.0.1:0");
         assert_eq!(settings.server.name, "Ada");
         assert_eq!(settings.search.threads, 3);
+    }
+
+    #[test]
+    fn errors_name_the_option() {
+        let error = settings(&arguments("nowhere")).unwrap_err().to_string();
+        assert!(error.starts_with("--listen nowhere: "), "{error}");
+    }
+
+    #[test]
+    fn a_file_in_the_way_makes_a_folder_unwritable() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(check_folder(&folder.path().join("new/logs")).is_ok());
+        assert!(check_folder(&file).is_err());
+        assert!(check_folder(&file.join("logs")).is_err());
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::game_source::Game;
+use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
 use crate::ground::Budget;
 use crate::machine::Machine;

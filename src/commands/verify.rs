@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::Outcome;
 use super::engine::{EngineError, EngineKind};
 use super::engine_choice::{self, EngineChoice, Hands};
 use super::game_source::Game;
+use super::outcome::Outcome;
 use super::output::{Output, spinner};
 use super::replay::{Disagreement, Replay, replay_file};
 

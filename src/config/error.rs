@@ -1,14 +1,15 @@
-//! What can be wrong with settings, each in one sentence that says where.
+//! What can be wrong with settings, each in one sentence that says where. A cause from the system is
+//! the error's source and not part of its text.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Settings that cannot be used. Every message names its place: the file as it
-/// was given, or the `--set` item.
+/// Settings that cannot be used. Every message names its place: the file as it was given, the
+/// `--set` item, or the command-line option.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The settings file cannot be read.
-    #[error("{}: the settings cannot be read: {source}", file.display())]
+    #[error("{}: the settings cannot be read", file.display())]
     Unreadable {
         /// The file as it was named.
         file: PathBuf,

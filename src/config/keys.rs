@@ -3,7 +3,7 @@
 //! The checks, the text of their errors and the test that reads the comments of
 //! `config/default.toml` all use this table, so none of them can go stale alone.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
 /// A setting: where it stands and what it may be.
@@ -48,9 +48,9 @@ pub enum Kind {
         /// The greatest number of bytes.
         longest: usize,
     },
-    /// An IP address with a port.
+    /// An IP address or a host name, with a port.
     Address,
-    /// An IP address with a port, or the word `none`.
+    /// An IP address or a host name, with a port; or the word `none`.
     AddressOrNone,
     /// One of some words.
     Choice(&'static [&'static str]),
@@ -174,9 +174,9 @@ impl Kind {
                 format!("1 to {longest} ASCII letters, digits, `-`, `_` or `.`")
             }
             Kind::Text { longest } => format!("1 to {longest} bytes of text"),
-            Kind::Address => "IP address and port, such as 127.0.0.1:9147".to_string(),
+            Kind::Address => "IP address or host name and port, such as 127.0.0.1:9147".to_string(),
             Kind::AddressOrNone => {
-                "IP address and port, such as 127.0.0.1:9199, or none".to_string()
+                "IP address or host name and port, such as 127.0.0.1:9199, or none".to_string()
             }
             Kind::Choice(words) => words.join(", "),
         }
@@ -225,12 +225,23 @@ impl Kind {
             (Kind::Text { longest }, Value::String(found)) => {
                 (1..=*longest).contains(&found.len()) && !found.chars().any(char::is_control)
             }
-            (Kind::Address, Value::String(found)) => found.parse::<SocketAddr>().is_ok(),
+            (Kind::Address, Value::String(found)) => resolve(found).is_some(),
             (Kind::AddressOrNone, Value::String(found)) => {
-                found == "none" || found.parse::<SocketAddr>().is_ok()
+                found == "none" || resolve(found).is_some()
             }
             (Kind::Choice(words), Value::String(found)) => words.contains(&found.as_str()),
             _ => false,
         }
     }
+}
+
+/// The address of an IP address or host name with a port. Of several addresses of a host the first
+/// IPv4 one counts, since most game managers use IPv4.
+pub(super) fn resolve(text: &str) -> Option<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let addresses: Vec<SocketAddr> = text.to_socket_addrs().ok()?.collect();
+    let v4 = addresses.iter().find(|address| address.is_ipv4());
+    v4.or(addresses.first()).copied()
 }

@@ -1,6 +1,6 @@
 //! Laying one table of settings over another, each checked before it is taken.
 
-use super::{ConfigError, DEFAULT_TOML, KEYS, Key, Settings};
+use super::{ConfigError, DEFAULT_TOML, KEYS, Key, OptionValue, Settings};
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -41,16 +41,33 @@ pub(super) fn overlay_item(table: &mut Table, item: &str) -> Result<(), ConfigEr
     if dotted.is_empty() {
         return Err(malformed());
     }
-    let place = format!("--set {item}");
+    overlay_value(table, dotted, text, &format!("--set {item}"))
+}
+
+/// Lays the value of a command-line option over `table`.
+pub(super) fn overlay_option(
+    table: &mut Table,
+    option: &OptionValue<'_>,
+) -> Result<(), ConfigError> {
+    let OptionValue { option, key, value } = option;
+    overlay_value(table, key, value, &format!("{option} {value}"))
+}
+
+fn overlay_value(
+    table: &mut Table,
+    dotted: &str,
+    text: &str,
+    place: &str,
+) -> Result<(), ConfigError> {
     let key = dotted
         .split_once('.')
         .and_then(|(section, name)| Key::find(section, name))
-        .ok_or_else(|| unknown(&place, dotted))?;
+        .ok_or_else(|| unknown(place, dotted))?;
     let value = match text.parse::<Value>() {
         Ok(value) if value.is_str() || !key.kind.is_text() => value,
         _ => Value::String(text.to_string()),
     };
-    insert(table, key, value, &place)
+    insert(table, key, value, place)
 }
 
 /// Turns a complete, checked table into settings.

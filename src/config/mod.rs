@@ -55,9 +55,10 @@ pub struct ServerSettings {
     /// The name that INFO answers.
     pub name: String,
     /// The address and port to listen on; port 0 lets the system pick one.
+    #[serde(with = "address")]
     pub listen: SocketAddr,
     /// Where the log service listens, if it does.
-    #[serde(with = "or_none")]
+    #[serde(with = "address_or_none")]
     pub log_listen: Option<SocketAddr>,
     /// Who gets pages on the player's port, and sees live matches.
     pub pages_for: PagesFor,
@@ -155,6 +156,17 @@ pub struct MemorySettings {
     pub max_games: usize,
 }
 
+/// A setting that a command-line option of its own gives, such as `--listen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionValue<'a> {
+    /// The option, for errors.
+    pub option: &'a str,
+    /// The dotted key that it sets.
+    pub key: &'a str,
+    /// The value as it was given.
+    pub value: &'a str,
+}
+
 impl Settings {
     /// Reads the settings: the defaults, over them `file` if there is one, over
     /// that each `KEY=VALUE` item of `overrides`, in order.
@@ -169,12 +181,28 @@ impl Settings {
     /// unknown key, or a value of the wrong type or out of its range. The error
     /// names the file or item, the key, the value and what was expected.
     pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, ConfigError> {
+        Settings::load_with_options(file, overrides, &[])
+    }
+
+    /// As [`load`](Settings::load), with the values of command-line options over all others.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Settings::load); the error names the option.
+    pub fn load_with_options(
+        file: Option<&Path>,
+        overrides: &[String],
+        options: &[OptionValue<'_>],
+    ) -> Result<Settings, ConfigError> {
         let mut table = layers::defaults()?;
         if let Some(path) = file {
             layers::overlay_file(&mut table, path)?;
         }
         for item in overrides {
             layers::overlay_item(&mut table, item)?;
+        }
+        for option in options {
+            layers::overlay_option(&mut table, option)?;
         }
         layers::typed(table)
     }
@@ -205,8 +233,23 @@ mod seconds {
     }
 }
 
-/// What may be left out stands in the file as the word `none` then.
-mod or_none {
+/// An address stands in the file as IP address or host name, and port.
+mod address {
+    use super::*;
+    use serde::{Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &SocketAddr, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
+        let text = String::deserialize(from)?;
+        keys::resolve(&text).ok_or_else(|| D::Error::custom("not an address"))
+    }
+}
+
+/// An address, or the word `none`.
+mod address_or_none {
     use super::*;
     use serde::{Deserializer, Serializer, de::Error};
 
@@ -225,7 +268,9 @@ mod or_none {
     ) -> Result<Option<SocketAddr>, D::Error> {
         match String::deserialize(from)?.as_str() {
             "none" => Ok(None),
-            address => address.parse().map(Some).map_err(D::Error::custom),
+            text => keys::resolve(text)
+                .map(Some)
+                .ok_or_else(|| D::Error::custom("not an address")),
         }
     }
 }

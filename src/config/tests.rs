@@ -105,9 +105,9 @@ fn a_value_out_of_range_is_named_with_its_range() {
          expected a number from 0 to 10"
     );
     assert_eq!(
-        file_error("[server]\nlisten = \"localhost:9147\"\n"),
-        "user.toml: `server.listen` is \"localhost:9147\"; \
-         expected an IP address and port, such as 127.0.0.1:9147"
+        file_error("[server]\nlisten = \"localhost\"\n"),
+        "user.toml: `server.listen` is \"localhost\"; \
+         expected an IP address or host name and port, such as 127.0.0.1:9147"
     );
     assert_eq!(
         file_error("[server]\nname = \"two words\"\n"),
@@ -117,6 +117,32 @@ fn a_value_out_of_range_is_named_with_its_range() {
     assert_eq!(
         file_error("[logs]\nlevel = \"loud\"\n"),
         "user.toml: `logs.level` is \"loud\"; expected one of error, warn, info, debug, trace"
+    );
+}
+
+#[test]
+fn a_host_name_is_an_address() {
+    let settings = set(&["server.listen=localhost:9147"]).unwrap();
+    assert_eq!(settings.server.listen, "127.0.0.1:9147".parse().unwrap());
+}
+
+#[test]
+fn an_option_goes_over_items_and_is_named_in_errors() {
+    let items = ["server.name=Bob".to_string()];
+    let load = |value| {
+        let key = "server.name";
+        let option = OptionValue {
+            option: "--name",
+            key,
+            value,
+        };
+        Settings::load_with_options(None, &items, &[option])
+    };
+    assert_eq!(load("Ada").unwrap().server.name, "Ada");
+    let error = load("two words").unwrap_err().to_string();
+    assert!(
+        error.starts_with("--name two words: `server.name` is "),
+        "{error}"
     );
 }
 
@@ -187,11 +213,12 @@ fn a_file_that_is_no_toml_or_is_missing_is_named() {
     assert!(error.contains("line 2"), "{error}");
 
     let missing = Path::new("no-such-folder/panza.toml");
-    let error = Settings::load(Some(missing), &[]).unwrap_err().to_string();
-    assert!(
-        error.starts_with("no-such-folder/panza.toml: the settings cannot be read: "),
-        "{error}"
+    let error = Settings::load(Some(missing), &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no-such-folder/panza.toml: the settings cannot be read"
     );
+    assert!(std::error::Error::source(&error).is_some());
 }
 
 #[test]

@@ -57,7 +57,7 @@ const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// The address of the settings.
         address: SocketAddr,
@@ -65,8 +65,8 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The player's thread cannot be started.
-    #[error("cannot start the player: {0}")]
-    Player(io::Error),
+    #[error("cannot start the player")]
+    Player(#[source] io::Error),
 }
 
 /// The addresses that clients can reach.

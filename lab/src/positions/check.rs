@@ -13,12 +13,11 @@ use serde::Serialize;
 
 use super::file::{PositionFile, Standing, files};
 use panza::commands::Outcome;
+use panza::commands::arguments::SearchChoice;
 use panza::commands::engine_choice::build_to_search;
 use panza::commands::game_source::Game;
 use panza::commands::output::{Output, grouped, progress_bar};
-use panza::commands::settings_choice::SettingsChoice;
 use panza::machine::Machine;
-use panza::player::search_config;
 use panza::search::{Limit, Search, SearchConfig, Stopped};
 
 /// Time between two questions to the search.
@@ -32,21 +31,12 @@ pub struct CheckArguments {
     /// Files of positions, or folders of such files.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// How long each position is searched; 2 unless --iterations is given.
-    #[arg(long, conflicts_with = "iterations", value_parser = panza::commands::parse_seconds)]
-    seconds: Option<f64>,
-    /// How many iterations each position is searched.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    iterations: Option<u64>,
-    /// Threads: one that grows the tree, the others for playouts. With one, it does both.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
-    /// Fixes the random numbers.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     #[command(flatten)]
-    settings: SettingsChoice,
+    search: SearchChoice,
 }
+
+/// The time limit of each position where neither seconds nor iterations are given.
+const DEFAULT_TIME: Duration = Duration::from_secs(2);
 
 /// How long a position is searched.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,13 +97,11 @@ struct Report<'a> {
 /// A file that cannot be read, a game that cannot be built, or a position that its rules do not
 /// allow.
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
-    let effort = match (arguments.iterations, arguments.seconds) {
-        (Some(iterations), _) => Effort::Iterations(iterations),
-        (None, seconds) => Effort::Time(Duration::from_secs_f64(seconds.unwrap_or(2.0))),
+    let effort = match arguments.search.iterations {
+        Some(iterations) => Effort::Iterations(iterations),
+        None => Effort::Time(arguments.search.time(DEFAULT_TIME).unwrap_or(DEFAULT_TIME)),
     };
-    let settings = arguments.settings.load([])?;
-    let mut config = search_config(&settings.search, arguments.seed);
-    config.rollout_threads = usize::from(arguments.threads) - 1;
+    let config = arguments.search.search_config()?;
     let read = read_all(&arguments.paths)?;
     let count = read
         .iter()
@@ -125,7 +113,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     for (path, file) in &read {
         let shown = path.display();
         let game = Game::load(&file.game).with_context(|| format!("{shown}"))?;
-        let machine = build_to_search(&game.rules, arguments.threads);
+        let machine = build_to_search(&game.rules, arguments.search.threads);
         let machine = machine.with_context(|| format!("{shown}: {}", game.sheet.name))?;
         bar.set_message(game.sheet.name.clone());
         for (index, position) in file.positions.iter().enumerate() {

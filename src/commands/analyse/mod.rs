@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::arguments::parse_seconds;
 use super::game_source::Game;
+use super::outcome::Outcome;
 use super::output::{Output, spinner};
-use super::{Outcome, parse_seconds};
 use examine::Limits;
 
 /// Arguments of `panza analyse`.

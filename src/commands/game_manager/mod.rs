@@ -19,7 +19,7 @@ pub mod referee;
 pub mod wire;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use thiserror::Error;
@@ -156,8 +156,19 @@ pub enum Ending {
     Terminal,
     /// In a state that is not terminal and in which a role has no legal move.
     Stuck,
-    /// It had no end within the greatest number of joint moves.
+    /// Aborted after the greatest number of joint moves.
     Endless,
+}
+
+impl Ending {
+    /// The word for it in results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Ending::Terminal => "terminal",
+            Ending::Stuck => "stuck",
+            Ending::Endless => "endless",
+        }
+    }
 }
 
 /// A match that was played.
@@ -165,6 +176,8 @@ pub enum Ending {
 pub struct MatchRecord {
     /// How it ended.
     pub ending: Ending,
+    /// The roles without a legal move in a state that is not terminal.
+    pub stuck: Vec<usize>,
     /// Each role's goal in the last state; nothing where it is not defined.
     pub goals: Vec<Option<u8>>,
     /// The joint moves, each in role order.
@@ -194,18 +207,35 @@ pub enum MatchError {
     Interrupted,
 }
 
-/// Watches a match.
+/// What a match reports while it is played.
 pub trait Spectator {
+    /// Before START and before each PLAY, which the players have `clock` to answer; `step` joint
+    /// moves have been made.
+    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
+        let _ = (request, step, clock);
+    }
     /// After START, in the initial state; `faults` are those at START.
-    fn started(&mut self, faults: &[Fault], facts: &[String]);
+    fn started(&mut self, faults: &[Fault], facts: &[String]) {
+        let _ = (faults, facts);
+    }
     /// After each joint move; `facts` hold in the new state.
-    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]);
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
+        let _ = (step, turns, facts);
+    }
 }
 
-/// A spectator that does not look.
-impl Spectator for () {
-    fn started(&mut self, _: &[Fault], _: &[String]) {}
-    fn moved(&mut self, _: u32, _: &[RoleTurn], _: &[String]) {}
+/// Nobody watches.
+impl Spectator for () {}
+
+/// A name for a match that no other match has, as one symbol; `number` tells apart matches of one
+/// millisecond.
+pub fn match_id(game: &str, number: u32) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let game: String = game.chars().filter(|&c| is_plain(c)).collect();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("panza.{game}.{}.{}", now.as_millis(), number + 1)
 }
 
 /// Plays a match. Must not be called from a thread of the runtime itself. When `cancelled` becomes
@@ -232,11 +262,13 @@ pub fn play_match(
         random: Random::new(plan.seed),
         moves: Vec::new(),
         faults: Vec::new(),
+        stuck: Vec::new(),
     };
     let started = Instant::now();
     match table.play(spectator) {
         Ok((ending, goals)) => Ok(MatchRecord {
             ending,
+            stuck: table.stuck,
             goals,
             moves: table.moves,
             faults: table.faults,
@@ -257,6 +289,7 @@ struct Table<'a> {
     random: Random,
     moves: Vec<Vec<String>>,
     faults: Vec<Fault>,
+    stuck: Vec<usize>,
 }
 
 /// One player's answer and how long it took.
@@ -274,21 +307,26 @@ impl Table<'_> {
             .iter()
             .map(|role| messages::start(&plan.id, role, plan.rules_text, start, play))
             .collect();
-        self.ask_without_moves("START", starts, Duration::from_secs(start.into()))?;
+        let clock = Duration::from_secs(start.into());
+        spectator.waiting("START", 0, clock);
+        self.ask_without_moves("START", starts, clock)?;
         spectator.started(&self.faults, &self.referee.facts());
         while !self.referee.is_over()? {
             let legal = self.referee.legal_moves()?;
+            let stuck = (0..legal.len()).filter(|&role| legal[role].is_empty());
+            self.stuck = stuck.collect();
             let is_endless = self.step_number() >= plan.max_steps;
-            if is_endless || legal.iter().any(Vec::is_empty) {
+            if is_endless || !self.stuck.is_empty() {
                 let goals = self.referee.goals()?;
                 self.abort();
-                let ending = if is_endless {
-                    Ending::Endless
-                } else {
-                    Ending::Stuck
+                let ending = match self.stuck.is_empty() {
+                    true => Ending::Endless,
+                    false => Ending::Stuck,
                 };
                 return Ok((ending, goals));
             }
+            let clock = Duration::from_secs(play.into());
+            spectator.waiting("PLAY", self.step_number(), clock);
             let turns = self.step(&legal)?;
             spectator.moved(self.step_number(), &turns, &self.referee.facts());
         }

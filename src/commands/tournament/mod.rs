@@ -24,8 +24,8 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 
-use super::Outcome;
 use super::interrupt;
+use super::outcome::Outcome;
 use super::output::Output;
 use super::players::PlayerSpec;
 use crate::sync::pinning;
@@ -133,7 +133,10 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
             // What random and legal do takes no time.
             if matches!(
                 &player.entry,
-                Entry::Spec(PlayerSpec::Panza | PlayerSpec::Remote(_))
+                Entry::Player {
+                    spec: PlayerSpec::Panza | PlayerSpec::Remote(_),
+                    ..
+                }
             ) {
                 output.complaint(format_args!(
                     "{shown}: player `{}` is no process that is started here, so `cores` do not confine it",

@@ -18,6 +18,7 @@ use anyhow::{Context, bail};
 
 use super::results::Key;
 use super::written;
+use crate::commands::arguments::SettingsChoice;
 use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
@@ -67,8 +68,13 @@ pub struct Contestant {
 /// How a player is reached.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entry {
-    /// One of ours in this process, or one that listens already.
-    Spec(PlayerSpec),
+    /// A player in this process, or one that listens already.
+    Player {
+        /// Which one.
+        spec: PlayerSpec,
+        /// The settings of a `panza`.
+        settings: SettingsChoice,
+    },
     /// A process to start for each match.
     Command {
         /// Program and arguments, places not filled in.

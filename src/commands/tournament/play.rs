@@ -21,9 +21,8 @@ use super::results::{MatchResult, PlayerFault, ResultsFile};
 use super::seats::{Conditions, Seated};
 use crate::commands::game_manager::messages::rules_on_one_line;
 use crate::commands::game_manager::{
-    Clocks, Ending, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, play_match,
+    Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, match_id, play_match,
 };
-use crate::commands::match_games::match_id;
 use crate::commands::provenance::{processor, today};
 use crate::sync::pinning::CoreId;
 
@@ -275,12 +274,7 @@ impl<'a> Hall<'a> {
             cores: confined.collect(),
             players: players.map(|player| player.name.clone()).collect(),
             goals: record.goals,
-            ending: match record.ending {
-                Ending::Terminal => "terminal",
-                Ending::Stuck => "stuck",
-                Ending::Endless => "endless",
-            }
-            .to_string(),
+            ending: record.ending.as_str().to_string(),
             steps: record.moves.len(),
             seconds: record.time.as_secs_f64(),
             faults: record

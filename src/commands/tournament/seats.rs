@@ -60,8 +60,8 @@ impl Seated {
         runtime: &Handle,
     ) -> anyhow::Result<Self> {
         let (argv, environment) = match &player.entry {
-            Entry::Spec(spec) => {
-                let started = Player::start(spec, conditions.seed, runtime)?;
+            Entry::Player { spec, settings } => {
+                let started = Player::start(spec, settings, false, conditions.seed, runtime)?;
                 return Ok(Self {
                     seat: started.seat().clone(),
                     running: Running::Player(started),

@@ -14,6 +14,7 @@ use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Plan};
+use crate::commands::arguments::SettingsChoice;
 use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
@@ -82,6 +83,8 @@ struct WrittenPlayer {
     command: Option<Vec<String>>,
     #[serde(default)]
     environment: BTreeMap<String, String>,
+    #[serde(default)]
+    set: Vec<String>,
     version: Option<String>,
     ready_seconds: Option<f64>,
 }
@@ -213,7 +216,13 @@ impl Plan {
         let most_roles = self.most_roles();
         let playing = self.pairs.iter().flat_map(|&(a, b)| [a, b]);
         for player in playing.map(|player| &self.players[player]) {
-            let is_elsewhere = matches!(player.entry, Entry::Spec(PlayerSpec::Remote(_)));
+            let is_elsewhere = matches!(
+                player.entry,
+                Entry::Player {
+                    spec: PlayerSpec::Remote(_),
+                    ..
+                }
+            );
             if is_elsewhere && (self.parallel > 1 || most_roles > 2) {
                 bail!(
                     "{}: player `{}` is reached at an address and plays one role of one match at a time; \
@@ -259,15 +268,20 @@ impl WrittenPlayer {
         let of_player = |message: &str| format!("player `{name}`: {message}");
         let entry = match (&self.builtin, &self.address, &self.command) {
             (Some(builtin), None, None) => match PlayerSpec::parse(builtin) {
-                Ok(spec) if spec.is_ours() => Entry::Spec(spec),
+                Ok(spec) if spec.is_ours() => Entry::Player {
+                    spec,
+                    settings: self.settings().map_err(|why| of_player(&why))?,
+                },
                 _ => return Err(of_player("`builtin` is panza, random or legal")),
             },
             (None, Some(address), None) => {
                 let address = address.strip_prefix("http://").unwrap_or(address);
                 let address = format!("http://{address}").parse();
-                Entry::Spec(PlayerSpec::Remote(
-                    address.map_err(|_| of_player("`address` is HOST:PORT"))?,
-                ))
+                let address = address.map_err(|_| of_player("`address` is HOST:PORT"))?;
+                Entry::Player {
+                    spec: PlayerSpec::Remote(address),
+                    settings: SettingsChoice::default(),
+                }
             }
             (None, None, Some(argv)) => {
                 if argv.first().is_none_or(String::is_empty) {
@@ -292,13 +306,18 @@ impl WrittenPlayer {
         if !self.environment.is_empty() && self.command.is_none() {
             return Err(of_player("`environment` goes with `command` only"));
         }
+        if !self.set.is_empty() && self.builtin.as_deref() != Some("panza") {
+            return Err(of_player("`set` goes with `builtin = \"panza\"` only"));
+        }
         let ready = self.ready_seconds.unwrap_or(READY_SECONDS);
         if !(ready > 0.0 && ready <= f64::from(LONGEST_CLOCK)) {
             return Err(of_player("`ready_seconds` is above 0 and at most 86400"));
         }
         let version = match (&self.version, &entry) {
             (Some(version), _) => version.clone(),
-            (None, Entry::Spec(spec)) if spec.is_ours() => env!("CARGO_PKG_VERSION").to_string(),
+            (None, Entry::Player { spec, .. }) if spec.is_ours() => {
+                env!("CARGO_PKG_VERSION").to_string()
+            }
             _ => String::new(),
         };
         Ok(Contestant {
@@ -307,6 +326,19 @@ impl WrittenPlayer {
             version,
             ready: Duration::from_secs_f64(ready),
         })
+    }
+}
+
+impl WrittenPlayer {
+    /// The settings of a `panza`, each in its range.
+    fn settings(&self) -> Result<SettingsChoice, String> {
+        let settings = SettingsChoice {
+            config: None,
+            set: self.set.clone(),
+        };
+        let loaded = settings.load([]);
+        loaded.map_err(|error| format!("{error:#}"))?;
+        Ok(settings)
     }
 }
 

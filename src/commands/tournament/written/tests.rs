@@ -9,6 +9,14 @@ fn fault(text: &str) -> String {
     format!("{:#}", parse(text, "t.toml").unwrap_err())
 }
 
+fn player(spec: PlayerSpec, set: &[&str]) -> Entry {
+    let settings = SettingsChoice {
+        config: None,
+        set: set.iter().map(ToString::to_string).collect(),
+    };
+    Entry::Player { spec, settings }
+}
+
 #[test]
 fn the_least_file_has_the_defaults() {
     let plan = parse(&format!("{GAMES}{A}{B}"), "t.toml").unwrap();
@@ -17,7 +25,7 @@ fn the_least_file_has_the_defaults() {
     assert_eq!((event.games_a_side, event.n_roles), (1, 2));
     assert_eq!((plan.parallel, plan.seed, plan.cores.len()), (1, 1, 0));
     assert_eq!(plan.players[0].version, env!("CARGO_PKG_VERSION"));
-    assert_eq!(plan.players[0].entry, Entry::Spec(PlayerSpec::Legal));
+    assert_eq!(plan.players[0].entry, player(PlayerSpec::Legal, &[]));
 }
 
 #[test]
@@ -26,7 +34,7 @@ fn all_keys_are_read() {
         "games = ['ticTacToe', { game = 'hex', start_clock = 20, play_clock = 2, games_a_side = 5 }]\n\
          games_a_side = 3\nstart_clock = 7\nplay_clock = 1\nseed = 9\nparallel = 2\ncores = [3, 1, 0, 2]\n\
          log_folder = 'logs'\npairs = [['b', 'a']]\n\
-         [[players]]\nname = 'a'\nbuiltin = 'panza'\nversion = 'x'\n\
+         [[players]]\nname = 'a'\nbuiltin = 'panza'\nset = ['search.threads=1']\nversion = 'x'\n\
          [[players]]\nname = 'b'\ncommand = ['run', '{port}']\nenvironment = { KEY = 'v' }\nready_seconds = 0.5\n\
          [[players]]\nname = 'c'\naddress = 'localhost:9147'\n",
         "t.toml",
@@ -54,7 +62,8 @@ fn all_keys_are_read() {
     assert_eq!(b.entry, Entry::Command { argv, environment });
     assert_eq!(b.ready, Duration::from_millis(500));
     let address = "http://localhost:9147".parse().unwrap();
-    assert_eq!(c.entry, Entry::Spec(PlayerSpec::Remote(address)));
+    assert_eq!(c.entry, player(PlayerSpec::Remote(address), &[]));
+    assert_eq!(a.entry, player(PlayerSpec::Panza, &["search.threads=1"]));
 }
 
 #[test]
