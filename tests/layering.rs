@@ -1,12 +1,12 @@
-//! Who may import whom.
+//! Which module may import which.
 //!
-//! The crate is one, so the compiler lets every module reach every other. This
-//! test reads the paths in the source and holds them against [`TABLE`], which is
-//! the plan of the house: data flows one way, and each module is kept ignorant
-//! of what it must not depend on. Test modules may import what they like.
+//! The compiler lets every module of a crate reach every other. These tests read the paths in the
+//! source and compare them with [`TABLE`] and the other tables below. Test modules may import
+//! anything.
 
-use crate::support::source::{Token, closing, tokens, without_tests};
-use std::collections::BTreeSet;
+use crate::support::imports::{declarations, module_path, references};
+use crate::support::source::{Token, tokens, without_tests};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ enum Allowed {
 
 use Allowed::{Everything, These};
 
-/// The plan of the house, from the ground up.
+/// The modules of the crate and their imports, lowest first.
 const TABLE: &[Row] = &[
     row("ids", These(&[])),
     row("sync", These(&[])),
@@ -43,6 +43,26 @@ const TABLE: &[Row] = &[
         These(&["machine", "analysis", "sync", "telemetry", "ids"]),
     ),
     row(
+        "build",
+        These(&[
+            "gdl", "prover", "ground", "propnet", "machine", "analysis", "ids",
+        ]),
+    ),
+    row(
+        "metagame",
+        These(&[
+            "gdl",
+            "propnet",
+            "machine",
+            "analysis",
+            "build",
+            "search",
+            "memory",
+            "telemetry",
+            "ids",
+        ]),
+    ),
+    row(
         "player",
         These(&[
             "gdl",
@@ -51,7 +71,9 @@ const TABLE: &[Row] = &[
             "propnet",
             "machine",
             "analysis",
+            "build",
             "search",
+            "metagame",
             "sync",
             "telemetry",
             "memory",
@@ -65,11 +87,10 @@ const TABLE: &[Row] = &[
     row("lib", Everything),
 ];
 
-/// Imports that are allowed to a module only in its files of these names, or in
-/// folders of these names: those that compile.
+/// Imports that a module may have only in files or folders of these names: those that compile.
 const ONLY_IN: &[(&str, &str, &[&str])] = &[("machine", "propnet", &["compile", "layout", "work"])];
 
-/// Outside crates that only these modules know.
+/// Outside crates, and the modules that may use them.
 const CRATES: &[(&str, &[&str])] = &[
     ("hyper", &["server", "commands"]),
     ("hyper_util", &["server", "commands"]),
@@ -81,37 +102,80 @@ const CRATES: &[(&str, &[&str])] = &[
 /// The modules that may hold unsafe code.
 const UNSAFE_IN: &[&str] = &["sync", "machine"];
 
+/// How a module may use the clock. A module that is not listed may use it freely.
+const CLOCKS: &[(&str, Clock)] = &[
+    ("ids", Clock::Never),
+    ("sync", Clock::Never),
+    ("config", Clock::Never),
+    ("gdl", Clock::Never),
+    ("prover", Clock::Never),
+    ("ground", Clock::Deadlines(&[])),
+    ("propnet", Clock::Deadlines(&[])),
+    // Lanes of several widths are timed against each other.
+    (
+        "machine",
+        Clock::Deadlines(&["lanes/machine.rs", "lanes/profile.rs"]),
+    ),
+    // Playouts are counted per second; learning ends when its share of the time is spent.
+    ("analysis", Clock::Deadlines(&["sample", "learning"])),
+];
+
+/// How a module may use `Instant`.
+enum Clock {
+    /// Not at all.
+    Never,
+    /// To compare the present with a deadline that it was given; in these files and folders also to
+    /// measure.
+    Deadlines(&'static [&'static str]),
+}
+
+/// The modules in which also the file of a folder takes part in the order of its parts.
+const LAYERED: &[&str] = &["build", "commands", "metagame", "player"];
+
+/// Modules, and folders of modules, whose parts may import each other in circles.
+const CIRCLES: &[&str] = &[
+    "search", "analysis", "commands", "machine", "player", "propnet", "prover",
+];
+
 const fn row(module: &'static str, may_import: Allowed) -> Row {
     Row { module, may_import }
 }
 
+/// The source files of the crate without their tests, by their paths from `src`.
+fn sources() -> BTreeMap<PathBuf, Vec<Token>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut test_files = BTreeSet::new();
+    let mut sources = BTreeMap::new();
+    for file in rust_files(&root) {
+        let text = fs::read_to_string(&file).expect("the source can be read");
+        let name = file.strip_prefix(&root).expect("it is in src").to_owned();
+        let (code, test_modules) = without_tests(&tokens(&text));
+        let folder: PathBuf = module_path(&name).iter().collect();
+        test_files.extend(test_modules.iter().map(|module| folder.join(module)));
+        sources.insert(name, code);
+    }
+    assert!(sources.contains_key(Path::new("lib.rs")));
+    // A test module in its own file, or in a folder below that.
+    sources.retain(|name, _| {
+        let module = name.with_extension("");
+        !module.ancestors().any(|part| test_files.contains(part))
+    });
+    sources
+}
+
 #[test]
 fn every_module_imports_only_what_its_row_allows() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = rust_files(&root);
-    assert!(files.iter().any(|file| file.ends_with("lib.rs")));
-    let mut test_files = BTreeSet::new();
-    let mut read = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(&file).expect("the source can be read");
-        let name = file.strip_prefix(&root).expect("it lies in src").to_owned();
-        let (code, test_modules) = without_tests(&tokens(&text));
-        let folder = module_folder(&name);
-        for module in test_modules {
-            test_files.insert(folder.join(&module));
-        }
-        read.push((name, code));
-    }
-    let faults: Vec<String> = read
+    let faults: Vec<String> = sources()
         .iter()
-        .filter(|(name, _)| {
-            // A test module in its own file, or in a folder below that.
-            let module = name.with_extension("");
-            !module.ancestors().any(|part| test_files.contains(part))
-        })
         .flat_map(|(name, code)| faults(name, code))
         .collect();
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn the_parts_of_a_module_form_no_circle() {
+    let circles = circles(&sources());
+    assert!(circles.is_empty(), "\n{}\n", circles.join("\n\n"));
 }
 
 /// Every `.rs` file below `folder`, in a fixed order.
@@ -132,24 +196,6 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the child modules of the file `name` lie, from `src`.
-fn module_folder(name: &Path) -> PathBuf {
-    match name.file_stem().and_then(|stem| stem.to_str()) {
-        Some("mod" | "lib" | "main") => name.parent().unwrap_or(Path::new("")).to_path_buf(),
-        _ => name.with_extension(""),
-    }
-}
-
-/// The modules that the file `name` (from `src`) stands for, outermost first:
-/// `search/graph/mod.rs` is `search`, `graph`. The crate root has none.
-fn module_path(name: &Path) -> Vec<String> {
-    let folder = module_folder(name);
-    let parts = folder
-        .iter()
-        .map(|part| part.to_string_lossy().into_owned());
-    parts.collect()
-}
-
 /// What is wrong with the file `name` (from `src`), whose code, without tests, is
 /// `code`.
 fn faults(name: &Path, code: &[Token]) -> Vec<String> {
@@ -165,19 +211,22 @@ fn faults(name: &Path, code: &[Token]) -> Vec<String> {
         )];
     };
     let mut faults = Vec::new();
-    for (imported, line) in imports(code) {
-        if let Err(allowed) = may_import(row, name, &imported) {
+    for reference in references(code, &path) {
+        let imported = reference.path.first().map_or("*", String::as_str);
+        if reference.is_super_to_root {
+            faults.push(format!(
+                "{}: `super` leads out of `{module}`; write the path from `crate::`",
+                place(reference.line)
+            ));
+        } else if let Err(allowed) = may_import(row, name, imported) {
             faults.push(format!(
                 "{}: `{module}` imports `{imported}`; {allowed}",
-                place(line)
+                place(reference.line)
             ));
         }
     }
-    for line in supers_that_reach_the_root(code, path.len()) {
-        faults.push(format!(
-            "{}: `super` leads out of `{module}`; write the path from `crate::`",
-            place(line)
-        ));
+    for (line, rule) in clock_faults(name, module, code) {
+        faults.push(format!("{}: `Instant` in `{module}`; {rule}", place(line)));
     }
     for (outside, knowers) in CRATES {
         for line in uses_of_crate(code, outside) {
@@ -240,113 +289,149 @@ fn may_import(row: &Row, name: &Path, imported: &str) -> Result<(), String> {
     }
 }
 
-/// The modules named right after `crate::`, in `use` lines, groups and paths,
-/// with their lines. A glob or the crate itself is `*`.
-fn imports(code: &[Token]) -> Vec<(String, usize)> {
-    let mut found = Vec::new();
-    for (at, token) in code.iter().enumerate() {
-        if token.text != "crate"
-            || at
-                .checked_sub(1)
-                .is_some_and(|at| code[at].text == "extern")
-        {
-            continue;
-        }
-        match code.get(at + 1).map(|next| next.text.as_str()) {
-            Some("::") => first_names(code, at + 2, &mut found),
-            // `use crate as c` hides every path behind another name.
-            Some("as") => found.push(("*".to_string(), token.line)),
-            // `pub(crate)` and the like.
-            _ => {}
+/// The lines on which the file `name` of `module` uses the clock against [`CLOCKS`], and what is
+/// allowed.
+fn clock_faults(name: &Path, module: &str, code: &[Token]) -> Vec<(usize, &'static str)> {
+    let Some((_, clock)) = CLOCKS.iter().find(|(limited, _)| *limited == module) else {
+        return Vec::new();
+    };
+    let text = |at: usize| code.get(at).map_or("", |token| token.text.as_str());
+    let uses = (0..code.len()).filter(|&at| text(at) == "Instant");
+    match clock {
+        Clock::Never => uses
+            .map(|at| (code[at].line, "this module uses no clock"))
+            .collect(),
+        Clock::Deadlines(measuring) => {
+            let inner = name.strip_prefix(module).unwrap_or(name);
+            let stem = inner.with_extension("");
+            if measuring
+                .iter()
+                .any(|part| inner.starts_with(part) || stem == Path::new(part))
+            {
+                return Vec::new();
+            }
+            // `Instant::now() >= until` or `until > Instant::now()`.
+            let is_comparison = |at: usize| {
+                let before = |back: usize| at.checked_sub(back).map_or("", text);
+                let is_right = matches!((before(2), before(1)), (_, "<" | ">") | ("<" | ">", "="));
+                is_right || matches!(text(at + 5), "<" | ">")
+            };
+            uses.filter(|&at| text(at + 2) == "now")
+                .filter(|&at| !is_comparison(at))
+                .map(|at| {
+                    (
+                        code[at].line,
+                        "only comparisons with a deadline are allowed",
+                    )
+                })
+                .collect()
         }
     }
-    found
 }
 
-/// The first name of the path, or of each path of the group, that starts at `at`.
-fn first_names(code: &[Token], at: usize, found: &mut Vec<(String, usize)>) {
-    let Some(token) = code.get(at) else { return };
-    match token.text.as_str() {
-        "{" => {
-            for item in group_items(code, at) {
-                first_names(code, item, found);
+/// The circles of imports inside the modules of the crate, each as text.
+///
+/// The parts of a folder are its child modules, each with all that is below it, and in the modules
+/// of [`LAYERED`] also the folder's own file. A part imports another when one of its files names an
+/// item of the other; an item counts for the file that defines it, not for one that re-exports it.
+/// These imports form no circle in any folder, so that the parts have an order in which none imports
+/// upwards.
+fn circles(sources: &BTreeMap<PathBuf, Vec<Token>>) -> Vec<String> {
+    let mut modules = BTreeSet::new();
+    let mut read = Vec::new();
+    // What a module calls by a name that a `use` line gives.
+    let mut named: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for (file, code) in sources {
+        let path = module_path(file);
+        let child = |name: &str| path.iter().cloned().chain([name.to_string()]).collect();
+        for declaration in declarations(code).iter().filter(|child| child.is_inline) {
+            modules.insert(child(&declaration.name));
+        }
+        let references = references(code, &path);
+        for reference in &references {
+            if let Some(name) = &reference.name {
+                named.insert(child(name), reference.path.clone());
             }
         }
-        "self" => found.push(("*".to_string(), token.line)),
-        name => found.push((name.to_string(), token.line)),
+        modules.insert(path.clone());
+        read.push((file, path, references));
     }
-}
-
-/// Where the paths of the group that opens at `open` start.
-fn group_items(code: &[Token], open: usize) -> Vec<usize> {
-    let end = closing(code, open).unwrap_or(code.len());
-    let mut items = Vec::new();
-    let mut at = open + 1;
-    while at < end {
-        items.push(at);
-        // To behind the next comma of this group.
-        while at < end && code[at].text != "," {
-            at = match code[at].text.as_str() {
-                "{" => closing(code, at).unwrap_or(end) + 1,
-                _ => at + 1,
+    // The module that defines what is at `path`.
+    let module_of = |path: &[String]| {
+        let mut path = path.to_vec();
+        // A name may stand for a name; a circle of names is none of our business.
+        for _ in 0..8 {
+            let length = (0..=path.len())
+                .rev()
+                .find(|&length| modules.contains(&path[..length]))
+                .unwrap_or(0);
+            let item = path.get(..=length).and_then(|item| named.get(item));
+            match item {
+                Some(target) => path.splice(..=length, target.iter().cloned()),
+                None => return path[..length].to_vec(),
             };
         }
-        at += 1;
-    }
-    items
-}
-
-/// The lines on which a chain of `super` leads to the crate root, in a file whose
-/// module lies `depth` below the root.
-fn supers_that_reach_the_root(code: &[Token], depth: usize) -> Vec<usize> {
-    let mut lines = Vec::new();
-    // How deep the braces were where each surrounding inline module opened.
-    let mut inline: Vec<usize> = Vec::new();
-    let mut braces = 0_usize;
-    for (at, token) in code.iter().enumerate() {
-        let before = |back: usize| at.checked_sub(back).map_or("", |at| code[at].text.as_str());
-        match token.text.as_str() {
-            "{" => {
-                if before(2) == "mod" {
-                    inline.push(braces);
-                }
-                braces += 1;
+        path
+    };
+    // For each folder: from a part to a part, with one place.
+    let mut folders: BTreeMap<Vec<String>, BTreeMap<(String, String), String>> = BTreeMap::new();
+    for (file, from, references) in &read {
+        for reference in references.iter().filter(|reference| !reference.is_reexport) {
+            let to = module_of(&reference.path);
+            let n_common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            let Some(module) = from[..n_common].first() else {
+                continue;
+            };
+            let is_layered = LAYERED.contains(&module.as_str());
+            let part = |path: &[String]| match path.get(n_common) {
+                Some(child) => Some(child.clone()),
+                None => is_layered.then(|| "mod.rs".to_string()),
+            };
+            let (Some(a), Some(b)) = (part(from), part(&to)) else {
+                continue;
+            };
+            let place = format!(
+                "src/{}:{} names {}",
+                file.display(),
+                reference.line,
+                reference.path.join("::")
+            );
+            if a != b {
+                let edges = folders.entry(from[..n_common].to_vec()).or_default();
+                edges.entry((a, b)).or_insert(place);
             }
-            "}" => {
-                braces = braces.saturating_sub(1);
-                if inline.last() == Some(&braces) {
-                    inline.pop();
-                }
-            }
-            // The start of a chain; `pub(super)` names no path.
-            "super" if before(1) != "::" => {
-                let levels = highest_super(code, at);
-                let here = depth + inline.len();
-                let names_a_path = code.get(at + 1).is_some_and(|next| next.text == "::");
-                if names_a_path && here > 0 && levels >= here {
-                    lines.push(token.line);
-                }
-            }
-            _ => {}
         }
     }
-    lines
+    folders
+        .iter()
+        .filter(|(folder, _)| {
+            let folder = folder.join("/");
+            !CIRCLES
+                .iter()
+                .any(|free| Path::new(&folder).starts_with(free))
+        })
+        .filter_map(|(folder, edges)| circle_of(edges).map(|circle| (folder, circle)))
+        .map(|(folder, circle)| format!("in src/{}:\n{}", folder.join("/"), circle.join("\n")))
+        .collect()
 }
 
-/// How many levels the chain of `super` that starts at `at` climbs, groups
-/// behind it included.
-fn highest_super(code: &[Token], at: usize) -> usize {
-    let text = |at: usize| code.get(at).map_or("", |token| token.text.as_str());
-    match text(at) {
-        "super" if text(at + 1) == "::" => 1 + highest_super(code, at + 2),
-        "super" => 1,
-        "{" => group_items(code, at)
-            .into_iter()
-            .map(|item| highest_super(code, item))
-            .max()
-            .unwrap_or(0),
-        _ => 0,
+/// The places of the imports in circles and between circles, if there are any.
+fn circle_of(edges: &BTreeMap<(String, String), String>) -> Option<Vec<String>> {
+    let mut left: Vec<_> = edges.iter().collect();
+    // Parts that import nothing that is left, or that nothing left imports, are in no circle.
+    loop {
+        let before = left.len();
+        let from: BTreeSet<&String> = left.iter().map(|((from, _), _)| from).collect();
+        let to: BTreeSet<&String> = left.iter().map(|((_, to), _)| to).collect();
+        left.retain(|((a, b), _)| from.contains(b) && to.contains(a));
+        if left.len() == before {
+            break;
+        }
     }
+    let places = left
+        .iter()
+        .map(|((from, to), place)| format!("  {from} imports {to}: {place}"));
+    (!left.is_empty()).then(|| places.collect())
 }
 
 /// The lines on which the outside crate `name` is named as one.
@@ -370,7 +455,7 @@ fn is_name(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod scanner {
+mod checks {
     use super::*;
 
     /// The faults of a file of this name and content.
@@ -415,7 +500,7 @@ mod scanner {
     }
 
     #[test]
-    fn macros_globs_and_other_names_for_the_crate_are_seen() {
+    fn macros_globs_and_renamed_crates_are_found() {
         assert_eq!(
             check("gdl.rs", "macro_rules! m { () => { $crate::search::x } }").len(),
             1
@@ -433,7 +518,7 @@ mod scanner {
     }
 
     #[test]
-    fn the_network_is_known_to_the_compiler_of_the_machine_alone() {
+    fn only_the_compilers_of_the_machine_import_networks() {
         let text = "use crate::propnet::Network;";
         assert!(check("machine/compile.rs", text).is_empty());
         assert!(check("machine/compile/layout.rs", text).is_empty());
@@ -481,7 +566,7 @@ mod scanner {
     }
 
     #[test]
-    fn sockets_and_async_stay_in_their_rooms() {
+    fn sockets_and_async_are_in_server_and_commands_only() {
         assert!(check("server/http.rs", "use hyper::body::Body; use tokio::net;").is_empty());
         assert!(check("commands/serve.rs", "#[tokio::main] fn f() {}").is_empty());
         for text in [
@@ -496,7 +581,7 @@ mod scanner {
     }
 
     #[test]
-    fn unsafe_code_stays_in_its_rooms() {
+    fn unsafe_code_is_in_sync_and_machine_only() {
         assert!(check("sync/ring.rs", "unsafe { x }").is_empty());
         assert!(check("machine/lanes.rs", "unsafe fn f() {}").is_empty());
         assert_eq!(
@@ -506,15 +591,77 @@ mod scanner {
     }
 
     #[test]
-    fn files_stand_for_their_modules() {
-        for (name, path) in [
-            ("lib.rs", vec![]),
-            ("config.rs", vec!["config"]),
-            ("search/mod.rs", vec!["search"]),
-            ("search/graph.rs", vec!["search", "graph"]),
-            ("search/graph/mod.rs", vec!["search", "graph"]),
-        ] {
-            assert_eq!(module_path(Path::new(name)), path);
+    fn a_clock_is_used_for_deadlines_only() {
+        assert_eq!(check("gdl/lexer.rs", "fn f(until: Instant) {}").len(), 1);
+        assert!(check("ground/plan.rs", "fn f(until: Instant) {}").is_empty());
+        let compared = "fn f(u: Instant) -> bool { Instant::now() >= u || u > Instant::now() }";
+        assert!(check("ground/plan.rs", compared).is_empty());
+        let measured = "let start = Instant::now();";
+        assert_eq!(check("ground/plan.rs", measured).len(), 1);
+        assert!(check("machine/lanes/machine.rs", measured).is_empty());
+        assert!(check("analysis/sample/mod.rs", measured).is_empty());
+        assert!(check("player/clock.rs", measured).is_empty());
+    }
+
+    /// The circles among files of these names and contents.
+    fn check_circles(files: &[(&str, &str)]) -> Vec<String> {
+        let sources = files.iter().map(|(name, text)| {
+            let (code, _) = without_tests(&tokens(text));
+            (PathBuf::from(name), code)
+        });
+        circles(&sources.collect())
+    }
+
+    #[test]
+    fn siblings_may_not_import_each_other() {
+        let a = ("metagame/a.rs", "use super::b::X;");
+        let b = ("metagame/b.rs", "pub struct X;");
+        assert!(check_circles(&[("metagame/mod.rs", "mod a; mod b;"), a, b]).is_empty());
+        let back = ("metagame/b.rs", "use crate::metagame::a::Y;");
+        let found = check_circles(&[("metagame/mod.rs", "mod a; mod b;"), a, back]);
+        assert_eq!(
+            found,
+            [
+                "in src/metagame:\n  a imports b: src/metagame/a.rs:1 names metagame::b::X\n  \
+              b imports a: src/metagame/b.rs:1 names metagame::a::Y"
+            ]
+        );
+        let deep = ("metagame/b/deep.rs", "use super::super::a::Y;");
+        let b = ("metagame/b/mod.rs", "mod deep;");
+        assert_eq!(
+            check_circles(&[("metagame/mod.rs", "mod a; mod b;"), a, b, deep]).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_child_and_the_file_above_it_may_not_import_each_other() {
+        let child = ("build/a.rs", "use super::T;");
+        assert!(check_circles(&[("build/mod.rs", "mod a; pub struct T;"), child]).is_empty());
+        for above in ["mod a; use a::X;", "mod a; fn f() { a::g() }"] {
+            assert_eq!(
+                check_circles(&[("build/mod.rs", above), child]).len(),
+                1,
+                "{above}"
+            );
         }
+        let elsewhere = [
+            ("gdl/mod.rs", "mod a; use a::X;"),
+            ("gdl/a.rs", "use super::T;"),
+        ];
+        assert!(check_circles(&elsewhere).is_empty());
+    }
+
+    #[test]
+    fn a_re_exported_item_counts_for_the_file_that_defines_it() {
+        let above = (
+            "metagame/mod.rs",
+            "mod a; mod b; pub use a::X; pub use b::Y as Z;",
+        );
+        let a = ("metagame/a.rs", "pub struct X;");
+        let b = ("metagame/b.rs", "use super::X; pub struct Y;");
+        assert!(check_circles(&[above, a, b]).is_empty());
+        let a = ("metagame/a.rs", "use super::Z; pub struct X;");
+        assert_eq!(check_circles(&[above, a, b]).len(), 1);
     }
 }

@@ -6,6 +6,7 @@ mod support {
     pub mod chances;
     pub mod compare;
     pub mod corpus;
+    pub mod imports;
     pub mod renamed;
     pub mod source;
 }
