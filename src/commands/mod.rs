@@ -10,6 +10,7 @@ pub mod analyse;
 pub mod arguments;
 pub mod bench;
 pub mod check;
+pub mod child;
 pub mod engine;
 pub mod engine_choice;
 pub mod format;

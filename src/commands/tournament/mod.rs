@@ -1,13 +1,12 @@
 //! `panza tournament`: matches between players as a file says, and tables of what they came to.
 //!
 //! [`written`] reads the file into a [`plan`]; [`play`] plays what [`results`] does not hold yet,
-//! with the players that [`seats`] and [`children`] start, and [`progress`] tells how it goes;
+//! with the players that [`seats`] starts, and [`progress`] tells how it goes;
 //! [`tally`] adds up and [`page`] shows.
 //!
 //! Invariant: tables are made from the file of results alone, so that they are the same whenever
 //! they are made.
 
-pub mod children;
 pub mod page;
 pub mod plan;
 pub mod play;
@@ -28,6 +27,7 @@ use super::interrupt;
 use super::outcome::Outcome;
 use super::output::Output;
 use super::players::PlayerSpec;
+use super::{Outcome, child};
 use crate::sync::pinning;
 use plan::{Entry, Plan};
 use play::Played;
@@ -163,7 +163,7 @@ fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, V
     let handle = runtime.handle();
     let cancelled = {
         let _on_runtime = handle.enter();
-        interrupt::watch_ending(children::end_all)
+        interrupt::watch_ending(child::end_all)
     };
     let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
     // A connection that hangs must not keep the program.

@@ -5,14 +5,15 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::children::{self, Child};
 use super::plan::{Contestant, Entry, PORT, SEED};
+use crate::commands::child::{self, Child};
 use crate::commands::game_manager::Seat;
 use crate::commands::game_manager::wire::{Address, NoAnswer, ask};
 use crate::commands::players::Player;
@@ -69,18 +70,23 @@ impl Seated {
             }
             Entry::Command { argv, environment } => (argv, environment),
         };
-        let port = children::free_port().context("no free port")?;
+        let port = child::free_port().context("no free port")?;
         let (seed, port_text) = (conditions.seed.to_string(), port.to_string());
-        let argv: Vec<String> = argv
+        let mut words = argv
             .iter()
-            .map(|word| word.replace(PORT, &port_text).replace(SEED, &seed))
-            .collect();
-        let log = conditions
-            .log
-            .as_ref()
-            .map(|(folder, name)| log_file(folder, name))
-            .transpose()?;
-        let child = Child::start(&argv, environment, conditions.core, log)?;
+            .map(|word| word.replace(PORT, &port_text).replace(SEED, &seed));
+        let mut command = Command::new(words.next().context("no program to start")?);
+        command.args(words).envs(environment).stdin(Stdio::null());
+        match &conditions.log {
+            Some((folder, name)) => {
+                let log = log_file(folder, name)?;
+                command.stdout(log.try_clone()?).stderr(log);
+            }
+            None => {
+                command.stdout(Stdio::null()).stderr(Stdio::null());
+            }
+        }
+        let child = Child::start(command, conditions.core)?;
         Ok(Self {
             seat: Seat {
                 name: player.name.clone(),
