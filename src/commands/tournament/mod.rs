@@ -23,11 +23,11 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 
+use super::child;
 use super::interrupt;
 use super::outcome::Outcome;
 use super::output::Output;
 use super::players::PlayerSpec;
-use super::{Outcome, child};
 use crate::sync::pinning;
 use plan::{Entry, Plan};
 use play::Played;
