@@ -48,32 +48,12 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
     let autonomous = structure.autonomous.as_ref().unwrap();
     let latches = structure.latches.as_ref().unwrap();
     let symmetries = structure.symmetries.as_ref().unwrap();
-    let partitions = structure.partitions.as_ref().unwrap();
     let network = study.network.as_ref().unwrap();
     let mut bounds: Vec<(bool, u8, u8)> = Vec::new();
     for bound in latches.bounds.as_ref().unwrap() {
         bounds.push((bound.value, bound.lower, bound.upper));
     }
     bounds.sort_unstable();
-    let mut reaches: Vec<_> = structure.distances.as_ref().unwrap().iter().collect();
-    reaches.sort_by_key(|reach| (reach.nearest_move, reach.farthest_fact, reach.idle_facts));
-    let reaches: Vec<_> = reaches
-        .iter()
-        .map(|reach| {
-            let (nearest, farthest) = (reach.nearest_move, reach.farthest_fact);
-            (nearest, farthest, reach.idle_facts, reach.idle_moves)
-        })
-        .collect();
-    let mut needs: Vec<(u8, usize)> = Vec::new();
-    for partition in partitions {
-        needs.extend(
-            partition
-                .moves
-                .iter()
-                .map(|moves| (partition.goal, moves.len())),
-        );
-    }
-    needs.sort_unstable();
     let sampled = &study.sampled;
     let mut choosers: Vec<_> = sampled
         .roles
@@ -111,8 +91,6 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
             format!("{:?} {:?}", symmetries.order, symmetries.order_at_start),
         ),
         ("swaps", symmetries.swaps_roles.to_string()),
-        ("partitions", format!("{needs:?}")),
-        ("distances", format!("{reaches:?}")),
         ("turns", format!("{:?}", sampled.turns)),
         ("sum", format!("{:?}", sampled.fixed_sum)),
         ("length", format!("{:?}", length)),

@@ -207,7 +207,7 @@ fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Sp
 }
 
 /// Joint moves a second of playouts abreast from a state.
-pub(super) fn playouts_speed(playouts: &mut dyn Playouts, initial: &[u64], time: Duration) -> f64 {
+fn playouts_speed(playouts: &mut dyn Playouts, initial: &[u64], time: Duration) -> f64 {
     let width = playouts.width() as u64;
     let mut n_steps = 0u64;
     let mut tally = Tally::default();

@@ -86,9 +86,6 @@ const PROPERTIES: &[Property] = &[
         let found = report.symmetries.as_ref();
         found.is_some_and(|found| found.generators > 0)
     }),
-    ("with partitioned choices", |report| {
-        partitions(report).is_some_and(|n| n > 0)
-    }),
 ];
 
 /// What all games came to, in one line.
@@ -186,17 +183,16 @@ fn table(rows: &[Row]) -> String {
         "\n## Games\n\n\
         Lengths are joint moves of random games and branching is the mean number of legal joint moves, both with the range seen in\n\
         parentheses. Factors are told with the facts of each. Latches are facts that stay true once they are true, and those that stay false; symmetries are permutations of\n\
-        facts and moves that keep the roles and the rules, the identity left out; a step counter is told by its facts, a partition by the choices that\n\
-        must be made in whatever order. A dash is what was not found, or not always the same; a question mark is what is not known.\n\n\
-        | game | roles | turns | length | branching | fixed sum | factors | latches +/− | symmetries | step counter | partition | games | build s | study s |\n\
-        |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        facts and moves that keep the roles and the rules, the identity left out; a step counter is told by its facts. A dash is what was not found, or not always the same; a question mark is what is not known.\n\n\
+        | game | roles | turns | length | branching | fixed sum | factors | latches +/− | symmetries | step counter | games | build s | study s |\n\
+        |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {
         let _ = match &row.report {
             Some(report) => writeln!(out, "{}", cells(&row.game, report)),
             None => writeln!(
                 out,
-                "| {} | no answer | | | | | | | | | | | | |",
+                "| {} | no answer | | | | | | | | | | | |",
                 cell(&row.game)
             ),
         };
@@ -228,7 +224,6 @@ fn cells(game: &str, report: &Report) -> String {
         latches(report),
         symmetries(report),
         count_or_dash(step_counter(report)),
-        count_or_dash(partitions(report)),
         grouped(games),
         format!("{:.2}", report.build_seconds),
         format!("{:.2}", report.seconds),
@@ -240,18 +235,6 @@ fn cells(game: &str, report: &Report) -> String {
 fn step_counter(report: &Report) -> Option<usize> {
     let structure = report.study.structure.as_ref()?;
     Some(structure.autonomous.as_ref()?.step_counter.len())
-}
-
-/// The choices that must be made, where that is known.
-fn partitions(report: &Report) -> Option<usize> {
-    let structure = report.study.structure.as_ref()?;
-    let partitions = structure.partitions.as_ref()?;
-    Some(
-        partitions
-            .iter()
-            .map(|partition| partition.moves.len())
-            .sum(),
-    )
 }
 
 fn count_or_dash(count: Option<usize>) -> String {

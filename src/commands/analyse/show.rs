@@ -8,7 +8,7 @@ use crate::analysis::foresight::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
 use crate::commands::output::grouped;
 use crate::player::study::{
-    AutonomousFound, FactorFound, Latched, Partitioned, Reach, Structure, Study, SymmetriesFound,
+    AutonomousFound, FactorFound, Latched, Structure, Study, SymmetriesFound,
 };
 
 /// Sets of facts shown of what there may be many of.
@@ -125,19 +125,6 @@ fn network(lines: &mut Lines, structure: &Structure) {
         "symmetries",
         or_unknown(structure.symmetries.as_ref().map(symmetries)),
     );
-    match structure.partitions.as_deref() {
-        // Games of several roles have none.
-        Some([]) => {}
-        partitions => lines.add("partitions", or_unknown(partitions.map(partitioned))),
-    }
-    match &structure.distances {
-        None => lines.add("distances", NOT_KNOWN),
-        Some(reaches) => {
-            for (index, reach) in reaches.iter().enumerate() {
-                lines.add(if index == 0 { "distances" } else { "" }, distance(reach));
-            }
-        }
-    }
 }
 
 fn autonomous(found: &AutonomousFound) -> String {
@@ -223,35 +210,6 @@ fn symmetries(found: &SymmetriesFound) -> String {
     }
 }
 
-fn partitioned(partitions: &[Partitioned]) -> String {
-    let needs = partitions.iter().flat_map(|partition| &partition.moves);
-    let goal = partitions.iter().map(|partition| partition.goal).max();
-    format!(
-        "a goal of {} needs {} choices, in whatever order",
-        goal.unwrap_or(0),
-        needs.count()
-    )
-}
-
-fn distance(reach: &Reach) -> String {
-    let nearest = match reach.nearest_move {
-        Some(distance) => format!(
-            "the nearest move of {} is {distance} step{} from its goals",
-            reach.role,
-            if distance == 1 { "" } else { "s" }
-        ),
-        None => format!("no move of {} has a say in its goals", reach.role),
-    };
-    let farthest = reach.farthest_fact.map_or(String::new(), |farthest| {
-        format!(", the farthest fact {farthest}")
-    });
-    let idle = match (reach.idle_facts, reach.idle_moves) {
-        (0, 0) => String::new(),
-        (facts, moves) => format!("; {facts} facts and {moves} of its moves have no say"),
-    };
-    format!("{nearest}{farthest}{idle}")
-}
-
 /// The first few of some facts.
 fn listed(facts: &[String]) -> String {
     let shown = facts
@@ -299,63 +257,6 @@ fn sampled(lines: &mut Lines, study: &Study) {
         lines.add(
             "draws",
             format_args!("all roles got the same in {} of the games", percent(draws)),
-        );
-    }
-    if let Some(ends) = sampled.ends {
-        lines.add(
-            "near the end",
-            format_args!(
-                "{} of the moves end the game; {} of the states have such a move",
-                percent(ends.ending),
-                percent(ends.near)
-            ),
-        );
-    }
-    if let Some(wins) = sampled.wins.filter(|wins| wins.offered > 0.0) {
-        lines.add(
-            "wins in one",
-            format_args!(
-                "passed over in {} of random games; {} would have ended otherwise",
-                percent(wins.passed_over),
-                percent(wins.changed)
-            ),
-        );
-    }
-    if let Some(deciding) = study.deciding {
-        lines.add(
-            "",
-            format_args!(
-                "a step of a playout that sees them takes {:.1} times as long",
-                deciding.cost
-            ),
-        );
-    }
-    if let Some(stability) = &sampled.stability {
-        let half = stability.equal.len() / 2;
-        let correlated = stability.correlation[half].map_or(String::new(), |correlation| {
-            format!(", and correlate by {correlation:.2} with them")
-        });
-        lines.add(
-            "half way",
-            format_args!(
-                "goals are what they are at the end in {} of the games{correlated}",
-                percent(stability.equal[half])
-            ),
-        );
-    }
-    if let Some(again) = sampled.transpositions {
-        let cycles = match sampled.cycles {
-            Some(cycles) if cycles > 0.0 => {
-                format!("; in {} of the games a state came again", percent(cycles))
-            }
-            _ => String::new(),
-        };
-        lines.add(
-            "met again",
-            format_args!(
-                "{} of the moves lead where another came from elsewhere{cycles}",
-                percent(again)
-            ),
         );
     }
 }
@@ -407,12 +308,8 @@ fn turns(sampled: &Sampled) -> String {
         Some(Turns::Alternating) => "one role at a time, strictly in turn".to_string(),
         Some(Turns::Varying) => "one role at a time, in varying order".to_string(),
         Some(Turns::Simultaneous) => {
-            let pseudo = match sampled.pseudo_simultaneous {
-                Some(true) => ", but the choice of at most one of them makes a difference",
-                _ => "",
-            };
             format!(
-                "several roles choose at once in {} of the states{pseudo}",
+                "several roles choose at once in {} of the states",
                 percent(share)
             )
         }

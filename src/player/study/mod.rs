@@ -10,7 +10,6 @@
 //!
 //! Never knows: matches, sockets, what is done with the findings.
 
-mod deciding;
 mod learned;
 mod structure;
 
@@ -28,11 +27,8 @@ use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::propnet::Network;
 use crate::search::SearchConfig;
-pub use deciding::Deciding;
 pub use learned::{Decided, Promises};
-pub use structure::{
-    AutonomousFound, Bound, FactorFound, Latched, Partitioned, Reach, Structure, SymmetriesFound,
-};
+pub use structure::{AutonomousFound, Bound, FactorFound, Latched, Structure, SymmetriesFound};
 
 /// What is studied.
 #[derive(Clone, Copy)]
@@ -114,9 +110,6 @@ pub struct Study {
     pub structure: Option<Structure>,
     /// What random games showed.
     pub sampled: Sampled,
-    /// What it costs to see wins in playouts; nothing where playouts do not look for them, or it
-    /// was not measured.
-    pub deciding: Option<Deciding>,
     /// What positions promise, as learned from games; nothing where nothing was.
     pub heuristics: Option<Promises>,
     /// What the player would search with; nothing where nothing was learned.
@@ -151,10 +144,6 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
         };
         sample(machine, budget)
     });
-    let deciding = stages.run("playouts", 0.5, |until| {
-        deciding::measure(machine, source?, until)
-    });
-
     let learned = stages.run("learning", 1.0, |until| {
         learned::learn(machine, search?, until?)
     });
@@ -178,7 +167,6 @@ pub fn study(subject: Subject<'_>, budget: StudyBudget) -> Study {
         }),
         structure,
         sampled,
-        deciding,
         heuristics,
         parameters,
         stages: stages.done,

@@ -14,14 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Stages;
 use crate::analysis::autonomous;
-use crate::analysis::distance::{Distances, Source, Target};
 use crate::analysis::effort::Effort;
 use crate::analysis::factors::{Factors, factors};
 use crate::analysis::latches::{self, Setting};
-use crate::analysis::partition::Partitions;
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
 use crate::analysis::symmetry::Symmetries;
-use crate::ids::{BaseId, MoveId, RoleId};
+use crate::ids::{BaseId, RoleId};
 use crate::propnet::Network;
 
 /// Steps that an analysis may take, time or none: some seconds' worth.
@@ -30,8 +28,6 @@ const STEPS: u64 = 1 << 31;
 const SHARE: f64 = 0.25;
 /// Factors are worth more: where there are some, all else is easier.
 const SHARE_OF_FACTORS: f64 = 0.4;
-/// Bytes of rows of distances that are kept.
-const ROWS: usize = 1 << 24;
 
 /// Facts whose value never depends on any move.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -92,30 +88,6 @@ pub struct SymmetriesFound {
     pub swaps_roles: bool,
 }
 
-/// What the best goal of a puzzle needs, in whatever order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Partitioned {
-    /// The goal.
-    pub goal: u8,
-    /// For each need the moves of which one must be made.
-    pub moves: Vec<Vec<String>>,
-}
-
-/// How far from a role's goals facts and moves are, in transitions.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Reach {
-    /// The role.
-    pub role: String,
-    /// The distance of the move of its own that is nearest.
-    pub nearest_move: Option<u8>,
-    /// The distance of the farthest fact that has a say.
-    pub farthest_fact: Option<u8>,
-    /// How many facts have no say in its goals, ever.
-    pub idle_facts: usize,
-    /// How many of its moves have none.
-    pub idle_moves: usize,
-}
-
 /// A game within the game.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FactorFound {
@@ -140,11 +112,6 @@ pub struct Structure {
     pub latches: Option<Latched>,
     /// What is alike.
     pub symmetries: Option<SymmetriesFound>,
-    /// Choices of which one must be made; none where there are no such, which goes for all games of
-    /// several roles.
-    pub partitions: Option<Vec<Partitioned>>,
-    /// How far from goals things are, role by role.
-    pub distances: Option<Vec<Reach>>,
 }
 
 /// Runs the analyses of a network. `built` is the network before the passes, in which factors and
@@ -186,32 +153,11 @@ pub(super) fn structure(
             swaps_roles: !found.role_swaps.is_empty(),
         })
     });
-    let partitions = stages.run("partitions", SHARE, |until| {
-        let mut effort = effort(until);
-        let found = Partitions::find(network, found.as_ref()?, &mut effort);
-        if found.is_none() && effort.is_spent() {
-            return None;
-        }
-        let text = |mv: &MoveId| network.moves[*mv].1.clone();
-        let partitioned = found.map(|found| Partitioned {
-            goal: found.goal,
-            moves: Vec::from_iter(found.requirements.iter().map(|requirement| {
-                let movers = requirement.movers.iter();
-                movers.map(text).collect()
-            })),
-        });
-        Some(Vec::from_iter(partitioned))
-    });
-    let distances = stages.run("distances", SHARE, |until| {
-        reaches(network, &mut effort(until))
-    });
     Structure {
         autonomous,
         factors,
         latches,
         symmetries,
-        partitions,
-        distances,
     }
 }
 
@@ -269,31 +215,4 @@ fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
         bounds: effects.map(|effects| effects.into_iter().map(bound).collect()),
         is_complete: found.is_complete,
     })
-}
-
-/// How far from each role's goals everything is; nothing when the effort is spent.
-fn reaches(network: &Arc<Network>, effort: &mut Effort) -> Option<Vec<Reach>> {
-    let mut distances = Distances::new(Arc::clone(network), ROWS);
-    let roles = network.roles.ids().map(|role: RoleId| {
-        let row = distances.row(Target::Goals(role), effort)?;
-        let of_facts = network.facts.ids().map(|base| row.at(Source::Base(base)));
-        let of_facts: Vec<Option<u8>> = of_facts.collect();
-        let own = network.moves.enumerate();
-        let own = own.filter(|(_, (owner, _))| *owner == role);
-        let of_moves: Vec<Option<u8>> = own.map(|(mv, _)| row.at(Source::Move(mv))).collect();
-        Some(Reach {
-            role: network.roles[role].clone(),
-            nearest_move: of_moves.iter().flatten().min().copied(),
-            farthest_fact: of_facts.iter().flatten().max().copied(),
-            idle_facts: of_facts
-                .iter()
-                .filter(|distance| distance.is_none())
-                .count(),
-            idle_moves: of_moves
-                .iter()
-                .filter(|distance| distance.is_none())
-                .count(),
-        })
-    });
-    roles.collect()
 }

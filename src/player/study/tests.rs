@@ -66,36 +66,12 @@ fn a_study_holds_what_each_analysis_found() {
         (symmetries.order, symmetries.order_at_start),
         (Some(2), Some(2))
     );
-    assert_eq!(structure.partitions, Some(Vec::new()));
-    let reach = structure.distances.unwrap();
-    assert_eq!(reach[0].nearest_move, Some(1), "{reach:?}");
-    // Waiting does nothing.
-    assert_eq!(reach[0].idle_moves, 1);
     let stages = study.stages.iter().map(|stage| stage.name.as_str());
     let stages: Vec<&str> = stages.collect();
-    for name in [
-        "autonomous",
-        "latches",
-        "symmetries",
-        "sampling",
-        "playouts",
-    ] {
+    for name in ["autonomous", "latches", "symmetries", "sampling"] {
         assert!(stages.contains(&name), "{stages:?}");
     }
     assert!(study.stages.iter().all(|stage| stage.seconds >= 0.0));
-}
-
-#[test]
-fn what_seeing_wins_costs_is_measured_where_wins_are_seen() {
-    // Where roles choose at once, nobody looks for wins.
-    assert_eq!(studied("roshamboTen", SMALL).deciding, None);
-    let study = studied("breakthrough", SMALL);
-    if study.machine == "lanes" {
-        let deciding = study.deciding.unwrap();
-        assert!(deciding.steps_per_second > 0.0, "{deciding:?}");
-        let ratio = deciding.even_steps_per_second / deciding.steps_per_second;
-        assert_eq!(deciding.cost, ratio);
-    }
 }
 
 #[test]
@@ -113,7 +89,6 @@ fn a_study_can_be_kept_and_read() {
         read.sampled.roles[0].goals.values,
         study.sampled.roles[0].goals.values
     );
-    assert_eq!(read.sampled.wins.is_some(), study.sampled.wins.is_some());
     assert_eq!(read.stages.len(), study.stages.len());
 }
 
@@ -139,7 +114,6 @@ fn a_study_without_time_is_over_at_once_and_knows_little() {
     let until = Some(started);
     let study = studied("breakthrough", StudyBudget { until, ..SMALL });
     assert_eq!(study.sampled.games, 0);
-    assert_eq!(study.deciding, None);
     // Not known, and not 'none'.
     assert_eq!(study.structure, Some(Structure::default()));
 }
