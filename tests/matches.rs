@@ -21,7 +21,7 @@ fn text_of(game: &str) -> String {
 
 fn rules_of(text: &str) -> Rules {
     let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
     rules
 }
 

@@ -18,8 +18,7 @@ mod message;
 fuzz_target!(|bytes: &[u8]| {
     let text = message::decoded(bytes);
     if let Ok(message::Message::Start(start)) = message::parse(&text, Instant::now()) {
-        let (rules, mut diagnostics) = gdl::read::read_rules(&start.rules);
-        diagnostics.extend(gdl::check::check(&rules));
+        let (_, diagnostics) = gdl::load_statements(&start.rules, Vec::new());
         for diagnostic in diagnostics.iter().take(50) {
             diagnostic.one_line("START", &start.source);
         }

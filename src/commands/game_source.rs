@@ -159,7 +159,7 @@ impl Game {
     /// Nothing of it can be played; the message has line and column of the first error.
     pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = gdl::load(&sheet.text);
-        match gdl::is_playable(&diagnostics) {
+        match gdl::is_playable(&rules, &diagnostics) {
             true => Ok(Self { sheet, rules }),
             false => Self::from_sheet(sheet),
         }

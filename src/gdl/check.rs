@@ -9,27 +9,26 @@ use std::collections::{HashMap, HashSet};
 use super::components::strongly_connected;
 use super::diagnostic::{Diagnostic, brief};
 use super::keyword;
-use super::rules::{Atom, Literal, Rule, Rules, Term};
+use super::rules::{Literal, Rule, Rules, Signature, Term};
 use super::span::Span;
+use super::usage;
 use crate::ids::Symbol;
 
-type Signature = (Symbol, usize);
-
-/// Everything that is wrong with the rules.
-pub fn check(rules: &Rules) -> Vec<Diagnostic> {
+/// Everything that is wrong with the rules. Names in `doubtful` stand in statements that could not
+/// be read; nothing is said about where they are defined and used.
+pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
     let mut checker = Checker {
         rules,
         diagnostics: Vec::new(),
     };
-    checker.presence();
-    checker.arities();
+    checker.arities(doubtful);
     checker.keywords();
     checker.variables();
     checker.goals();
     let graph = Graph::new(rules);
     checker.dependencies(&graph);
-    checker.undefined(&graph);
     checker.recursion(&graph);
+    checker.diagnostics.extend(usage::check(rules, doubtful));
     let mut seen = HashSet::new();
     checker.diagnostics.retain(|diagnostic| {
         seen.insert((diagnostic.code, diagnostic.span, diagnostic.message.clone()))
@@ -42,20 +41,6 @@ struct Checker<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// How many arguments GDL's own relations take.
-const KEYWORD_ARITIES: [(Symbol, usize); 10] = [
-    (keyword::ROLE, 1),
-    (keyword::INIT, 1),
-    (keyword::TRUE, 1),
-    (keyword::NEXT, 1),
-    (keyword::DOES, 2),
-    (keyword::LEGAL, 2),
-    (keyword::GOAL, 2),
-    (keyword::TERMINAL, 0),
-    (keyword::BASE, 1),
-    (keyword::INPUT, 2),
-];
-
 impl Checker<'_> {
     fn name(&self, symbol: Symbol) -> &str {
         self.rules.symbols.name(symbol)
@@ -65,73 +50,45 @@ impl Checker<'_> {
         format!("{}/{arity}", brief(self.name(name)))
     }
 
-    fn atoms(&self) -> impl Iterator<Item = &Atom> {
-        self.rules.rules.iter().flat_map(|rule| {
-            std::iter::once(&rule.head).chain(rule.body.iter().filter_map(|literal| literal.atom()))
-        })
-    }
-
-    fn presence(&mut self) {
-        let start = Span::default();
-        if self.rules.roles().is_empty() {
-            let help = "add one fact per player, such as `(role white)`";
-            self.diagnostics
-                .push(Diagnostic::error("no-role", start, "no role is named").with_help(help));
-        }
-        let defines = |signature: Signature| {
-            self.rules
-                .rules
-                .iter()
-                .any(|rule| rule.head.signature() == signature)
-        };
-        let missing = |code, what: &str, help: &str| {
-            Diagnostic::error(code, start, format!("no rule defines `{what}`")).with_help(help)
-        };
-        let mut found = Vec::new();
-        if !defines((keyword::LEGAL, 2)) {
-            found.push(missing("no-legal", "legal", "without it nobody can move"));
-        }
-        if !defines((keyword::TERMINAL, 0)) {
-            found.push(missing(
-                "no-terminal",
-                "terminal",
-                "without it the game never ends",
-            ));
-        }
-        if !defines((keyword::GOAL, 2)) {
-            found.push(missing("no-goal", "goal", "without it nobody can win"));
-        }
-        self.diagnostics.extend(found);
-    }
-
-    fn arities(&mut self) {
-        let mut first: HashMap<Symbol, (usize, Span)> = HashMap::new();
-        let mut found = Vec::new();
-        for atom in self.atoms() {
+    /// Keywords with a wrong number of arguments, and names with several: the rarer number is
+    /// reported where it stands first.
+    fn arities(&mut self, doubtful: &HashSet<Symbol>) {
+        let mut places: HashMap<Signature, (usize, Span)> = HashMap::new();
+        let mut most_of: HashMap<Symbol, Signature> = HashMap::new();
+        for atom in self.rules.atoms() {
             let (name, arity) = atom.signature();
-            if let Some(&(_, expected)) =
-                KEYWORD_ARITIES.iter().find(|(keyword, _)| *keyword == name)
-            {
-                if arity != expected {
-                    let message = format!(
-                        "`{}` takes {expected} arguments, found {arity}",
-                        self.name(name)
-                    );
-                    found.push(Diagnostic::error("keyword-arity", atom.span, message));
+            let expected = keyword::ARITIES.iter().find(|(word, _)| *word == name);
+            if let Some((_, expected)) = expected.filter(|(_, expected)| *expected != arity) {
+                let message = format!(
+                    "`{}` takes {expected} arguments, found {arity}",
+                    self.name(name)
+                );
+                let fault = Diagnostic::error("keyword-arity", atom.span, message);
+                self.diagnostics.push(fault);
+            } else if expected.is_none() {
+                let count = &mut places.entry((name, arity)).or_insert((0, atom.span)).0;
+                *count += 1;
+                let count = *count;
+                let most = *most_of.entry(name).or_insert((name, arity));
+                if count > places[&most].0 {
+                    most_of.insert(name, (name, arity));
                 }
+            }
+        }
+        for (&(name, arity), &(_, span)) in &places {
+            let most = most_of[&name].1;
+            if arity == most || doubtful.contains(&name) {
                 continue;
             }
-            let (known, _) = *first.entry(name).or_insert((arity, atom.span));
-            if known != arity {
-                let message = format!(
-                    "`{}` has {arity} arguments here and {known} before",
-                    brief(self.name(name))
-                );
-                let help = "relations of one name and different arity are different relations; a misprint?";
-                found.push(Diagnostic::warning("arity-clash", atom.span, message).with_help(help));
-            }
+            let message = format!(
+                "`{}` has {arity} arguments here and {most} elsewhere",
+                brief(self.name(name))
+            );
+            let help =
+                "relations of one name and different arity are different relations; a misprint?";
+            let warning = Diagnostic::warning("arity-clash", span, message).with_help(help);
+            self.diagnostics.push(warning);
         }
-        self.diagnostics.extend(found);
     }
 
     fn keywords(&mut self) {
@@ -166,6 +123,7 @@ impl Checker<'_> {
     }
 
     fn variables(&mut self) {
+        let mut reported = HashSet::new();
         for rule in &self.rules.rules {
             let bound = rule.bound_variables();
             let mut free_in = |visit: &dyn Fn(&mut Vec<u32>),
@@ -178,7 +136,11 @@ impl Checker<'_> {
                 used.sort_unstable();
                 used.dedup();
                 for variable in used {
-                    let name = brief(&rule.variables[variable as usize]);
+                    let name = &rule.variables[variable as usize];
+                    if !reported.insert((rule.span, name)) {
+                        continue;
+                    }
+                    let name = brief(name);
                     let message =
                         format!("`{name}` is used {place} but no positive literal binds it");
                     let help = format!(
@@ -275,25 +237,6 @@ impl Checker<'_> {
                     atom.span,
                     message,
                 ));
-            }
-        }
-    }
-
-    fn undefined(&mut self, graph: &Graph) {
-        let mut reported = HashSet::new();
-        for rule in &self.rules.rules {
-            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
-                let signature = atom.signature();
-                let is_given = matches!(signature, (keyword::TRUE, 1) | (keyword::DOES, 2));
-                if !is_given && !graph.defined.contains(&signature) && reported.insert(signature) {
-                    let message =
-                        format!("`{}` is used but nothing defines it", self.shown(signature));
-                    let help = "it never holds; a misprint?";
-                    self.diagnostics.push(
-                        Diagnostic::warning("undefined-relation", atom.span, message)
-                            .with_help(help),
-                    );
-                }
             }
         }
     }
@@ -454,12 +397,14 @@ mod tests {
     const SOUND: &str = "(role a) (init p) (<= (legal a go) (true p)) (<= (next p) (does a go)) \
                          (<= terminal (not (true p))) (<= (goal a 100) (true p))";
 
-    /// The codes that `rules` add to a sound rulesheet, with the text they point at.
+    /// The codes that `rules` add to a sound rulesheet, with the text they point at. Unused
+    /// relations are left out.
     fn codes(rules: &str) -> Vec<(&'static str, String)> {
         let text = format!("{SOUND} {rules}");
         let (_, diagnostics) = load(&text);
         diagnostics
             .into_iter()
+            .filter(|found| found.code != "unused-relation")
             .map(|found| (found.code, text[found.span.range()].to_string()))
             .collect()
     }
@@ -523,7 +468,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let (_, diagnostics) = load("p");
+        let (_, diagnostics) = load("");
         let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
         assert_eq!(codes, ["no-goal", "no-legal", "no-role", "no-terminal"]);
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::span::{Span, line_and_column};
 
@@ -86,15 +86,16 @@ impl Diagnostic {
         };
         let start = (self.span.start as usize).min(text.len());
         let end = (self.span.end as usize).clamp(start, text.len());
-        let snippet = Snippet::source(text)
-            .path(origin)
-            .annotation(AnnotationKind::Primary.span(start..end));
-        let mut report: Vec<Group<'_>> = vec![
-            level
-                .primary_title(&self.message)
-                .id(self.code)
-                .element(snippet),
-        ];
+        let title = level.primary_title(&self.message).id(self.code);
+        // What is missing in the text as a whole has no place.
+        let group = match self.span.is_empty() {
+            true => title.element(Origin::path(origin)),
+            false => {
+                let snippet = Snippet::source(text).path(origin);
+                title.element(snippet.annotation(AnnotationKind::Primary.span(start..end)))
+            }
+        };
+        let mut report: Vec<Group<'_>> = vec![group];
         if !self.help.is_empty() {
             let group = report.remove(0).element(Level::HELP.message(&self.help));
             report.push(group);

@@ -9,18 +9,22 @@
 //!
 //! Never knows: propositions, gates, time, files, HTTP.
 
-pub mod check;
+mod check;
 pub mod components;
 pub mod diagnostic;
 pub mod format;
 mod formula;
 pub mod read;
+mod recover;
 pub mod rules;
 pub mod sexpr;
 pub mod span;
 pub mod symbols;
 pub mod term;
 pub mod token;
+mod usage;
+
+use std::collections::HashSet;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use rules::{Atom, Literal, Rule, Rules, Term};
@@ -29,24 +33,65 @@ pub use span::Span;
 pub use symbols::{Symbols, keyword};
 pub use term::TermTable;
 
-/// Reads and checks a whole rulesheet: the rules, and everything there is to say about them.
+/// Reads and checks a whole rulesheet: the rules, and what is wrong with them, in the order of the
+/// text.
 ///
 /// Faulty statements are left out and reported. [`is_playable`] says whether what is left is a
 /// game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
-    let (statements, mut diagnostics) = sexpr::parse(text);
-    let (rules, more) = read::read_rules(&statements);
-    diagnostics.extend(more);
-    diagnostics.extend(check::check(&rules));
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.span, diagnostic.code));
-    (rules, diagnostics)
+    let (statements, faults) = sexpr::parse(text);
+    load_statements(&statements, faults)
 }
 
-/// Whether rules with these diagnostics can be played, however faulty: there must be somebody to
-/// play, and a move.
-pub fn is_playable(diagnostics: &[Diagnostic]) -> bool {
-    const FATAL: [&str; 4] = ["no-role", "no-legal", "nesting-too-deep", "text-too-long"];
-    diagnostics
-        .iter()
-        .all(|diagnostic| !FATAL.contains(&diagnostic.code))
+/// Reads and checks statements whose parentheses have these faults.
+///
+/// A fault that leaves a statement unreadable is reported alone: further faults of the statement,
+/// and names that are undefined or unused without it, are not.
+pub fn load_statements(
+    statements: &[Sexpr],
+    mut faults: Vec<Diagnostic>,
+) -> (Rules, Vec<Diagnostic>) {
+    let (rules, read_faults) = read::read_rules(statements);
+    let statements = read::unwrapped(statements);
+    // The statement that holds a place, or ends before it.
+    let statement_at = |span: Span| {
+        let next = statements.partition_point(|statement| statement.span().start <= span.start);
+        next.checked_sub(1)
+    };
+    let statements_with = |faults: &[Diagnostic]| -> HashSet<Option<usize>> {
+        let places = faults
+            .iter()
+            .filter(|fault| fault.severity == Severity::Error);
+        places.map(|fault| statement_at(fault.span)).collect()
+    };
+    let unbalanced = statements_with(&faults);
+    let in_unbalanced = |fault: &Diagnostic| {
+        !fault.span.is_empty() && unbalanced.contains(&statement_at(fault.span))
+    };
+    faults.extend(
+        read_faults
+            .into_iter()
+            .filter(|fault| !in_unbalanced(fault)),
+    );
+    let mut doubtful = HashSet::new();
+    for statement in statements_with(&faults).into_iter().flatten() {
+        statements[statement].for_each_symbol(&mut |symbol| {
+            doubtful.extend(rules.symbols.find(symbol));
+        });
+    }
+    let checked = check::check(&rules, &doubtful);
+    faults.extend(checked.into_iter().filter(|fault| !in_unbalanced(fault)));
+    faults.sort_by_key(|fault| (fault.span, fault.code));
+    (rules, faults)
+}
+
+/// Whether rules with these diagnostics can be played, however faulty: there must be a role, a
+/// move, and no part of the text that was not read.
+pub fn is_playable(rules: &Rules, diagnostics: &[Diagnostic]) -> bool {
+    const FATAL: [&str; 2] = ["nesting-too-deep", "text-too-long"];
+    let mut heads = rules.rules.iter().map(|rule| rule.head.signature());
+    let is_read = |fault: &Diagnostic| !FATAL.contains(&fault.code);
+    !rules.roles().is_empty()
+        && heads.any(|head| head == (keyword::LEGAL, 2))
+        && diagnostics.iter().all(is_read)
 }

@@ -26,15 +26,18 @@ const MAX_ALTERNATIVES: usize = 64;
 /// whole rulesheet.
 const MAX_COPIES: usize = 1 << 23;
 
-/// Reads statements. A rulesheet wrapped in one more pair of parentheses, as START carries it, is
-/// unwrapped.
-pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
-    let mut statements = statements;
-    if let [Sexpr::List(items, _)] = statements
-        && matches!(items.first(), None | Some(Sexpr::List(..)))
-    {
-        statements = items;
+/// The statements of a rulesheet. One that is wrapped in one more pair of parentheses, as START
+/// carries it, is unwrapped.
+pub(super) fn unwrapped(statements: &[Sexpr]) -> &[Sexpr] {
+    match statements {
+        [Sexpr::List(items, _)] if matches!(items.first(), None | Some(Sexpr::List(..))) => items,
+        _ => statements,
     }
+}
+
+/// Reads statements, wrapped in one more pair of parentheses or not.
+pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
+    let statements = unwrapped(statements);
     let mut reader = Reader {
         rules: Rules::default(),
         diagnostics: Vec::new(),

@@ -11,6 +11,9 @@ use super::span::Span;
 use super::symbols::Symbols;
 use crate::ids::Symbol;
 
+/// A relation or fact: name and number of arguments.
+pub type Signature = (Symbol, usize);
+
 /// A term: variable, constant or function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Term {
@@ -43,6 +46,15 @@ impl Term {
         }
     }
 
+    /// Name and number of arguments; nothing for a variable.
+    pub fn signature(&self) -> Option<Signature> {
+        match self {
+            Term::Variable(_) => None,
+            Term::Constant(name) => Some((*name, 0)),
+            Term::Function(name, arguments) => Some((*name, arguments.len())),
+        }
+    }
+
     /// The same term with `with` in place of `variable`.
     pub fn substitute(&self, variable: u32, with: &Term) -> Term {
         match self {
@@ -72,7 +84,7 @@ pub struct Atom {
 
 impl Atom {
     /// Name and arity: what makes a relation.
-    pub fn signature(&self) -> (Symbol, usize) {
+    pub fn signature(&self) -> Signature {
         (self.relation, self.arguments.len())
     }
 
@@ -191,6 +203,14 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// All atoms of heads and bodies, in the order of the text.
+    pub fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        self.rules.iter().flat_map(|rule| {
+            let in_body = rule.body.iter().filter_map(Literal::atom);
+            std::iter::once(&rule.head).chain(in_body)
+        })
+    }
+
     /// The roles, in the order of their `role` facts; each once.
     pub fn roles(&self) -> Vec<Term> {
         let mut roles: Vec<Term> = Vec::new();

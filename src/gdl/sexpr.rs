@@ -1,14 +1,15 @@
 //! S-expressions: nested lists of symbols, each with its place in the text.
 //!
-//! Parsing keeps its own stack, so deep nesting costs memory and not the thread's stack; nesting is
+//! Parsing keeps its own stack, so deep nesting costs memory and not the thread's stack. Nesting is
 //! bounded by [`MAX_DEPTH`] all the same, because later passes walk the tree. Faults are reported
-//! and repaired: a stray `)` is skipped, an open list is closed at the end of the text.
+//! and repaired: a stray `)` is skipped, an open list is closed where its statement ends.
 
 use std::fmt;
 
 use super::diagnostic::Diagnostic;
+use super::recover;
 use super::span::Span;
-use super::token::{TokenKind, tokens};
+use super::token::{Token, TokenKind, tokens};
 
 /// Lists nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 256;
@@ -45,6 +46,14 @@ impl Sexpr {
             Sexpr::Symbol(..) => None,
         }
     }
+
+    /// Calls `visit` for each symbol in it.
+    pub(super) fn for_each_symbol(&self, visit: &mut impl FnMut(&str)) {
+        match self {
+            Sexpr::Symbol(text, _) => visit(text),
+            Sexpr::List(items, _) => items.iter().for_each(|item| item.for_each_symbol(visit)),
+        }
+    }
 }
 
 /// One space between items, none inside the parentheses.
@@ -67,81 +76,160 @@ impl fmt::Display for Sexpr {
 }
 
 /// Reads all top-level expressions of a text, and what is wrong with it.
+///
+/// Where the parentheses do not match, the layout of the text shows which statements are broken
+/// ([`recover`]).
 pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
-    let mut diagnostics = Vec::new();
     if text.len() > u32::MAX as usize {
         let message = format!(
             "the text has {} bytes, at most {} can be read",
             text.len(),
             u32::MAX
         );
-        return (
-            Vec::new(),
-            vec![Diagnostic::error("text-too-long", Span::default(), message)],
-        );
+        let fault = Diagnostic::error("text-too-long", Span::default(), message);
+        return (Vec::new(), vec![fault]);
     }
-    let mut top = Vec::new();
-    // Each open list: its items so far and the place of its parenthesis.
-    let mut open: Vec<(Vec<Sexpr>, Span)> = Vec::new();
-    // How many lists deeper than allowed we are; their content is skipped.
-    let mut too_deep = 0usize;
-    let mut was_too_deep = false;
-    for token in tokens(text) {
-        match token.kind {
-            TokenKind::Comment => {}
-            TokenKind::Open if open.len() >= MAX_DEPTH => {
-                // Said once: what follows is the same fault, as a rule.
-                if !std::mem::replace(&mut was_too_deep, true) {
-                    let message = format!("lists are nested more than {MAX_DEPTH} deep here");
-                    diagnostics.push(Diagnostic::error("nesting-too-deep", token.span, message));
-                }
-                too_deep += 1;
-            }
-            TokenKind::Open => open.push((Vec::new(), token.span)),
-            TokenKind::Close if too_deep > 0 => too_deep -= 1,
-            TokenKind::Close => match open.pop() {
-                Some((items, start)) => {
-                    let list = Sexpr::List(items, start.to(token.span));
-                    open.last_mut()
-                        .map_or(&mut top, |(items, _)| items)
-                        .push(list);
-                }
-                None => diagnostics.push(
-                    Diagnostic::error("stray-parenthesis", token.span, "this `)` closes nothing")
-                        .with_help("remove it, or add the `(` that it belongs to"),
-                ),
-            },
-            TokenKind::Symbol if too_deep > 0 => {}
-            TokenKind::Symbol => {
-                let symbol = Sexpr::Symbol(text[token.span.range()].into(), token.span);
-                open.last_mut()
-                    .map_or(&mut top, |(items, _)| items)
-                    .push(symbol);
-            }
+    let tokens: Vec<Token> = tokens(text)
+        .filter(|token| token.kind != TokenKind::Comment)
+        .collect();
+    let plain = Builder::read(text, &tokens);
+    if plain.is_sound() && !recover::has_rule_in_rule(text, &tokens) {
+        return (plain.top, Vec::new());
+    }
+    if let Some(depth_fault) = plain.too_deep {
+        let message = format!("lists are nested more than {MAX_DEPTH} deep here");
+        let fault = Diagnostic::error("nesting-too-deep", depth_fault, message);
+        return (plain.closed(), vec![fault]);
+    }
+    recover::by_layout(text, &tokens, plain.n_faults())
+        .filter(|(_, faults)| !faults.is_empty())
+        .unwrap_or_else(|| plain.with_faults(None))
+}
+
+/// Lists under construction.
+pub(super) struct Builder<'a> {
+    text: &'a str,
+    top: Vec<Sexpr>,
+    /// Each open list: its items so far and its parenthesis.
+    open: Vec<(Vec<Sexpr>, Span)>,
+    /// Each `)` that closes nothing.
+    stray: Vec<Span>,
+    /// The first `(` nested too deep. The content of such lists is skipped.
+    too_deep: Option<Span>,
+    /// How many open lists are nested too deep.
+    n_too_deep: usize,
+    end: Span,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            top: Vec::new(),
+            open: Vec::new(),
+            stray: Vec::new(),
+            too_deep: None,
+            n_too_deep: 0,
+            end: Span::default(),
         }
     }
-    let end = Span::new(text.len(), text.len());
-    if let Some((_, start)) = open.last() {
-        let message = if open.len() == 1 {
-            "this `(` is never closed".to_string()
-        } else {
-            format!(
-                "this `(` is never closed, nor are {} around it",
-                open.len() - 1
-            )
-        };
-        diagnostics.push(
-            Diagnostic::error("unclosed-parenthesis", *start, message)
-                .with_help("add the missing `)`; the next statement usually shows where"),
-        );
+
+    pub fn read<'t>(text: &'a str, tokens: impl IntoIterator<Item = &'t Token>) -> Self {
+        let mut builder = Self::new(text);
+        tokens.into_iter().for_each(|token| builder.add(token));
+        builder
     }
-    while let Some((items, start)) = open.pop() {
-        let list = Sexpr::List(items, start.to(end));
-        open.last_mut()
-            .map_or(&mut top, |(items, _)| items)
-            .push(list);
+
+    pub fn add(&mut self, token: &Token) {
+        self.end = token.span;
+        match token.kind {
+            TokenKind::Open if self.open.len() >= MAX_DEPTH => {
+                self.too_deep.get_or_insert(token.span);
+                self.n_too_deep += 1;
+            }
+            TokenKind::Open => self.open.push((Vec::new(), token.span)),
+            TokenKind::Close if self.n_too_deep > 0 => self.n_too_deep -= 1,
+            TokenKind::Close if self.open.is_empty() => self.stray.push(token.span),
+            TokenKind::Close => self.close(token.span),
+            TokenKind::Symbol if self.n_too_deep == 0 => {
+                let text = self.text[token.span.range()].into();
+                self.push(Sexpr::Symbol(text, token.span));
+            }
+            TokenKind::Symbol | TokenKind::Comment => {}
+        }
     }
-    (top, diagnostics)
+
+    /// Closes the innermost open list; `end` is its last token.
+    pub fn close(&mut self, end: Span) {
+        if let Some((items, start)) = self.open.pop() {
+            self.push(Sexpr::List(items, start.to(end)));
+        }
+    }
+
+    fn push(&mut self, item: Sexpr) {
+        self.open
+            .last_mut()
+            .map_or(&mut self.top, |(items, _)| items)
+            .push(item);
+    }
+
+    /// The parentheses of the open lists, outermost first.
+    pub fn open(&self) -> impl DoubleEndedIterator<Item = Span> + ExactSizeIterator {
+        self.open.iter().map(|(_, start)| *start)
+    }
+
+    pub fn stray(&self) -> &[Span] {
+        &self.stray
+    }
+
+    pub fn is_sound(&self) -> bool {
+        self.n_faults() == 0 && self.too_deep.is_none()
+    }
+
+    fn n_faults(&self) -> usize {
+        self.open.len() + self.stray.len()
+    }
+
+    /// The expressions read; open lists end with the last token.
+    pub fn closed(mut self) -> Vec<Sexpr> {
+        while !self.open.is_empty() {
+            self.close(self.end);
+        }
+        self.top
+    }
+
+    /// The expressions read, with a fault for the stray `)` and one for the open lists.
+    /// `next_line` is the line of the statement before which a `)` is missing.
+    pub fn with_faults(self, next_line: Option<u32>) -> (Vec<Sexpr>, Vec<Diagnostic>) {
+        let (n_stray, n_open) = (self.stray.len(), self.open.len());
+        let stray = self.stray.first().map(|&span| {
+            let message = match n_stray {
+                1 => "this `)` closes nothing".to_string(),
+                _ => format!("this `)` closes nothing, nor do {} after it", n_stray - 1),
+            };
+            Diagnostic::error("stray-parenthesis", span, message)
+                .with_help("remove it, or add the `(` that it belongs to")
+        });
+        let open = self
+            .open()
+            .next_back()
+            .map(|start| unclosed(start, n_open, next_line));
+        let faults = stray.into_iter().chain(open).collect();
+        (self.closed(), faults)
+    }
+}
+
+/// The fault of a list that is not closed, the innermost of `n_open`.
+pub(super) fn unclosed(start: Span, n_open: usize, next_line: Option<u32>) -> Diagnostic {
+    let message = match n_open {
+        1 => "this `(` is never closed".to_string(),
+        _ => format!("this `(` is never closed, nor are {} around it", n_open - 1),
+    };
+    let help = match next_line {
+        Some(line) => format!("add the missing `)` before line {line}"),
+        None => "add the missing `)`".to_string(),
+    };
+    Diagnostic::error("unclosed-parenthesis", start, message).with_help(help)
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ impl Span {
         }
     }
 
+    /// Whether it holds nothing, as the place of what is missing.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
     /// The smallest span that holds both.
     pub fn to(self, other: Span) -> Span {
         Span {

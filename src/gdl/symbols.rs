@@ -34,6 +34,20 @@ pub mod keyword {
     /// `random`, a role in GDL-II.
     pub const RANDOM: Symbol = Symbol(10);
 
+    /// How many arguments GDL's own relations take.
+    pub(in crate::gdl) const ARITIES: [(Symbol, usize); 10] = [
+        (ROLE, 1),
+        (INIT, 1),
+        (TRUE, 1),
+        (NEXT, 1),
+        (DOES, 2),
+        (LEGAL, 2),
+        (GOAL, 2),
+        (TERMINAL, 0),
+        (BASE, 1),
+        (INPUT, 2),
+    ];
+
     pub(super) const WORDS: [&str; 11] = [
         "role", "init", "true", "next", "does", "legal", "goal", "terminal", "base", "input",
         "random",

@@ -533,11 +533,7 @@ impl Match {
 
 /// The rules of a START, when they can be played.
 fn read_rules(start: &StartRequest) -> Result<Rules, String> {
-    let read = || {
-        let (rules, mut diagnostics) = gdl::read::read_rules(&start.rules);
-        diagnostics.extend(gdl::check::check(&rules));
-        (rules, diagnostics)
-    };
+    let read = || gdl::load_statements(&start.rules, Vec::new());
     let (rules, mut diagnostics) = catch_unwind(AssertUnwindSafe(read))
         .map_err(|panic| format!("reading the rules panicked: {}", panic_text(&*panic)))?;
     diagnostics.sort_by_key(|diagnostic| (diagnostic.severity, diagnostic.span));

@@ -43,7 +43,7 @@ pub fn network_of(rules: &Rules) -> Network {
 /// The rules of a playable sheet.
 pub fn rules_of(text: &str) -> Rules {
     let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
     rules
 }
 

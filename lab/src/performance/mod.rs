@@ -299,7 +299,7 @@ fn load_all(arguments: &[String]) -> anyhow::Result<Vec<Game>> {
 fn load(argument: &str) -> anyhow::Result<Game> {
     let sheet = Rulesheet::find(argument)?;
     let (rules, diagnostics) = gdl::load(&sheet.text);
-    if gdl::is_playable(&diagnostics) {
+    if gdl::is_playable(&rules, &diagnostics) {
         return Ok(Game { sheet, rules });
     }
     let is_error = |diagnostic: &&gdl::Diagnostic| diagnostic.severity == Severity::Error;

@@ -6,7 +6,10 @@ use crate::propnet::{self, Network};
 
 fn network_of(text: &str) -> Network {
     let (rules, diagnostics) = crate::gdl::load(text);
-    assert!(crate::gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    assert!(
+        crate::gdl::is_playable(&rules, &diagnostics),
+        "{diagnostics:?}"
+    );
     let program = ground::ground(&rules, Budget::generous()).expect("it can be grounded");
     propnet::build(&program, Budget::generous()).expect("it has a network")
 }

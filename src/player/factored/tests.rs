@@ -16,7 +16,7 @@ use crate::search::SearchConfig;
 
 fn machine_of(text: &str) -> Arc<dyn Machine> {
     let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&diagnostics), "{diagnostics:?}");
+    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
     let budget = Budget {
         until: Instant::now() + Duration::from_secs(60),
         memory: 1 << 30,
