@@ -320,7 +320,6 @@ impl<'a> Restriction<'a> {
 
 /// Which relation depends on which.
 struct Graph {
-    defined: HashSet<Signature>,
     /// From a relation to those in whose rules' bodies it stands.
     users: HashMap<Signature, HashSet<Signature>>,
     /// Relations that depend on each other have the same number.
@@ -339,11 +338,9 @@ impl Graph {
                 targets.len() - 1
             })
         };
-        let mut defined = HashSet::new();
         let mut users: HashMap<Signature, HashSet<Signature>> = HashMap::new();
         for rule in &rules.rules {
             let signature = rule.head.signature();
-            defined.insert(signature);
             let head = number(signature, &mut targets);
             for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
                 let used = number(atom.signature(), &mut targets);
@@ -364,7 +361,6 @@ impl Graph {
                     .map(move |&relation| (signatures[relation as usize], number))
             });
         Self {
-            defined,
             users,
             component_of: component_of.collect(),
         }

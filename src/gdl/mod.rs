@@ -95,3 +95,37 @@ pub fn is_playable(rules: &Rules, diagnostics: &[Diagnostic]) -> bool {
         && heads.any(|head| head == (keyword::LEGAL, 2))
         && diagnostics.iter().all(is_read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::load;
+
+    #[test]
+    fn one_wrong_parenthesis_gives_one_diagnostic_in_its_statement() {
+        let text = include_str!("../../gdl-games/ticTacToe.gdl");
+        let (statements, _) = super::sexpr::parse(text);
+        let parentheses = super::token::tokens(text)
+            .filter(|token| token.kind == super::token::TokenKind::Close)
+            .map(|token| token.span.start as usize);
+        for at in parentheses {
+            let holds = |offset: u32| {
+                let mut spans = statements.iter().map(super::Sexpr::span);
+                spans.find(|span| span.range().contains(&(offset as usize)))
+            };
+            let statement = holds(at as u32);
+            for more in [false, true] {
+                let mut changed = text.to_string();
+                match more {
+                    true => changed.insert(at, ')'),
+                    false => drop(changed.remove(at)),
+                }
+                let (_, found) = load(&changed);
+                let shown: Vec<String> = found.iter().map(|d| d.one_line("", &changed)).collect();
+                assert_eq!(found.len(), 1, "{shown:?}");
+                let is_near = holds(found[0].span.start.saturating_sub(1)) == statement
+                    || holds(found[0].span.start) == statement;
+                assert!(is_near, "{shown:?} for a change in {statement:?}");
+            }
+        }
+    }
+}

@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
         let stray = self.stray.first().map(|&span| {
             let message = match n_stray {
                 1 => "this `)` closes nothing".to_string(),
-                _ => format!("this `)` closes nothing, nor do {} after it", n_stray - 1),
+                _ => format!("this `)` and {} after it close nothing", n_stray - 1),
             };
             Diagnostic::error("stray-parenthesis", span, message)
                 .with_help("remove it, or add the `(` that it belongs to")
@@ -223,7 +223,7 @@ impl<'a> Builder<'a> {
 pub(super) fn unclosed(start: Span, n_open: usize, next_line: Option<u32>) -> Diagnostic {
     let message = match n_open {
         1 => "this `(` is never closed".to_string(),
-        _ => format!("this `(` is never closed, nor are {} around it", n_open - 1),
+        _ => format!("this `(` and {} around it are never closed", n_open - 1),
     };
     let help = match next_line {
         Some(line) => format!("add the missing `)` before line {line}"),

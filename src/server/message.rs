@@ -241,7 +241,7 @@ mod tests {
                 "(START m r (a) 3 -1)",
                 format!("the play clock is -1, expected a number of seconds as in {}", &start[9..]),
             ),
-            ("(PLAY m (a", "message:1:9: error[unclosed-parenthesis]: this `(` is never closed, nor are 1 around it".into()),
+            ("(PLAY m (a", "message:1:9: error[unclosed-parenthesis]: this `(` and 1 around it are never closed".into()),
         ] {
             assert_eq!(error(text), expected, "{text:?}");
         }
