@@ -1,4 +1,4 @@
-// What the player found out about the game before and while it played: its machine, its parts, what positions promise,
+// What the player found out about the game before and while it played: its machine, its parts, its evaluation,
 // which settings were tried, what kinds of facts are worth. What is known here is laid out; whatever else a study
 // holds is shown as names and values, so that a newer player's findings are seen too.
 
@@ -14,7 +14,7 @@ export function analysisCards(record) {
   return [
     machineCard(record),
     parametersCard(study),
-    foresightCard(study),
+    evaluationCard(study),
     partsCard(record),
     trialsCard(study),
     heuristicsCard(record, study),
@@ -53,13 +53,13 @@ function parametersCard(study) {
   return card("Parameters of the search", pairs(entries.map(([name, value]) => [words(name), plainValue(value)])));
 }
 
-function foresightCard(study) {
+function evaluationCard(study) {
   const entries = [
     ["Games played to learn", count(study.games), study.games],
     ["Positions compared", count(study.positions_compared), study.positions_compared],
     ["Correlation with results: evaluation", fraction(study.correlation), study.correlation],
     ["Correlation with results: playouts", fraction(study.correlation_of_playouts), study.correlation_of_playouts],
-    ["Share that foretells best", fraction(study.share_that_foretells_best), study.share_that_foretells_best],
+    ["Best weight of the evaluation", fraction(study.best_evaluation_share), study.best_evaluation_share],
     [
       "Settled facts that bound goals",
       count(study.settled_facts_that_bound_goals),
@@ -68,7 +68,7 @@ function foresightCard(study) {
     ["Symmetries", count(study.symmetries), study.symmetries],
   ].filter(([, , value]) => number(value) !== null);
   if (entries.length === 0) return null;
-  return card("What positions promise", pairs(entries.map(([name, shown]) => [name, shown])));
+  return card("Evaluation", pairs(entries.map(([name, shown]) => [name, shown])));
 }
 
 function partsCard(record) {
@@ -143,7 +143,7 @@ const LAID_OUT = new Set([
   "positions_compared",
   "correlation",
   "correlation_of_playouts",
-  "share_that_foretells_best",
+  "best_evaluation_share",
   "settled_facts_that_bound_goals",
   "symmetries",
   "trials",

@@ -19,7 +19,7 @@ function moment(seconds, microseconds = 0) {
   return new Date(START + seconds * 1000).toISOString().replace("Z", `${String(microseconds).padStart(3, "0")}Z`);
 }
 
-/** What a move promises: it gets better as the match goes on. */
+/** The expected value of a move, which rises during the match. */
 function worth(step, random) {
   return Number((100 - 50 * Math.exp(-step / 40) - 12 * random()).toFixed(2));
 }

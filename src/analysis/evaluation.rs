@@ -1,53 +1,50 @@
-//! Evaluation: what a state promises each role, as a small network of numbers over the facts that
-//! hold in it.
+//! Evaluation: the expected goal of each role in a state, by a small neural network over its facts.
 //!
-//! Every fact has a row of [`UNITS`] weights; the rows of the facts that hold are added up, what is
-//! negative in the hidden units is cut off, and a weighted sum of the units is squashed to a goal.
-//! A few units go past the cut, so that facts also count by themselves: with those alone it is a
-//! sum of piece values, with the others facts may matter together. Since few facts hold at a time,
-//! adding rows is as cheap as a table of pieces. (Shape and increments are those of Nasu's *NNUE*,
-//! 2018; that such a sum can be learned for any game from its network's facts is Goldwaser and
-//! Thielscher's, 2020.)
+//! Each fact has a row of [`UNITS`] weights. The accumulator is the bias plus the rows of the facts
+//! that hold. The hidden units pass a ReLU, a linear layer gives one logit per output, and a sigmoid
+//! maps a logit to a goal. The first [`LINEAR_UNITS`] units skip the ReLU and feed one output each,
+//! so that the network contains a linear evaluation by piece values. (Architecture and incremental
+//! accumulator: NNUE, Nasu 2018; a network over the facts of any game: Goldwaser and Thielscher
+//! 2020.)
 //!
-//! Invariants: equal states of one machine have equal values, but for rounding where they are
-//! reached from others by increments; values lie between 0 and 100, or the fixed sum of goals.
+//! Invariants: equal states of one machine have equal values, except for rounding of incremental
+//! updates; values lie between 0 and 100, or the fixed sum of goals.
 //!
-//! Never knows: how games are played, clocks. What learns it is `learning`.
+//! Never knows: how games are played, clocks. `learning` trains the weights.
 
 use crate::machine::random::Random;
 
-/// Numbers in a row.
+/// The units of the hidden layer.
 pub const UNITS: usize = 32;
-/// Units that are not cut off, the first ones; the most outputs there can be.
-pub const DIRECT: usize = 4;
+/// The first units, which skip the ReLU; also the maximum number of outputs.
+pub const LINEAR_UNITS: usize = 4;
 
-/// A number for each unit.
+/// One number per unit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(64))]
 pub struct Row(pub [f32; UNITS]);
 
 impl Row {
-    /// Nothing in every unit.
+    /// All zero.
     pub const ZERO: Self = Self([0.0; UNITS]);
 
     #[inline]
     fn add(&mut self, other: &Self) {
-        for (sum, more) in self.0.iter_mut().zip(&other.0) {
-            *sum += more;
+        for (sum, number) in self.0.iter_mut().zip(&other.0) {
+            *sum += number;
         }
     }
 
     #[inline]
-    fn take(&mut self, other: &Self) {
-        for (sum, less) in self.0.iter_mut().zip(&other.0) {
-            *sum -= less;
+    fn subtract(&mut self, other: &Self) {
+        for (sum, number) in self.0.iter_mut().zip(&other.0) {
+            *sum -= number;
         }
     }
 
     #[inline]
     fn dot(&self, other: &Self) -> f32 {
-        // Eight sums side by side, which compilers turn into vectors; one sum alone they may not
-        // reorder.
+        // Eight partial sums, which the compiler vectorises; it may not reorder a single sum.
         let mut sums = [0.0f32; 8];
         for (left, right) in self.0.chunks_exact(8).zip(other.0.chunks_exact(8)) {
             for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
@@ -58,69 +55,61 @@ impl Row {
     }
 }
 
-/// A state's sums, from which those of states that differ little are found.
+/// The first layer's sums for a state, before the ReLU. Those of similar states follow by adding
+/// and subtracting rows.
 #[derive(Clone, Copy, Debug)]
-pub struct Stand(Row);
+pub struct Accumulator(Row);
 
-/// Cuts off what is negative in the hidden units.
+/// The ReLU of the hidden units; the linear units stay.
 #[inline]
-fn cut(units: &mut Row) {
-    for unit in &mut units.0[DIRECT..] {
+fn relu(units: &mut Row) {
+    for unit in &mut units.0[LINEAR_UNITS..] {
         *unit = unit.max(0.0);
     }
 }
 
-/// What states promise.
+/// The network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Evaluation {
     n_roles: usize,
-    /// The sum of both roles' goals, where there are two and it is always the same: then one output
-    /// says both.
-    sum: Option<f32>,
-    /// One row for each bit of a state.
-    rows: Vec<Row>,
-    bias: Row,
-    /// One row for each output; beyond the direct units it weighs the hidden ones.
-    outputs: Vec<Row>,
+    weights: Weights,
 }
 
-/// The numbers of an evaluation.
+/// The weights of an [`Evaluation`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Parts {
-    /// The sum of two roles' goals, where it is always the same.
-    pub sum: Option<f32>,
-    /// One row for each bit of a state.
+pub struct Weights {
+    /// The sum of the goals of two roles, if it is constant.
+    pub fixed_sum: Option<f32>,
+    /// One row per bit of a state.
     pub rows: Vec<Row>,
-    /// What is added to each sum of rows.
+    /// The bias of the first layer.
     pub bias: Row,
-    /// One row for each output: one for both roles where their goals have a fixed sum, else one for
-    /// each role.
+    /// One row per output: a single output for two roles with a fixed sum, else one per role.
     pub outputs: Vec<Row>,
 }
 
-/// The most roles that are evaluated.
-pub const MOST_ROLES: usize = DIRECT;
+/// The maximum number of roles.
+pub const MAX_ROLES: usize = LINEAR_UNITS;
 
 impl Evaluation {
-    /// An evaluation that knows nothing: each state of so many facts promises 50 to each role.
-    /// `sum` is the sum of two roles' goals where it is always the same. Nothing for more than
-    /// [`MOST_ROLES`].
+    /// An untrained evaluation over `n_facts` facts, with values near 50. `fixed_sum` is the sum of
+    /// the goals of two roles, if it is constant. `None` for no role or more than [`MAX_ROLES`].
     pub fn new(
         n_roles: usize,
         n_facts: usize,
-        sum: Option<u32>,
+        fixed_sum: Option<u32>,
         random: &mut Random,
     ) -> Option<Self> {
-        if n_roles > MOST_ROLES || n_roles == 0 {
+        if n_roles > MAX_ROLES || n_roles == 0 {
             return None;
         }
-        let sum = sum.filter(|_| n_roles == 2).map(|sum| sum as f32);
-        let n_outputs = if sum.is_some() { 1 } else { n_roles };
-        // Hidden units must differ from the start, else they stay alike for ever.
+        let fixed_sum = fixed_sum.filter(|_| n_roles == 2).map(|sum| sum as f32);
+        let n_outputs = if fixed_sum.is_some() { 1 } else { n_roles };
+        // Random weights break the symmetry between hidden units.
         let mut small = |scale: f32| {
             let mut row = Row::ZERO;
-            for number in &mut row.0[DIRECT..] {
-                *number = (fraction(random) - 0.5) * scale;
+            for number in &mut row.0[LINEAR_UNITS..] {
+                *number = (uniform(random) - 0.5) * scale;
             }
             row
         };
@@ -132,96 +121,106 @@ impl Evaluation {
         }
         Some(Self {
             n_roles,
-            sum,
-            rows,
-            bias,
-            outputs,
+            weights: Weights {
+                fixed_sum,
+                rows,
+                bias,
+                outputs,
+            },
         })
     }
 
-    /// All its numbers, in a form that can be kept apart from the order of bits.
-    pub fn parts(&self) -> Parts {
-        Parts {
-            sum: self.sum,
-            rows: self.rows.clone(),
-            bias: self.bias,
-            outputs: self.outputs.clone(),
-        }
+    /// The weights.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
-    /// The evaluation of these numbers, for so many roles; nothing where they do not fit together
-    /// or are no numbers.
-    pub fn from_parts(n_roles: usize, parts: Parts) -> Option<Self> {
-        let n_outputs = if parts.sum.is_some() { 1 } else { n_roles };
-        let fits = (1..=MOST_ROLES).contains(&n_roles)
-            && parts.outputs.len() == n_outputs
-            && (parts.sum.is_none() || n_roles == 2);
-        let mut rows = parts.rows.iter().chain(&parts.outputs).chain([&parts.bias]);
-        let are_numbers = rows.all(|row| row.0.iter().all(|number| number.is_finite()));
-        drop(rows);
-        let is_sound = fits && are_numbers && parts.sum.is_none_or(f32::is_finite);
-        is_sound.then_some(Self {
-            n_roles,
-            sum: parts.sum,
-            rows: parts.rows,
-            bias: parts.bias,
-            outputs: parts.outputs,
-        })
+    /// The evaluation with these weights; `None` if they do not fit `n_roles` or are not finite.
+    pub fn from_weights(n_roles: usize, weights: Weights) -> Option<Self> {
+        let n_outputs = if weights.fixed_sum.is_some() {
+            1
+        } else {
+            n_roles
+        };
+        let fits = (1..=MAX_ROLES).contains(&n_roles)
+            && weights.outputs.len() == n_outputs
+            && (weights.fixed_sum.is_none() || n_roles == 2);
+        let rows = weights
+            .rows
+            .iter()
+            .chain(&weights.outputs)
+            .chain([&weights.bias]);
+        let mut numbers = rows.flat_map(|row| row.0).chain(weights.fixed_sum);
+        let is_sound = fits && numbers.all(f32::is_finite);
+        drop(numbers);
+        is_sound.then_some(Self { n_roles, weights })
     }
 
-    /// How many roles it speaks of.
+    /// The number of roles.
     pub fn n_roles(&self) -> usize {
         self.n_roles
     }
 
-    /// Facts that it knows: the first bits of a state.
+    /// The number of facts: the bits of a state.
     pub fn n_facts(&self) -> usize {
-        self.rows.len()
+        self.weights.rows.len()
     }
 
-    /// Writes each role's value, 0 to 100, which is the goal that the state promises it.
+    /// Writes the expected goal of each role, 0 to 100.
     #[inline]
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
         self.read_values(&self.units(state), values);
     }
 
-    /// Starts from a state for [`values_near`](Self::values_near).
+    /// The accumulator of a state, for [`values_from`](Self::values_from).
     #[inline]
-    pub fn stand_on(&self, state: &[u64]) -> Stand {
-        Stand(self.sums(state))
+    pub fn accumulator(&self, state: &[u64]) -> Accumulator {
+        Accumulator(self.sums(state))
     }
 
-    /// As [`values`](Self::values) for a state that differs little from `near`, where `stand` is:
-    /// only the rows of facts that changed are added or taken away. (Nasu's increments.)
+    /// As [`values`](Self::values), from the accumulator of the state `from`: only the rows of facts
+    /// that differ are added or subtracted.
     #[inline]
-    pub fn values_near(&self, stand: &Stand, near: &[u64], state: &[u64], values: &mut [f32]) {
-        let mut units = self.sums_near(stand, near, state);
-        cut(&mut units);
+    pub fn values_from(
+        &self,
+        accumulator: &Accumulator,
+        from: &[u64],
+        state: &[u64],
+        values: &mut [f32],
+    ) {
+        let mut units = self.sums_from(accumulator, from, state);
+        relu(&mut units);
         self.read_values(&units, values);
     }
 
-    /// How good such a state is for each role, without bounds: what
-    /// [`values_near`](Self::values_near) squashes.
+    /// Writes the logit of each role: what [`values_from`](Self::values_from) puts through the
+    /// sigmoid.
     #[inline]
-    pub fn urges_near(&self, stand: &Stand, near: &[u64], state: &[u64], urges: &mut [f32]) {
-        let mut units = self.sums_near(stand, near, state);
-        cut(&mut units);
-        self.read_urges(&units, urges);
+    pub fn logits_from(
+        &self,
+        accumulator: &Accumulator,
+        from: &[u64],
+        state: &[u64],
+        logits: &mut [f32],
+    ) {
+        let mut units = self.sums_from(accumulator, from, state);
+        relu(&mut units);
+        self.read_logits(&units, logits);
     }
 
     #[inline]
-    fn sums_near(&self, stand: &Stand, near: &[u64], state: &[u64]) -> Row {
-        let mut sums = stand.0;
-        for (index, (&before, &after)) in near.iter().zip(state).enumerate() {
+    fn sums_from(&self, accumulator: &Accumulator, from: &[u64], state: &[u64]) -> Row {
+        let mut sums = accumulator.0;
+        for (index, (&before, &after)) in from.iter().zip(state).enumerate() {
             let mut left = before ^ after;
             while left != 0 {
                 let bit = left.trailing_zeros() as usize;
                 left &= left - 1;
-                if let Some(row) = self.rows.get(64 * index + bit) {
+                if let Some(row) = self.weights.rows.get(64 * index + bit) {
                     if after >> bit & 1 == 1 {
                         sums.add(row);
                     } else {
-                        sums.take(row);
+                        sums.subtract(row);
                     }
                 }
             }
@@ -231,157 +230,166 @@ impl Evaluation {
 
     #[inline]
     fn read_values(&self, units: &Row, values: &mut [f32]) {
-        match self.sum {
+        match self.weights.fixed_sum {
             Some(sum) => {
-                let share = squash(self.outputs[0].dot(units));
+                let share = sigmoid(self.weights.outputs[0].dot(units));
                 values[0] = sum * share;
                 values[1] = sum - values[0];
             }
             None => {
-                for (value, output) in values.iter_mut().zip(&self.outputs) {
-                    *value = 100.0 * squash(output.dot(units));
+                for (value, output) in values.iter_mut().zip(&self.weights.outputs) {
+                    *value = 100.0 * sigmoid(output.dot(units));
                 }
             }
         }
     }
 
     #[inline]
-    fn read_urges(&self, units: &Row, urges: &mut [f32]) {
-        if self.sum.is_some() {
-            urges[0] = self.outputs[0].dot(units);
-            urges[1] = -urges[0];
+    fn read_logits(&self, units: &Row, logits: &mut [f32]) {
+        if self.weights.fixed_sum.is_some() {
+            logits[0] = self.weights.outputs[0].dot(units);
+            logits[1] = -logits[0];
         } else {
-            for (urge, output) in urges.iter_mut().zip(&self.outputs) {
-                *urge = output.dot(units);
+            for (logit, output) in logits.iter_mut().zip(&self.weights.outputs) {
+                *logit = output.dot(units);
             }
         }
     }
 
-    /// The units after the cut.
+    /// The units after the ReLU.
     #[inline]
     fn units(&self, state: &[u64]) -> Row {
         let mut units = self.sums(state);
-        cut(&mut units);
+        relu(&mut units);
         units
     }
 
-    /// The units before the cut.
+    /// The units before the ReLU.
     #[inline]
     fn sums(&self, state: &[u64]) -> Row {
-        let mut sums = self.bias;
+        let mut sums = self.weights.bias;
         for bit in bits(state) {
-            if let Some(row) = self.rows.get(bit) {
+            if let Some(row) = self.weights.rows.get(bit) {
                 sums.add(row);
             }
         }
         sums
     }
 
-    /// What a fact is worth to each role by itself, in points: how much more a state at par
-    /// promises with it, hidden units left out.
+    /// The linear value of a fact for each role, in points: the derivative of the value by the fact
+    /// at value 50, hidden units left out.
     pub fn worth(&self, bit: usize) -> Vec<f32> {
-        let Some(row) = self.rows.get(bit) else {
+        let Some(row) = self.weights.rows.get(bit) else {
             return vec![0.0; self.n_roles];
         };
         let of = |output: &Row| {
-            25.0 * output.0[..DIRECT]
+            25.0 * output.0[..LINEAR_UNITS]
                 .iter()
                 .zip(&row.0)
                 .map(|(a, b)| a * b)
                 .sum::<f32>()
         };
-        match self.sum {
-            Some(_) => vec![of(&self.outputs[0]), -of(&self.outputs[0])],
-            None => self.outputs.iter().map(of).collect(),
+        match self.weights.fixed_sum {
+            Some(_) => vec![of(&self.weights.outputs[0]), -of(&self.weights.outputs[0])],
+            None => self.weights.outputs.iter().map(of).collect(),
         }
     }
 }
 
-/// Teaches an evaluation. (AdaGrad; Duchi, Hazan and Singer 2011: facts that are rarely true learn
-/// faster.)
+/// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011). Rows of
+/// facts that are rarely true take longer steps.
 #[derive(Clone, Debug)]
-pub struct Teacher {
-    /// What is being taught.
+pub struct Trainer {
+    /// The evaluation in training.
     pub evaluation: Evaluation,
-    rate: f32,
-    /// Sums of squared slopes, of rows, bias and outputs.
+    learning_rate: f32,
+    /// Sums of squared gradients, of rows, bias and outputs.
     rows: Vec<Row>,
     bias: Row,
     outputs: Vec<Row>,
 }
 
-/// Squares that each sum starts with, so that first steps are not too long.
-const PRIOR: f32 = 0.1;
+/// The initial value of each sum of squared gradients, which bounds the first steps.
+const INITIAL_SQUARES: f32 = 0.1;
 
-impl Teacher {
-    /// A teacher of this evaluation.
-    pub fn new(evaluation: Evaluation, rate: f32) -> Self {
-        let start = Row([PRIOR; UNITS]);
+impl Trainer {
+    /// A trainer of this evaluation.
+    pub fn new(evaluation: Evaluation, learning_rate: f32) -> Self {
+        let start = Row([INITIAL_SQUARES; UNITS]);
         Self {
-            rows: vec![start; evaluation.rows.len()],
+            rows: vec![start; evaluation.weights.rows.len()],
             bias: start,
-            outputs: vec![start; evaluation.outputs.len()],
+            outputs: vec![start; evaluation.weights.outputs.len()],
             evaluation,
-            rate,
+            learning_rate,
         }
     }
 
-    /// Shows a state and the goals, 0 to 100, that it led to.
+    /// Makes a gradient step for a state with these target goals, 0 to 100.
     #[inline]
-    pub fn show(&mut self, state: &[u64], goals: &[f32]) {
-        let evaluation = &mut self.evaluation;
-        let sums = evaluation.sums(state);
+    pub fn train(&mut self, state: &[u64], targets: &[f32]) {
+        let sums = self.evaluation.sums(state);
         let mut units = sums;
-        cut(&mut units);
-        let mut slopes = Row::ZERO;
-        for (index, output) in evaluation.outputs.iter_mut().enumerate() {
-            let value = squash(output.dot(&units));
-            let whole = evaluation.sum.unwrap_or(100.0).max(1.0);
-            let error = value - (goals[index] / whole).clamp(0.0, 1.0);
-            let mut output_slopes = Row::ZERO;
+        relu(&mut units);
+        let weights = &mut self.evaluation.weights;
+        let mut gradient = Row::ZERO;
+        for (index, output) in weights.outputs.iter_mut().enumerate() {
+            let value = sigmoid(output.dot(&units));
+            let scale = weights.fixed_sum.unwrap_or(100.0).max(1.0);
+            let error = value - (targets[index] / scale).clamp(0.0, 1.0);
+            let mut output_gradient = Row::ZERO;
             for unit in 0..UNITS {
-                slopes.0[unit] += error * output.0[unit];
-                output_slopes.0[unit] = error * units.0[unit];
+                gradient.0[unit] += error * output.0[unit];
+                output_gradient.0[unit] = error * units.0[unit];
             }
-            // The direct units stand for the outputs themselves.
-            output_slopes.0[..DIRECT].fill(0.0);
-            step(output, &mut self.outputs[index], &output_slopes, self.rate);
+            // The weights between linear units and outputs are fixed.
+            output_gradient.0[..LINEAR_UNITS].fill(0.0);
+            step(
+                output,
+                &mut self.outputs[index],
+                &output_gradient,
+                self.learning_rate,
+            );
         }
-        for unit in DIRECT..UNITS {
+        for unit in LINEAR_UNITS..UNITS {
             if sums.0[unit] <= 0.0 {
-                slopes.0[unit] = 0.0;
+                gradient.0[unit] = 0.0;
             }
         }
-        step(&mut evaluation.bias, &mut self.bias, &slopes, self.rate);
+        step(
+            &mut weights.bias,
+            &mut self.bias,
+            &gradient,
+            self.learning_rate,
+        );
         for bit in bits(state) {
-            if let Some(row) = evaluation.rows.get_mut(bit) {
-                step(row, &mut self.rows[bit], &slopes, self.rate);
+            if let Some(row) = weights.rows.get_mut(bit) {
+                step(row, &mut self.rows[bit], &gradient, self.learning_rate);
             }
         }
     }
 
-    /// Forgets half of what slopes were seen, after which steps get longer again: for when play has
-    /// changed.
-    pub fn refresh(&mut self) {
+    /// Halves the sums of squared gradients, which makes steps longer again after play has changed.
+    pub fn decay_squares(&mut self) {
         let all = self.rows.iter_mut().chain(&mut self.outputs);
         for row in all.chain([&mut self.bias]) {
             for square in &mut row.0 {
-                *square = (*square * 0.5).max(PRIOR);
+                *square = (*square * 0.5).max(INITIAL_SQUARES);
             }
         }
     }
 }
 
-/// Takes a step down the slopes.
+/// One AdaGrad step.
 #[inline]
-fn step(numbers: &mut Row, squares: &mut Row, slopes: &Row, rate: f32) {
-    for ((number, square), slope) in numbers.0.iter_mut().zip(&mut squares.0).zip(&slopes.0) {
+fn step(numbers: &mut Row, squares: &mut Row, gradient: &Row, learning_rate: f32) {
+    for ((number, square), slope) in numbers.0.iter_mut().zip(&mut squares.0).zip(&gradient.0) {
         *square += slope * slope;
-        *number -= rate * slope / square.sqrt();
+        *number -= learning_rate * slope / square.sqrt();
     }
 }
 
-/// The bits that are on in a state, in rising order.
+/// The indices of the set bits of a state, in rising order.
 #[inline]
 fn bits(state: &[u64]) -> impl Iterator<Item = usize> {
     state.iter().enumerate().flat_map(|(index, &word)| {
@@ -396,14 +404,14 @@ fn bits(state: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// From any number to one between 0 and 1.
+/// The logistic function.
 #[inline]
-fn squash(number: f32) -> f32 {
+fn sigmoid(number: f32) -> f32 {
     1.0 / (1.0 + (-number).exp())
 }
 
-/// A random number from 0 up to 1.
-pub(super) fn fraction(random: &mut Random) -> f32 {
+/// A random number, uniform in [0, 1).
+pub(super) fn uniform(random: &mut Random) -> f32 {
     (random.bits() >> 40) as f32 / (1u64 << 24) as f32
 }
 
@@ -416,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_nothing_expects_half() {
+    fn an_untrained_evaluation_expects_half() {
         let mut values = [0.0; 3];
         fresh(3, None).values(&[0b1011, 1 << 40], &mut values);
         for value in values {
@@ -427,51 +435,50 @@ mod tests {
     #[test]
     fn too_many_roles_are_not_evaluated() {
         let random = &mut Random::new(1);
-        assert!(Evaluation::new(MOST_ROLES + 1, 64, None, random).is_none());
+        assert!(Evaluation::new(MAX_ROLES + 1, 64, None, random).is_none());
         assert!(Evaluation::new(0, 64, None, random).is_none());
     }
 
     #[test]
-    fn a_state_is_worth_the_same_from_wherever_one_comes() {
+    fn incremental_and_full_evaluations_agree() {
         let evaluation = fresh(2, Some(100));
         let random = &mut Random::new(2);
         for _ in 0..200 {
             let from = [random.bits(), random.bits()];
             let to = [random.bits(), random.bits() & random.bits()];
-            let stand = evaluation.stand_on(&from);
-            let (mut near, mut plain) = ([0.0; 2], [0.0; 2]);
-            evaluation.values_near(&stand, &from, &to, &mut near);
+            let accumulator = evaluation.accumulator(&from);
+            let (mut incremental, mut plain) = ([0.0; 2], [0.0; 2]);
+            evaluation.values_from(&accumulator, &from, &to, &mut incremental);
             evaluation.values(&to, &mut plain);
             for role in 0..2 {
-                assert!((near[role] - plain[role]).abs() < 0.01);
+                assert!((incremental[role] - plain[role]).abs() < 0.01);
             }
-            evaluation.urges_near(&stand, &from, &to, &mut near);
-            assert!((100.0 * squash(near[0]) - plain[0]).abs() < 0.01);
-            assert!((near[1] + near[0]).abs() < 1e-6);
+            evaluation.logits_from(&accumulator, &from, &to, &mut incremental);
+            assert!((100.0 * sigmoid(incremental[0]) - plain[0]).abs() < 0.01);
+            assert!((incremental[1] + incremental[0]).abs() < 1e-6);
         }
     }
 
     #[test]
-    fn goals_with_a_fixed_sum_share_it() {
+    fn values_add_up_to_the_fixed_sum() {
         let mut values = [0.0; 2];
         fresh(2, Some(60)).values(&[7, 0], &mut values);
         assert!((values[0] + values[1] - 60.0).abs() < 1e-3);
     }
 
-    /// Facts that count only together need the hidden units: a sum of facts cannot tell one of two
-    /// from both or none.
+    /// XOR needs the hidden units: no linear evaluation separates it.
     #[test]
-    fn one_of_two_is_learned() {
-        let mut teacher = Teacher::new(fresh(1, None), 0.1);
+    fn xor_is_learned() {
+        let mut trainer = Trainer::new(fresh(1, None), 0.1);
         let goal = |state: u64| if state.count_ones() == 1 { 100.0 } else { 0.0 };
         let random = &mut Random::new(5);
         for _ in 0..20_000 {
             let state = random.bits() & 3;
-            teacher.show(&[state, 0], &[goal(state)]);
+            trainer.train(&[state, 0], &[goal(state)]);
         }
         for state in 0..4 {
             let mut values = [0.0];
-            teacher.evaluation.values(&[state, 0], &mut values);
+            trainer.evaluation.values(&[state, 0], &mut values);
             assert!(
                 (values[0] - goal(state)).abs() < 15.0,
                 "{state}: {values:?}"

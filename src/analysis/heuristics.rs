@@ -1,10 +1,9 @@
-//! Heuristics that a person can read: what kinds of facts are worth, told from a learned
-//! evaluation.
+//! Heuristics that a person can read: mean values of kinds of facts in a learned evaluation, as
+//! pieces and their values.
 //!
-//! Facts of one relation are sorted by one of their arguments, as the squares of a board by what
-//! stands on them. Where kinds differ much more from each other than facts of a kind among
-//! themselves, that argument says what counts: pieces and their values. Nothing is known of boards
-//! or names; the worths alone tell.
+//! Facts of one relation are grouped by one argument, as the squares of a board by the piece on
+//! them. The argument is the one that explains most of the variance of the values (analysis of
+//! variance). Names and boards play no role.
 //!
 //! Never knows: how the evaluation was learned, what it is used for.
 
@@ -15,32 +14,32 @@ use serde::{Deserialize, Serialize};
 use super::evaluation::Evaluation;
 use super::mutex_groups::parts;
 
-/// Facts of a kind, and what one of them is worth.
+/// A kind of facts and its mean value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Heuristic {
-    /// The facts, with `*` in the places in which they differ, as `(cell * * black)`.
+    /// The pattern, with `*` for arguments in which the facts differ, as `(cell * * black)`.
     pub facts: String,
-    /// How many of them can ever hold.
+    /// The number of facts.
     pub count: usize,
-    /// What one of them is worth to each role, in points, in the mean.
+    /// The mean value of one fact for each role, in points.
     pub worth: Vec<f32>,
-    /// How far single ones stray from it, for the first role.
+    /// The standard deviation of the values for the first role.
     pub spread: f32,
 }
 
-/// So many facts make a kind at least, and so many kinds a relation at most.
-const LEAST_FACTS: usize = 4;
-const MOST_KINDS: usize = 16;
-/// The part of what facts of a relation stray that their kinds must make up.
-const LEAST_SHARE: f32 = 0.3;
-/// Kinds that are worth less than this many points to every role are left out.
-const LEAST_WORTH: f32 = 0.5;
+/// The fewest facts of a kind.
+const MIN_FACTS: usize = 4;
+/// The most kinds of a relation.
+const MAX_KINDS: usize = 16;
+/// The least share of the variance of a relation that its kinds must explain.
+const MIN_EXPLAINED: f32 = 0.3;
+/// Kinds with a smaller absolute value, in points, for every role are left out.
+const MIN_WORTH: f32 = 0.5;
 
-/// What kinds of facts are worth, the weightiest first. `facts` are the texts of the state's bits,
-/// in order.
+/// The kinds of facts, the largest absolute value first. `facts` are the texts of the state's bits.
 pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
     let worths: Vec<Vec<f32>> = (0..facts.len()).map(|bit| evaluation.worth(bit)).collect();
-    // Relation and number of arguments, with the facts' places.
+    // The bits of each relation and arity.
     let mut relations: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     let parts: Vec<Vec<&str>> = facts.iter().map(|fact| parts(fact)).collect();
     for (bit, parts) in parts.iter().enumerate() {
@@ -53,27 +52,27 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
     for ((_, n_parts), bits) in relations {
         let first = |bit: &usize| worths[*bit][0];
         let best = (1..n_parts)
-            .filter_map(|place| {
+            .filter_map(|argument| {
                 let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
                 for &bit in &bits {
-                    kinds.entry(parts[bit][place]).or_default().push(bit);
+                    kinds.entry(parts[bit][argument]).or_default().push(bit);
                 }
-                let is_fit = (2..=MOST_KINDS).contains(&kinds.len())
-                    && kinds.values().any(|bits| bits.len() >= LEAST_FACTS);
-                let all: f32 = strays(bits.iter().map(first));
+                let is_fit = (2..=MAX_KINDS).contains(&kinds.len())
+                    && kinds.values().any(|bits| bits.len() >= MIN_FACTS);
+                let all: f32 = squared_deviations(bits.iter().map(first));
                 let within: f32 = kinds
                     .values()
-                    .map(|bits| strays(bits.iter().map(first)))
+                    .map(|bits| squared_deviations(bits.iter().map(first)))
                     .sum();
                 let share = if all > 0.0 { 1.0 - within / all } else { 0.0 };
-                (is_fit && share >= LEAST_SHARE).then_some((share, place, kinds))
+                (is_fit && share >= MIN_EXPLAINED).then_some((share, argument, kinds))
             })
             .max_by(|left, right| left.0.total_cmp(&right.0));
-        let Some((_, place, kinds)) = best else {
+        let Some((_, argument, kinds)) = best else {
             continue;
         };
         for (kind, bits) in kinds {
-            if bits.len() < LEAST_FACTS {
+            if bits.len() < MIN_FACTS {
                 continue;
             }
             let n = bits.len() as f32;
@@ -81,16 +80,16 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
             let worth: Vec<f32> = (0..n_roles)
                 .map(|role| bits.iter().map(|&bit| worths[bit][role]).sum::<f32>() / n)
                 .collect();
-            if worth.iter().all(|worth| worth.abs() < LEAST_WORTH) {
+            if worth.iter().all(|worth| worth.abs() < MIN_WORTH) {
                 continue;
             }
             let shown: Vec<&str> = (1..n_parts)
-                .map(|other| if other == place { kind } else { "*" })
+                .map(|other| if other == argument { kind } else { "*" })
                 .collect();
             found.push(Heuristic {
                 facts: format!("({} {})", parts[bits[0]][0], shown.join(" ")),
                 count: bits.len(),
-                spread: (strays(bits.iter().map(first)) / n).sqrt(),
+                spread: (squared_deviations(bits.iter().map(first)) / n).sqrt(),
                 worth,
             });
         }
@@ -109,8 +108,8 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
     found
 }
 
-/// The sum of squared distances from the mean.
-fn strays(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
+/// The sum of squared deviations from the mean.
+fn squared_deviations(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
     let n = numbers.clone().count().max(1) as f32;
     let mean = numbers.clone().sum::<f32>() / n;
     numbers.map(|number| (number - mean).powi(2)).sum()
@@ -119,12 +118,12 @@ fn strays(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::evaluation::Teacher;
+    use crate::analysis::evaluation::Trainer;
     use crate::machine::random::Random;
 
-    /// Squares with men of two sides and nothing on them: who has more men wins.
+    /// Squares with pieces of two sides or none: the side with more pieces wins.
     #[test]
-    fn pieces_are_told_from_squares() {
+    fn kinds_are_pieces_and_not_squares() {
         let mut facts = Vec::new();
         for row in 1..=4 {
             for piece in ["black", "none", "white"] {
@@ -135,7 +134,7 @@ mod tests {
         }
         facts.push("(turn black)".into());
         let random = &mut Random::new(1);
-        let mut teacher = Teacher::new(Evaluation::new(2, 64, Some(100), random).unwrap(), 0.1);
+        let mut trainer = Trainer::new(Evaluation::new(2, 64, Some(100), random).unwrap(), 0.1);
         for _ in 0..20_000 {
             let mut state = 0u64;
             let mut lead = 0i32;
@@ -145,9 +144,9 @@ mod tests {
                 state |= 1 << (square / 4 * 12 + piece * 4 + square % 4);
             }
             let goal = 50.0 + 50.0 * lead.signum() as f32;
-            teacher.show(&[state], &[goal, 100.0 - goal]);
+            trainer.train(&[state], &[goal, 100.0 - goal]);
         }
-        let found = of(&teacher.evaluation, &facts);
+        let found = of(&trainer.evaluation, &facts);
         let worth = |kind: &str| {
             found
                 .iter()
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_learned_there_are_none() {
+    fn an_untrained_evaluation_has_none() {
         let evaluation = Evaluation::new(2, 64, Some(100), &mut Random::new(1)).unwrap();
         let facts: Vec<String> = (0..20).map(|at| format!("(on {at} {})", at % 2)).collect();
         assert_eq!(of(&evaluation, &facts), []);

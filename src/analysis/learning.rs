@@ -1,13 +1,13 @@
-//! Learning: an evaluation from games that a machine plays against itself, hundreds abreast.
+//! Learning: trains an evaluation by self-play and TD(lambda), many games in parallel.
 //!
-//! In each state every move is made and what it leads to is evaluated; a good one is taken, not
-//! always the best. When a game is over, each of its states is shown to the evaluation with the
-//! goals that came of it, mixed with what was thought of the states in between (Sutton's temporal
-//! differences, 1988). What is learned is played at once, so that both get better together, as
-//! Tesauro's backgammon player did (1995), at the speed at which a machine looks at positions.
+//! In each state every move is made and the successor evaluated, and a move is drawn from the
+//! softmax of the logits (one-ply search). At the end of a game each of its states is replayed, the
+//! last one first, with the lambda-return as target: the final goals, mixed with the values of the
+//! states in between (Sutton 1988). The trained evaluation plays the next games, as in TD-Gammon
+//! (Tesauro 1995).
 //!
-//! Invariants: the same machine, seed and number of games learn the same; each game has a bound in
-//! moves.
+//! Invariants: the same machine, seed and number of games give the same weights; each game has a
+//! bounded length.
 //!
 //! Never knows: trees, GDL text, what a fact means.
 
@@ -15,23 +15,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::evaluation::{Evaluation, Teacher, fraction};
-use super::foresight::{self, Foresight};
+use super::evaluation::{Evaluation, MAX_ROLES, Trainer, uniform};
+use super::validation::{Validation, validate};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::wide::widely;
 use crate::machine::{Expander, Machine, Positions, Step};
 
-/// How much may be learned.
+/// The budget of learning.
 #[derive(Clone, Copy, Debug)]
 pub struct LearningBudget<'a> {
-    /// Games.
+    /// The number of games.
     pub games: usize,
-    /// No state is looked at after this time.
+    /// No state is expanded after this time.
     pub until: Option<Instant>,
-    /// True once nobody waits for it any more.
+    /// Learning ends early once this is true.
     pub cancelled: Option<&'a AtomicBool>,
-    /// Fixes the games.
+    /// Random seed.
     pub seed: u64,
 }
 
@@ -44,53 +44,57 @@ impl LearningBudget<'_> {
     }
 }
 
-/// What came of it.
+/// The result of learning.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    /// What states promise.
+    /// The trained evaluation.
     pub evaluation: Evaluation,
-    /// Games that it was learned from, those from before included.
+    /// The number of training games, earlier ones included.
     pub games: usize,
-    /// Joint moves of a game, on average over all that were played this time.
+    /// The mean number of joint moves of the games played now.
     pub mean_length: f64,
-    /// How well it foretells games that it was not taught by, beside playouts.
-    pub foresight: Foresight,
+    /// Correlations with the results of games that it was not trained on.
+    pub validation: Validation,
 }
 
-/// Positions by which foresight is compared.
-const COMPARED: usize = 1500;
-/// One in so many positions of a game is taken: neighbours tell the same.
-const TAKEN: u32 = 4;
-/// The share of the time that comparing may take.
-const COMPARING: u32 = 6;
+/// Positions for validation.
+const VALIDATION_POSITIONS: usize = 1500;
+/// One in so many positions of a game is used for validation, since neighbours are correlated.
+const VALIDATION_STRIDE: u32 = 4;
+/// One part in so many of the time is for validation.
+const VALIDATION_PART: u32 = 6;
 
-/// Games abreast.
-const ABREAST: usize = 128;
-/// About so many joint moves are looked at before the clock is: some milliseconds of even a slow
+/// Games played in parallel.
+const PARALLEL_GAMES: usize = 128;
+/// The joint moves of a batch, roughly. The clock is read once per batch: some milliseconds of a slow
 /// game.
-const AT_ONCE: usize = 2048;
-/// A game with more joint moves is given up.
-const LONGEST: usize = 500;
-/// So many of a role's moves are looked at, drawn at random where there are more.
-const MOST_MOVES: usize = 64;
-/// How much what happened counts against what was thought a move later.
-const TRUST: f32 = 0.85;
-/// For so many games what was thought counts for nothing, since nothing is known yet; after as many
-/// more it counts in full.
-const GREEN: usize = 3000;
-/// How far chance moves the choice between moves; in units before the squash.
-const WARMTH: f32 = 0.3;
-/// Joint moves at the start that are made at random, at most.
-const OPENING: u32 = 10;
-/// Length of a step.
-const RATE: f32 = 0.08;
-/// Games from which on it is told whether goals always have the same sum.
-const GAMES_FOR_SUM: usize = 256;
+const BATCH_SIZE: usize = 2048;
+/// Games with more joint moves are abandoned.
+const MAX_LENGTH: usize = 500;
+/// The most moves of a role that are evaluated in a state; of more, a random sample.
+const MAX_MOVES: usize = 64;
+/// TD(lambda): weight of the later return against the value of the next position.
+const LAMBDA: f32 = 0.85;
+/// Bootstrapped targets are ignored for the first `WARM_UP_GAMES` games. Their weight then grows
+/// linearly to `1 - LAMBDA` over as many games.
+const WARM_UP_GAMES: usize = 3000;
+/// The temperature of the softmax over logits that draws a move.
+const TEMPERATURE: f32 = 0.3;
+/// The most random joint moves at the start of a game.
+const MAX_OPENING: u32 = 10;
+/// The learning rate of AdaGrad.
+const LEARNING_RATE: f32 = 0.08;
+/// The logit of a terminal state per point of its goal above 50; beyond those of evaluations.
+const TERMINAL_LOGIT: f32 = 0.4;
+/// The sums of squared gradients are decayed first after so many games, then after each doubling.
+const FIRST_DECAY: usize = 1000;
+/// Playouts from which a fixed sum of goals is inferred.
+const FIXED_SUM_PLAYOUTS: usize = 256;
 
-/// Learns from games of the machine, further from what is known where something is: an evaluation,
-/// and the games it was learned from.
+/// Trains an evaluation by self-play on the machine. `known` is an evaluation to continue from, with
+/// the number of its training games.
 ///
-/// Nothing for games of more roles than are evaluated, and for machines whose states are not sets
+/// `None` for games with more than [`MAX_ROLES`] roles, and for machines whose states are not sets
 /// of facts.
 pub fn learn(
     machine: &Arc<dyn Machine>,
@@ -102,58 +106,64 @@ pub fn learn(
     let n_roles = machine.info().n_roles();
     let initial = machine.initial_state();
     let known = known.filter(|(known, _)| known.n_roles() == n_roles && known.n_facts() == n_facts);
-    let (evaluation, experience) = match known {
+    let (evaluation, earlier_games) = match known {
         Some(known) => known,
         None => {
-            let sum = constant_sum(machine, &mut random, budget);
+            let sum = fixed_sum(machine, &mut random, budget);
             (Evaluation::new(n_roles, n_facts, sum, &mut random)?, 0)
         }
     };
-    let mut school = School {
+    let mut self_play = SelfPlay {
         expander: Arc::clone(machine).expander(),
         n_roles,
         initial,
-        teacher: Teacher::new(evaluation, RATE),
+        trainer: Trainer::new(evaluation, LEARNING_RATE),
         random,
         games: Vec::new(),
         positions: Positions::default(),
-        experience,
+        earlier_games,
         finished: 0,
         moves: 0,
-        given_up: 0,
-        taken: None,
+        abandoned: 0,
+        validation: None,
     };
     let started = Instant::now();
-    let taught_until = budget
+    let trained_until = budget
         .until
-        .map(|until| until - until.saturating_duration_since(started) / COMPARING);
-    school.run(LearningBudget {
-        until: taught_until,
+        .map(|until| until - until.saturating_duration_since(started) / VALIDATION_PART);
+    self_play.run(LearningBudget {
+        until: trained_until,
         ..budget
     });
-    let games = experience + school.finished;
-    school.games.clear();
-    school.taken = Some(Vec::new());
-    let played_until = taught_until.zip(budget.until);
-    school.run(LearningBudget {
+    let games = earlier_games + self_play.finished;
+    self_play.games.clear();
+    self_play.validation = Some(Vec::new());
+    let played_until = trained_until.zip(budget.until);
+    self_play.run(LearningBudget {
         games: usize::MAX,
-        // Half of what is left is for the playouts.
+        // The other half of the validation time is for playouts.
         until: played_until.map(|(from, to)| from + (to - from) / 2),
         ..budget
     });
-    let taken = school.taken.take().unwrap_or_default();
-    let evaluation = school.teacher.evaluation;
-    let foresight = foresight::compare(machine, &evaluation, &taken, &mut school.random, budget);
+    let results = self_play.validation.take().unwrap_or_default();
+    let evaluation = self_play.trainer.evaluation;
+    let validation = validate(
+        machine,
+        &evaluation,
+        &results,
+        &mut self_play.random,
+        budget,
+    );
     Some(Learned {
         evaluation,
         games,
-        mean_length: school.moves as f64 / school.finished.max(1) as f64,
-        foresight,
+        mean_length: self_play.moves as f64 / self_play.finished.max(1) as f64,
+        validation,
     })
 }
 
-/// The sum of two roles' goals, if it is the same in some random games.
-fn constant_sum(
+/// The sum of the goals of two roles, if it is the same in all of some playouts.
+fn fixed_sum(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
     budget: LearningBudget<'_>,
@@ -165,12 +175,12 @@ fn constant_sum(
     let initial = machine.initial_state();
     let mut goals = [0; 2];
     let mut sum = None;
-    for _ in 0..GAMES_FOR_SUM {
+    for _ in 0..FIXED_SUM_PLAYOUTS {
         if budget.is_over() {
             break;
         }
         reasoner.set_state(&initial);
-        reasoner.playout(random, LONGEST as u32, &mut goals);
+        reasoner.playout(random, MAX_LENGTH as u32, &mut goals);
         if !reasoner.is_terminal() {
             continue;
         }
@@ -182,69 +192,71 @@ fn constant_sum(
     sum.filter(|&sum| sum > 0)
 }
 
-/// A game under way.
+/// A game in progress.
 struct Game {
-    /// The states that were met, one behind the other, the last one being where it stands.
+    /// The states met, concatenated; the current one is last.
     states: Vec<u64>,
-    /// What was thought of each of them for each role, but for the first.
-    thoughts: Vec<f32>,
+    /// The value of each state but the first, for each role.
+    values: Vec<f32>,
+    /// Joint moves made.
     length: usize,
-    /// States before this one were reached at random.
+    /// The number of random joint moves at the start.
     opening: usize,
-    /// The legal moves of all roles, one role after the other, and where each role's end.
+    /// The legal moves of all roles, role by role, and the end of each role's moves.
     legal: Vec<MoveId>,
     ends: Vec<u32>,
 }
 
-struct School {
+/// The games in progress and the trainer they feed.
+struct SelfPlay {
     expander: Box<dyn Expander>,
     n_roles: usize,
     initial: Vec<u64>,
-    teacher: Teacher,
+    trainer: Trainer,
     random: Random,
     games: Vec<Game>,
     positions: Positions,
-    /// Games that were learned from before.
-    experience: usize,
+    /// The training games of the evaluation it started from.
+    earlier_games: usize,
     finished: usize,
     /// Joint moves of finished games.
     moves: u64,
-    given_up: usize,
-    /// Where nothing is taught but positions are taken: those, and the first role's goal that came
-    /// of each.
-    taken: Option<Vec<(Vec<u64>, f32)>>,
+    abandoned: usize,
+    /// During validation, when nothing is trained: states, each with the final goal of the first
+    /// role.
+    validation: Option<Vec<(Vec<u64>, f32)>>,
 }
 
-impl School {
+impl SelfPlay {
     fn run(&mut self, budget: LearningBudget<'_>) {
         let mut n_started = 0;
-        let mut refresh_at = 1000;
+        let mut decay_at = FIRST_DECAY;
         loop {
-            while self.games.len() < ABREAST && n_started < budget.games {
+            while self.games.len() < PARALLEL_GAMES && n_started < budget.games {
                 let game = self.new_game();
                 self.games.push(game);
                 n_started += 1;
             }
             if self.games.is_empty()
-                || self.given_up > 4 * ABREAST + self.finished
+                || self.abandoned > 4 * PARALLEL_GAMES + self.finished
                 || self
-                    .taken
+                    .validation
                     .as_ref()
-                    .is_some_and(|taken| taken.len() >= COMPARED)
+                    .is_some_and(|results| results.len() >= VALIDATION_POSITIONS)
                 || budget.is_over()
             {
                 return;
             }
-            self.look();
+            self.expand_games();
             if self.games.is_empty() {
                 continue;
             }
-            if !self.play(budget) {
+            if !self.make_moves(budget) {
                 return;
             }
-            if self.finished >= refresh_at {
-                refresh_at *= 2;
-                self.teacher.refresh();
+            if self.finished >= decay_at {
+                decay_at *= 2;
+                self.trainer.decay_squares();
             }
         }
     }
@@ -252,16 +264,16 @@ impl School {
     fn new_game(&mut self) -> Game {
         Game {
             states: self.initial.clone(),
-            thoughts: Vec::new(),
+            values: Vec::new(),
             length: 0,
-            opening: self.random.below(OPENING + 1) as usize,
+            opening: self.random.below(MAX_OPENING + 1) as usize,
             legal: Vec::new(),
             ends: Vec::new(),
         }
     }
 
-    /// Looks at where all games stand; those that are over are learned from and leave.
-    fn look(&mut self) {
+    /// Expands the current states of all games. Finished games are trained on and removed.
+    fn expand_games(&mut self) {
         let words = self.initial.len();
         let steps: Vec<Step<'_>> = self
             .games
@@ -276,22 +288,23 @@ impl School {
         let mut games = std::mem::take(&mut self.games);
         let mut index = 0;
         games.retain_mut(|game| {
-            let goes_on = self.note(game, index);
+            let continues = self.update_game(game, index);
             index += 1;
-            goes_on
+            continues
         });
         self.games = games;
     }
 
-    /// Whether a game goes on, with its legal moves written down; else it is learned from.
-    fn note(&mut self, game: &mut Game, index: usize) -> bool {
+    /// Stores the legal moves of a game, or trains on it when it is finished. Returns whether it goes
+    /// on.
+    fn update_game(&mut self, game: &mut Game, index: usize) -> bool {
         if self.positions.terminal[index] {
             let goals = self.positions.goals(index);
             let goals: Vec<f32> = goals
                 .iter()
                 .map(|goal| f32::from(goal.unwrap_or(0).min(100)))
                 .collect();
-            widely(|| self.learn_from(game, &goals));
+            widely(|| self.replay(game, &goals));
             self.finished += 1;
             self.moves += game.length as u64;
             return false;
@@ -301,62 +314,61 @@ impl School {
         for role in 0..self.n_roles {
             let moves = self.positions.legal(index, RoleId::from_index(role));
             if moves.is_empty() {
-                self.given_up += 1;
+                self.abandoned += 1;
                 return false;
             }
             game.legal.extend_from_slice(moves);
             game.ends.push(game.legal.len() as u32);
         }
-        if game.length >= LONGEST {
-            self.given_up += 1;
+        if game.length >= MAX_LENGTH {
+            self.abandoned += 1;
             return false;
         }
         true
     }
 
-    /// Shows the states of a game, the last ones first; or takes some of them, where nothing is
-    /// taught.
-    fn learn_from(&mut self, game: &Game, goals: &[f32]) {
+    /// Trains on the states of a finished game, the last one first, or collects some of them for
+    /// validation.
+    fn replay(&mut self, game: &Game, goals: &[f32]) {
         let words = self.initial.len();
-        if let Some(taken) = &mut self.taken {
+        if let Some(results) = &mut self.validation {
             for index in game.opening.min(game.length)..game.length {
-                if self.random.below(TAKEN) == 0 {
-                    taken.push((game.states[index * words..][..words].to_vec(), goals[0]));
+                if self.random.below(VALIDATION_STRIDE) == 0 {
+                    results.push((game.states[index * words..][..words].to_vec(), goals[0]));
                 }
             }
             return;
         }
-        let mut promised = goals.to_vec();
-        let experience = self.experience + self.finished;
-        let ripeness = experience.saturating_sub(GREEN) as f32 / GREEN as f32;
-        let doubt = (1.0 - TRUST) * ripeness.min(1.0);
-        // The end itself needs no evaluation.
+        let mut targets = goals.to_vec();
+        let games = self.earlier_games + self.finished;
+        let ramp = games.saturating_sub(WARM_UP_GAMES) as f32 / WARM_UP_GAMES as f32;
+        let bootstrap = (1.0 - LAMBDA) * ramp.min(1.0);
+        // Terminal states are never evaluated.
         for index in (game.opening.min(game.length)..game.length).rev() {
             let state = &game.states[index * words..][..words];
-            self.teacher.show(state, &promised);
+            self.trainer.train(state, &targets);
             if index > 0 {
-                let thoughts = &game.thoughts[(index - 1) * self.n_roles..][..self.n_roles];
-                for (promise, &thought) in promised.iter_mut().zip(thoughts) {
-                    *promise += (thought - *promise) * doubt;
+                let values = &game.values[(index - 1) * self.n_roles..][..self.n_roles];
+                for (target, &value) in targets.iter_mut().zip(values) {
+                    *target += (value - *target) * bootstrap;
                 }
             }
         }
     }
 
-    /// The joint moves to be looked at for the games from this one on, as many games as are looked
-    /// at together.
-    fn ask(&mut self, from: usize) -> Asked {
+    /// The next batch of joint moves to evaluate, for the games from this one on.
+    fn batch(&mut self, from: usize) -> Batch {
         let n_roles = self.n_roles;
-        let mut asked = Asked {
+        let mut batch = Batch {
             joint_moves: Vec::new(),
-            whose: Vec::new(),
+            candidates: Vec::new(),
             end: from,
         };
         for (index, game) in self.games.iter().enumerate().skip(from) {
-            if asked.whose.len() >= AT_ONCE {
+            if batch.candidates.len() >= BATCH_SIZE {
                 break;
             }
-            asked.end = index + 1;
+            batch.end = index + 1;
             if game.length < game.opening {
                 continue;
             }
@@ -365,26 +377,26 @@ impl School {
                 if moves.len() < 2 {
                     continue;
                 }
-                for place in 0..moves.len().min(MOST_MOVES) {
-                    let mv = match moves.len() > MOST_MOVES {
+                for place in 0..moves.len().min(MAX_MOVES) {
+                    let mv = match moves.len() > MAX_MOVES {
                         true => moves[self.random.below(moves.len() as u32) as usize],
                         false => moves[place],
                     };
                     for other in 0..n_roles {
-                        asked.joint_moves.push(match other == role {
+                        batch.joint_moves.push(match other == role {
                             true => mv,
                             false => any_of(moves_of(game, other), &mut self.random),
                         });
                     }
-                    asked.whose.push((index as u32, role as u32, mv));
+                    batch.candidates.push((index as u32, role as u32, mv));
                 }
             }
         }
-        asked
+        batch
     }
 
-    /// Makes a joint move in each game; false, with none made, when the budget ends first.
-    fn play(&mut self, budget: LearningBudget<'_>) -> bool {
+    /// Makes a joint move in each game. Returns false, with none made, when the budget ends first.
+    fn make_moves(&mut self, budget: LearningBudget<'_>) -> bool {
         let n_roles = self.n_roles;
         let words = self.initial.len();
         let mut best: Vec<Best> = vec![None; self.games.len() * n_roles];
@@ -393,10 +405,10 @@ impl School {
             if budget.is_over() {
                 return false;
             }
-            let asked = self.ask(from);
-            let joint_moves = asked.joint_moves.chunks(n_roles);
-            let steps: Vec<Step<'_>> = asked
-                .whose
+            let batch = self.batch(from);
+            let joint_moves = batch.joint_moves.chunks(n_roles);
+            let steps: Vec<Step<'_>> = batch
+                .candidates
                 .iter()
                 .zip(joint_moves)
                 .map(|(&(game, _, _), joint_move)| {
@@ -409,8 +421,8 @@ impl School {
                 .collect();
             self.expander.expand(&steps, false, &mut self.positions);
             drop(steps);
-            widely(|| self.choose(&asked, &mut best));
-            from = asked.end;
+            widely(|| self.update_best(&batch, &mut best));
+            from = batch.end;
         }
         let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
         for (index, game) in self.games.iter().enumerate() {
@@ -431,65 +443,66 @@ impl School {
             .collect();
         self.expander.expand(&steps, false, &mut self.positions);
         drop(steps);
-        let mut values = [0.0; super::evaluation::MOST_ROLES];
+        let mut values = [0.0; MAX_ROLES];
         for (index, game) in self.games.iter_mut().enumerate() {
             let state = self.positions.state(index);
-            self.teacher.evaluation.values(state, &mut values);
+            self.trainer.evaluation.values(state, &mut values);
             game.states.extend_from_slice(state);
-            game.thoughts.extend_from_slice(&values[..n_roles]);
+            game.values.extend_from_slice(&values[..n_roles]);
             game.length += 1;
         }
         true
     }
 
-    /// Takes the moves asked for into the best of each game and role. What they lead to is in
-    /// `positions`.
+    /// Updates the best move of each game and role by a batch, whose successors are in `positions`.
+    ///
+    /// The logits are perturbed by Gumbel noise, so that the best move is a sample of the softmax
+    /// (Gumbel-max trick).
     #[inline]
-    fn choose(&mut self, asked: &Asked, best: &mut [Best]) {
+    fn update_best(&mut self, batch: &Batch, best: &mut [Best]) {
         let (n_roles, words) = (self.n_roles, self.initial.len());
-        let mut urges = [0.0; super::evaluation::MOST_ROLES];
-        let mut stand = None;
-        for (position, &(game, role, mv)) in asked.whose.iter().enumerate() {
+        let mut logits = [0.0; MAX_ROLES];
+        let mut accumulator = None;
+        for (position, &(game, role, mv)) in batch.candidates.iter().enumerate() {
             let role = role as usize;
             let at = &self.games[game as usize];
-            let near = &at.states[at.length * words..];
-            let stand = match stand {
-                Some((of, stand)) if of == game => stand,
+            let from = &at.states[at.length * words..];
+            let accumulator = match accumulator {
+                Some((of, known)) if of == game => known,
                 _ => {
-                    let there = self.teacher.evaluation.stand_on(near);
-                    stand = Some((game, there));
-                    there
+                    let fresh = self.trainer.evaluation.accumulator(from);
+                    accumulator = Some((game, fresh));
+                    fresh
                 }
             };
-            let mut urge = if self.positions.terminal[position] {
+            let mut logit = if self.positions.terminal[position] {
                 let goal = self.positions.goals(position)[role].unwrap_or(0);
-                // Beyond what is only thought.
-                (f32::from(goal.min(100)) - 50.0) * 0.4
+                (f32::from(goal.min(100)) - 50.0) * TERMINAL_LOGIT
             } else {
                 let state = self.positions.state(position);
-                let evaluation = &self.teacher.evaluation;
-                evaluation.urges_near(&stand, near, state, &mut urges);
-                urges[role]
+                let evaluation = &self.trainer.evaluation;
+                evaluation.logits_from(&accumulator, from, state, &mut logits);
+                logits[role]
             };
-            urge -= WARMTH * (-(fraction(&mut self.random).max(1e-7)).ln()).ln();
+            logit -= TEMPERATURE * (-(uniform(&mut self.random).max(1e-7)).ln()).ln();
             let best = &mut best[game as usize * n_roles + role];
-            if best.is_none_or(|(most, _)| urge > most) {
-                *best = Some((urge, mv));
+            if best.is_none_or(|(most, _)| logit > most) {
+                *best = Some((logit, mv));
             }
         }
     }
 }
 
-/// The best move so far of a role in a game, and how good it is.
+/// The best move so far of a role in a game, with its perturbed logit.
 type Best = Option<(f32, MoveId)>;
 
-/// What is looked at together.
-struct Asked {
-    /// Joint moves, one behind the other.
+/// Joint moves that are evaluated together.
+struct Batch {
+    /// Joint moves, concatenated.
     joint_moves: Vec<MoveId>,
-    /// For each of them the game, the role and the move that it is looked at for.
-    whose: Vec<(u32, u32, MoveId)>,
-    /// The first game that is not asked for.
+    /// For each joint move, the game, the role and the move that it evaluates.
+    candidates: Vec<(u32, u32, MoveId)>,
+    /// The first game that is not in the batch.
     end: usize,
 }
 
@@ -558,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fact_that_decides_a_game_is_found_to_be_worth_most() {
+    fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
         let learned = learn(&machine, None, games(3000)).unwrap();
         assert_eq!(learned.games, 3000);
@@ -575,21 +588,21 @@ mod tests {
         assert!(values[0] > 80.0, "{values:?}");
         assert!((values[0] + values[1] - 100.0).abs() < 0.01);
         assert!(
-            learned.foresight.evaluation > 0.5,
+            learned.validation.evaluation > 0.5,
             "{:?}",
-            learned.foresight
+            learned.validation
         );
     }
 
     #[test]
-    fn what_is_learned_repeats_with_a_seed() {
+    fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
         let twice = [0, 1].map(|_| learn(&machine, None, games(300)).unwrap().evaluation);
         assert_eq!(twice[0], twice[1]);
     }
 
     #[test]
-    fn learning_ends_when_its_time_is_over() {
+    fn learning_ends_at_its_deadline() {
         let machine = machine(FLAGS);
         let now = Instant::now();
         let budget = LearningBudget {
@@ -600,11 +613,11 @@ mod tests {
         };
         let learned = learn(&machine, None, budget).unwrap();
         assert_eq!(learned.games, 0);
-        assert_eq!(learned.foresight, Foresight::default());
+        assert_eq!(learned.validation, Validation::default());
     }
 
     #[test]
-    fn learning_ends_when_nobody_waits_for_it() {
+    fn learning_ends_when_cancelled() {
         let cancelled = AtomicBool::new(true);
         let budget = LearningBudget {
             cancelled: Some(&cancelled),
@@ -615,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_without_end_is_given_up() {
+    fn an_endless_game_is_abandoned() {
         let endless = "(role one) (init p) (legal one a) (legal one b) (<= (next p) (true p)) (<= terminal (true q))
             (<= (next q) (does one c)) (goal one 50)";
         let (rules, _) = gdl::load(endless);

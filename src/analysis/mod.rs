@@ -14,7 +14,6 @@ pub mod distance;
 pub mod effort;
 pub mod evaluation;
 pub mod factors;
-pub mod foresight;
 pub mod heuristics;
 pub mod implications;
 pub mod latches;
@@ -25,6 +24,7 @@ pub mod sample;
 pub mod score_ranges;
 pub mod signature;
 pub mod symmetry;
+pub mod validation;
 
 #[cfg(test)]
 mod testing;

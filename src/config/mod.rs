@@ -121,7 +121,7 @@ pub struct SearchSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetagameSettings {
-    /// Whether what positions promise is learned by playing against oneself.
+    /// Whether an evaluation is trained by self-play.
     pub learning: bool,
     /// Whether settings of the search are tried out against each other.
     pub tuning: bool,

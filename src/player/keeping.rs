@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::metagame::{Knowledge, Parameters};
 use super::recollection::{Recollection, term, term_text};
-use crate::analysis::evaluation::{Evaluation, Parts, Row, UNITS};
+use crate::analysis::evaluation::{Evaluation, Row, UNITS, Weights};
 use crate::machine::Machine;
 use crate::memory::Kind;
 
@@ -35,19 +35,19 @@ pub(super) fn notes(machine: &Arc<dyn Machine>, knowledge: &Knowledge) -> Vec<(K
 }
 
 fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: usize) -> Value {
-    let parts = evaluation.parts();
+    let weights = evaluation.weights();
     let facts = machine.info().facts().unwrap_or_default();
-    let named = facts.iter().zip(&parts.rows);
+    let named = facts.iter().zip(&weights.rows);
     let rows: Map<String, Value> = named
         .map(|(fact, row)| (term(fact), numbers(row)))
         .collect();
     json!({
         "roles": roles(machine),
         "games": games,
-        "sum": parts.sum,
+        "sum": weights.fixed_sum,
         "rows": rows,
-        "bias": numbers(&parts.bias),
-        "outputs": parts.outputs.iter().map(numbers).collect::<Vec<_>>(),
+        "bias": numbers(&weights.bias),
+        "outputs": weights.outputs.iter().map(numbers).collect::<Vec<_>>(),
     })
 }
 
@@ -66,8 +66,8 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
         .collect();
     let facts = machine.info().facts()?;
     let rows = facts.iter().map(|fact| row(kept.get(fact.as_str())?));
-    let parts = Parts {
-        sum: note["sum"].as_f64().map(|sum| sum as f32),
+    let weights = Weights {
+        fixed_sum: note["sum"].as_f64().map(|sum| sum as f32),
         rows: rows.collect::<Option<_>>()?,
         bias: row(&note["bias"])?,
         outputs: note["outputs"]
@@ -76,7 +76,7 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
             .map(row)
             .collect::<Option<_>>()?,
     };
-    let evaluation = Evaluation::from_parts(machine.info().n_roles(), parts)?;
+    let evaluation = Evaluation::from_weights(machine.info().n_roles(), weights)?;
     let exploration = recollection
         .note(Kind::Parameters)
         .and_then(|note| note["parameters"]["exploration"].as_f64())

@@ -2,8 +2,8 @@
 //! for the search.
 //!
 //! First an evaluation is learned from games that the machine plays against itself
-//! (`analysis::learning`); how much it counts is read off from how well it foretells other games
-//! beside playouts. Then, as long as there is time, searches with the settings found that way play
+//! (`analysis::learning`). Its weight in the search follows from its correlation with the results of
+//! other games, beside that of playouts. Then, as long as there is time, searches with the settings found that way play
 //! against searches with others, and a setting that clearly wins takes their place (`tuning`).
 //!
 //! Invariants: it ends in time, and whatever it has found by then counts; what it decides is a
@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 use super::structure::Structure;
 use super::tuning::{self, Trial};
 use crate::analysis::evaluation::Evaluation;
-use crate::analysis::foresight::Foresight;
 use crate::analysis::heuristics::{self, Heuristic};
 use crate::analysis::learning::{self, LearningBudget};
+use crate::analysis::validation::Validation;
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::search::SearchConfig;
@@ -30,7 +30,7 @@ use crate::search::SearchConfig;
 /// Settings of the search that go by the game.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameters {
-    /// The weight of what positions promise beside playouts; see
+    /// The weight of the evaluation beside playouts; see
     /// [`SearchConfig::evaluation_share`].
     pub evaluation_share: f32,
     /// So many times the exploration that such results get.
@@ -48,7 +48,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// A search's settings with these, and with what positions promise where that counts.
+    /// The settings of a search with these parameters, and with the evaluation if it has weight.
     pub fn apply(
         &self,
         config: &SearchConfig,
@@ -80,7 +80,7 @@ impl Parameters {
 /// What the search is told of a game.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
-    /// What states promise, if it was learned.
+    /// The learned evaluation, if any.
     pub evaluation: Option<Arc<Evaluation>>,
     /// What suits the game.
     pub parameters: Parameters,
@@ -88,8 +88,8 @@ pub struct Knowledge {
     pub structure: Structure,
     /// Games that the evaluation was learned from.
     pub games: usize,
-    /// How well it foretells.
-    pub foresight: Foresight,
+    /// Its correlation with results.
+    pub validation: Validation,
     /// What kinds of facts are worth, for people.
     pub heuristics: Vec<Heuristic>,
     /// What was tried out, and what came of it.
@@ -110,19 +110,19 @@ const LEAST: Duration = Duration::from_millis(150);
 /// The part of the time that learning takes, where tuning is wanted too.
 const LEARNING: f64 = 0.65;
 /// An evaluation that was learned from fewer games does not count. In Breakthrough one that was
-/// learned from 2,500 games lost eleven matches of twelve, though it foretold results as well as
+/// learned from 2,500 games lost eleven matches of twelve, though it correlated with results as well as
 /// playouts do; one from 25,000 games won eleven of twelve.
 const LEAST_GAMES: usize = 12_000;
-/// Nor does one that was compared in fewer positions, or foretells less, by itself or held against
-/// playouts. (Of the games on nine boards of Tic-Tac-Toe it foretold a tenth, and lost all
-/// matches.)
+/// Nor does one that was validated on fewer positions, or has a lower correlation with results,
+/// absolute or relative to playouts. (In the game on nine boards of Tic-Tac-Toe the correlation was
+/// 0.1, and it lost all matches.)
 const LEAST_POSITIONS: usize = 300;
 const LEAST_CORRELATION: f64 = 0.2;
 const LEAST_OF_PLAYOUTS: f64 = 0.85;
 /// Beside playouts it gets at most this weight.
 const BESIDE: f64 = 0.6;
-/// One that foretells so much, and more than playouts do, is better off without them, since it has
-/// many more positions looked at then. In Checkers, where it foretold 0.72, it won 18 of 20 matches
+/// An evaluation with this correlation, and with at least this share, is used without playouts, since
+/// many more positions are evaluated then. In Checkers, at a correlation of 0.72, it won 18 of 20 matches
 /// alone and 16 of 20 beside playouts; in Breakthrough, at 0.33, it won nine of ten beside playouts
 /// and lost alone.
 const ALONE: f64 = 0.6;
@@ -131,8 +131,7 @@ const MORE: f64 = 0.5;
 const TOO_LITTLE: f64 = 0.15;
 /// So many kinds of facts are noted.
 const NOTED_HEURISTICS: usize = 40;
-/// How much less is explored, at most, where results are what positions promise: they do not stray
-/// by chance.
+/// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
 const CALM: f32 = 0.4;
 
 /// Learns what can be learned by then, further from what `known` has of the same machine.
@@ -164,8 +163,8 @@ pub fn study(
         return knowledge;
     };
     knowledge.games = learned.games;
-    knowledge.foresight = learned.foresight;
-    let share = share(learned.games, &learned.foresight);
+    knowledge.validation = learned.validation;
+    let share = share(learned.games, &learned.validation);
     knowledge.parameters.evaluation_share = share;
     let evaluation = Arc::new(learned.evaluation);
     if let Some(facts) = machine.info().facts() {
@@ -185,17 +184,17 @@ pub fn study(
     knowledge
 }
 
-/// The weight of an evaluation beside playouts, from how well it foretells.
-fn share(games: usize, foresight: &Foresight) -> f32 {
-    let is_known = games >= LEAST_GAMES && foresight.positions >= LEAST_POSITIONS;
-    let is_good = foresight.evaluation >= LEAST_CORRELATION
-        && foresight.evaluation >= LEAST_OF_PLAYOUTS * foresight.playouts;
-    if !is_known || !is_good || foresight.share < TOO_LITTLE {
+/// The weight of an evaluation beside playouts, from its correlation with results.
+fn share(games: usize, validation: &Validation) -> f32 {
+    let is_known = games >= LEAST_GAMES && validation.positions >= LEAST_POSITIONS;
+    let is_good = validation.evaluation >= LEAST_CORRELATION
+        && validation.evaluation >= LEAST_OF_PLAYOUTS * validation.playouts;
+    if !is_known || !is_good || validation.share < TOO_LITTLE {
         0.0
-    } else if foresight.evaluation >= ALONE && foresight.share >= MORE {
+    } else if validation.evaluation >= ALONE && validation.share >= MORE {
         1.0
     } else {
-        foresight.share.min(BESIDE) as f32
+        validation.share.min(BESIDE) as f32
     }
 }
 
@@ -219,10 +218,10 @@ impl Knowledge {
         json!({
             "parameters": self.parameters.to_json(),
             "games": self.games,
-            "positions_compared": self.foresight.positions,
-            "correlation": self.foresight.evaluation,
-            "correlation_of_playouts": self.foresight.playouts,
-            "share_that_foretells_best": self.foresight.share,
+            "positions_compared": self.validation.positions,
+            "correlation": self.validation.evaluation,
+            "correlation_of_playouts": self.validation.playouts,
+            "best_evaluation_share": self.validation.share,
             "settled_facts_that_bound_goals": self.structure.score_ranges.len(),
             "symmetries": self.structure.symmetries.as_ref().map(|found| found.generators.len()),
             "latches": {
@@ -241,20 +240,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_foretells_well_counts_and_what_does_not_is_left_out() {
-        let foresight = |evaluation, share| Foresight {
+    fn only_an_evaluation_that_correlates_with_results_gets_weight() {
+        let validation = |evaluation, share| Validation {
             positions: 1000,
             evaluation,
             playouts: 0.3,
             share,
         };
-        assert_eq!(share(50_000, &foresight(0.4, 0.5)), 0.5);
-        assert_eq!(share(50_000, &foresight(0.4, 0.7)), 0.6);
-        assert_eq!(share(50_000, &foresight(0.7, 0.6)), 1.0);
-        assert_eq!(share(50_000, &foresight(0.7, 0.4)), 0.4);
-        assert_eq!(share(50_000, &foresight(0.1, 0.5)), 0.0);
-        assert_eq!(share(50_000, &foresight(0.22, 0.5)), 0.0);
-        assert_eq!(share(2_500, &foresight(0.4, 0.5)), 0.0);
-        assert_eq!(share(50_000, &Foresight::default()), 0.0);
+        assert_eq!(share(50_000, &validation(0.4, 0.5)), 0.5);
+        assert_eq!(share(50_000, &validation(0.4, 0.7)), 0.6);
+        assert_eq!(share(50_000, &validation(0.7, 0.6)), 1.0);
+        assert_eq!(share(50_000, &validation(0.7, 0.4)), 0.4);
+        assert_eq!(share(50_000, &validation(0.1, 0.5)), 0.0);
+        assert_eq!(share(50_000, &validation(0.22, 0.5)), 0.0);
+        assert_eq!(share(2_500, &validation(0.4, 0.5)), 0.0);
+        assert_eq!(share(50_000, &Validation::default()), 0.0);
     }
 }

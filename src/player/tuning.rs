@@ -139,7 +139,7 @@ type Change = fn(Parameters) -> Parameters;
 
 /// The changes to try on settings, those first that matter most.
 ///
-/// Short games flatter what positions promise, so that it is tried to do without, and never to have
+/// Short games favour the evaluation, so that it is tried to do without, and never to have
 /// more of it.
 fn candidates(in_force: Parameters) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();

@@ -749,12 +749,12 @@ fn evaluate_children(
             continue;
         }
         look.promises.resize(look.children.len() * n_roles, 0.0);
-        let stand = evaluation.stand_on(&look.state);
+        let accumulator = evaluation.accumulator(&look.state);
         let promises = look.promises.chunks_mut(n_roles);
         for (child, promises) in look.children.iter().zip(promises) {
             if !child.terminal {
                 let state = positions.state(position);
-                evaluation.values_near(&stand, &look.state, state, promises);
+                evaluation.values_from(&accumulator, &look.state, state, promises);
             }
             position += 1;
         }

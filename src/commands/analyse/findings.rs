@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::sample::Turns;
 use crate::player::study::{
-    AutonomousFound, Decided, FactorFound, Latched, Promises, Study, SymmetriesFound,
+    AutonomousFound, Decided, FactorFound, Latched, Learned, Study, SymmetriesFound,
 };
 
 /// How many facts stay what they are; the study has their names.
@@ -46,8 +46,8 @@ pub struct Report {
     pub latches: Option<LatchCounts>,
     /// Symmetries of the rules.
     pub symmetries: Option<SymmetriesFound>,
-    /// What positions promise, as learned from games.
-    pub heuristics: Option<Promises>,
+    /// The evaluation learned by self-play.
+    pub heuristics: Option<Learned>,
     /// What the player would search with.
     pub parameters: Option<Decided>,
     /// What the game is played with.

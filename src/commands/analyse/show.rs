@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use super::findings::{Report, proven_length};
-use crate::analysis::foresight::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, Spread, Turns};
+use crate::analysis::validation::PLAYOUTS;
 use crate::commands::output::grouped;
 use crate::player::study::{
     AutonomousFound, FactorFound, Latched, Structure, Study, SymmetriesFound,
@@ -262,33 +262,30 @@ fn sampled(lines: &mut Lines, study: &Study) {
 }
 
 fn learned(lines: &mut Lines, study: &Study) {
-    let (Some(promises), Some(decided)) = (&study.heuristics, &study.parameters) else {
+    let (Some(learned), Some(decided)) = (&study.heuristics, &study.parameters) else {
         lines.add("heuristics", NOT_KNOWN);
         return;
     };
     lines.add(
         "heuristics",
         format_args!(
-            "what positions promise, learned from {} games, correlates by {:.2} with what comes of them, {} playouts by {:.2}",
-            grouped(promises.games as u64),
-            promises.correlation,
+            "evaluation from {} games of self-play: correlation with results {:.2}, that of {} playouts {:.2}",
+            grouped(learned.games as u64),
+            learned.correlation,
             PLAYOUTS,
-            promises.correlation_of_playouts
+            learned.correlation_of_playouts
         ),
     );
-    for kind in promises.kinds.iter().take(2 * MOST_SHOWN) {
+    for kind in learned.kinds.iter().take(2 * MOST_SHOWN) {
         let worths = study.roles.iter().zip(&kind.worth);
         let worths = worths.map(|(role, worth)| format!("{worth:+.1} points for {role}"));
         let worths = worths.collect::<Vec<_>>().join(", ");
         lines.add("", format_args!("{}: {worths}", kind.facts));
     }
     let share = match decided.evaluation_share {
-        0.0 => "playouts alone count".to_string(),
-        1.0 => "what positions promise counts, and no playouts".to_string(),
-        share => format!(
-            "what positions promise counts {:.0} %, playouts the rest",
-            100.0 * share
-        ),
+        0.0 => "playouts without evaluation".to_string(),
+        1.0 => "evaluation without playouts".to_string(),
+        share => format!("evaluation {:.0} %, playouts the rest", 100.0 * share),
     };
     lines.add(
         "parameters",

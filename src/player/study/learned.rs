@@ -14,14 +14,14 @@ use crate::machine::Machine;
 use crate::player::metagame::{self, MetagameBudget};
 use crate::search::SearchConfig;
 
-/// What positions promise.
+/// The learned evaluation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Promises {
+pub struct Learned {
     /// Games that it was learned from.
     pub games: usize,
     /// Positions of other games in which it was held against what came of them.
     pub positions: usize,
-    /// How well it foretells goals there: a correlation, -1 to 1.
+    /// Its correlation with results there, -1 to 1.
     pub correlation: f64,
     /// How well means of a few playouts do.
     pub correlation_of_playouts: f64,
@@ -32,7 +32,7 @@ pub struct Promises {
 /// What the search would be run with.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Decided {
-    /// The weight of what positions promise beside playouts, 0 to 1.
+    /// The weight of the evaluation beside playouts, 0 to 1.
     pub evaluation_share: f32,
     /// So many times the exploration that such results get.
     pub exploration: f32,
@@ -45,7 +45,7 @@ pub(super) fn learn(
     machine: &Arc<dyn Machine>,
     (config, settings): (&SearchConfig, &MetagameSettings),
     until: Instant,
-) -> Option<(Promises, Decided)> {
+) -> Option<(Learned, Decided)> {
     let budget = MetagameBudget {
         until,
         cancelled: Arc::default(),
@@ -53,11 +53,11 @@ pub(super) fn learn(
     let known = metagame::study(machine, None, config, settings, &budget);
     let evaluation = known.evaluation.as_ref()?;
     let facts = machine.info().facts()?;
-    let promises = Promises {
+    let learned = Learned {
         games: known.games,
-        positions: known.foresight.positions,
-        correlation: known.foresight.evaluation,
-        correlation_of_playouts: known.foresight.playouts,
+        positions: known.validation.positions,
+        correlation: known.validation.evaluation,
+        correlation_of_playouts: known.validation.playouts,
         kinds: heuristics::of(evaluation, facts),
     };
     let decided = Decided {
@@ -65,5 +65,5 @@ pub(super) fn learn(
         exploration: known.parameters.exploration,
         trials: known.trials.len(),
     };
-    Some((promises, decided))
+    Some((learned, decided))
 }

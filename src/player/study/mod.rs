@@ -27,7 +27,7 @@ use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::propnet::Network;
 use crate::search::SearchConfig;
-pub use learned::{Decided, Promises};
+pub use learned::{Decided, Learned};
 pub use structure::{AutonomousFound, Bound, FactorFound, Latched, Structure, SymmetriesFound};
 
 /// What is studied.
@@ -110,8 +110,8 @@ pub struct Study {
     pub structure: Option<Structure>,
     /// What random games showed.
     pub sampled: Sampled,
-    /// What positions promise, as learned from games; nothing where nothing was.
-    pub heuristics: Option<Promises>,
+    /// The evaluation learned by self-play; nothing where none was.
+    pub heuristics: Option<Learned>,
     /// What the player would search with; nothing where nothing was learned.
     pub parameters: Option<Decided>,
     /// What each part of the study took, in order.

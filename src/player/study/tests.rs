@@ -154,11 +154,11 @@ fn a_game_without_choices_is_studied_in_time() {
 }
 
 #[test]
-fn what_positions_promise_is_learned_where_the_search_is_told() {
+fn an_evaluation_is_learned_with_search_settings() {
     let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
     let study = studied_with_learning(&game.rules, Duration::from_secs(2));
-    let promises = study.heuristics.unwrap();
-    assert!(promises.games > 0, "{promises:?}");
+    let learned = study.heuristics.unwrap();
+    assert!(learned.games > 0, "{learned:?}");
     let decided = study.parameters.unwrap();
     assert!(
         (0.0..=1.0).contains(&decided.evaluation_share),

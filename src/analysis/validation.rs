@@ -1,9 +1,9 @@
-//! Foresight: how well an evaluation foretells what comes of games, beside means of playouts.
+//! Validation: the correlation of an evaluation with game results, beside that of playout means.
 //!
-//! Positions from the midst of games that taught nothing are held against how those games ended.
-//! Least squares then say how much of the one and of the other foretells best.
+//! The positions are from self-play games that were not trained on. Least squares give the weight
+//! of the evaluation in the mean of evaluation and playouts that predicts results best.
 //!
-//! Never knows: how the games were played, what is made of the answer.
+//! Never knows: how the games were played, what the result is used for.
 
 use std::sync::Arc;
 
@@ -12,49 +12,49 @@ use super::learning::LearningBudget;
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
 
-/// How well the first role's goals are foretold in the midst of games, by what positions promise
-/// and by means of playouts. Each is a correlation with what came of the games, -1 to 1.
+/// Correlations, -1 to 1, of predictions of the first role's goal with the result of the game.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Foresight {
-    /// Positions that were looked at.
+pub struct Validation {
+    /// The number of positions.
     pub positions: usize,
-    /// Of what positions promise.
+    /// The correlation of the evaluation with results.
     pub evaluation: f64,
-    /// Of means of [`PLAYOUTS`] playouts.
+    /// The correlation of means of [`PLAYOUTS`] playouts with results.
     pub playouts: f64,
-    /// The weight of what positions promise, 0 to 1, in that mean of both that foretells best.
+    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts results best.
     pub share: f64,
 }
 
-/// Playouts from a position where foresight is compared.
+/// Playouts per position.
 pub const PLAYOUTS: u32 = 16;
-/// A playout with more joint moves is cut off.
-const MOST_STEPS: u32 = 500;
+/// The joint moves after which a playout is cut off.
+const MAX_STEPS: u32 = 500;
 
-/// Holds what positions promise and what playouts come to against what came of their games.
-pub(super) fn compare(
+/// Correlates the evaluation and playouts from the positions of `results` with those games' results:
+/// each entry is a state and the final goal of the first role.
+pub(super) fn validate(
     machine: &Arc<dyn Machine>,
     evaluation: &Evaluation,
-    taken: &[(Vec<u64>, f32)],
+    results: &[(Vec<u64>, f32)],
     random: &mut Random,
     budget: LearningBudget<'_>,
-) -> Foresight {
+) -> Validation {
     let mut reasoner = Arc::clone(machine).reasoner();
-    let mut playouts = Arc::clone(machine).playouts(random, MOST_STEPS);
+    let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);
     let mut goals = vec![0; machine.info().n_roles()];
     let mut values = vec![0.0; machine.info().n_roles()];
     let mut tally = Tally::default();
-    let mut means: Vec<Option<f64>> = vec![None; taken.len()];
-    // A ticket is a small number, used again once it is done.
-    let mut place_of: Vec<usize> = Vec::new();
+    let mut means: Vec<Option<f64>> = vec![None; results.len()];
+    // The position of each ticket. Tickets are small numbers and are reused.
+    let mut position_of: Vec<usize> = Vec::new();
     let mut advance =
-        |playouts: &mut dyn Playouts, place_of: &[usize], means: &mut [Option<f64>]| {
+        |playouts: &mut dyn Playouts, position_of: &[usize], means: &mut [Option<f64>]| {
             playouts.advance();
             while let Some(ticket) = playouts.take_done(&mut tally) {
-                means[place_of[ticket as usize]] = mean_of(&tally);
+                means[position_of[ticket as usize]] = mean_of(&tally);
             }
         };
-    for (place, (state, _)) in taken.iter().enumerate() {
+    for (position, (state, _)) in results.iter().enumerate() {
         if budget.is_over() {
             break;
         }
@@ -62,56 +62,60 @@ pub(super) fn compare(
             && let Some(ticket) = playouts.submit(state, PLAYOUTS)
         {
             let ticket = ticket as usize;
-            place_of.resize(place_of.len().max(ticket + 1), 0);
-            place_of[ticket] = place;
+            position_of.resize(position_of.len().max(ticket + 1), 0);
+            position_of[ticket] = position;
             while playouts.n_wanted() > 2 * playouts.width() as u64 {
-                advance(playouts, &place_of, &mut means);
+                advance(playouts, &position_of, &mut means);
             }
             continue;
         }
         let mut total = 0.0;
         for _ in 0..PLAYOUTS {
             reasoner.set_state(state);
-            if reasoner.playout(random, MOST_STEPS, &mut goals) == PlayoutEnd::CutOff {
+            if reasoner.playout(random, MAX_STEPS, &mut goals) == PlayoutEnd::CutOff {
                 continue;
             }
             total += f64::from(goals[0]);
         }
-        means[place] = Some(total / f64::from(PLAYOUTS));
+        means[position] = Some(total / f64::from(PLAYOUTS));
     }
     if let Some(playouts) = playouts.as_deref_mut() {
         while playouts.n_wanted() > 0 && !budget.is_over() {
-            advance(playouts, &place_of, &mut means);
+            advance(playouts, &position_of, &mut means);
         }
     }
-    let mut by_promise = Correlation::default();
+    let mut by_evaluation = Correlation::default();
     let mut by_playouts = Correlation::default();
     let mut between = Correlation::default();
-    for ((state, goal), mean) in taken.iter().zip(&means) {
+    for ((state, goal), mean) in results.iter().zip(&means) {
         let Some(mean) = *mean else {
             continue;
         };
         evaluation.values(state, &mut values);
-        let promise = f64::from(values[0]);
-        by_promise.add(promise, f64::from(*goal));
+        let value = f64::from(values[0]);
+        by_evaluation.add(value, f64::from(*goal));
         by_playouts.add(mean, f64::from(*goal));
-        between.add(promise, mean);
+        between.add(value, mean);
     }
-    Foresight {
-        positions: by_promise.n as usize,
-        evaluation: by_promise.value(),
+    Validation {
+        positions: by_evaluation.n as usize,
+        evaluation: by_evaluation.value(),
         playouts: by_playouts.value(),
-        share: best_share(&by_promise, &by_playouts, &between),
+        share: best_share(&by_evaluation, &by_playouts, &between),
     }
 }
 
-/// The weight of the first of two series in that mean of both that is nearest to a third: least
-/// squares, with weights that are not negative.
+/// The weight of the first of two series in the mean of both that is nearest to a third, by least
+/// squares with non-negative weights.
 fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) -> f64 {
-    let (with_first, with_second, both) = (first.together(), second.together(), between.together());
-    let (spread_first, spread_second) = (between.spread(0), between.spread(1));
-    let weight_first = with_first * spread_second - with_second * both;
-    let weight_second = with_second * spread_first - with_first * both;
+    let (with_first, with_second, both) = (
+        first.covariance(),
+        second.covariance(),
+        between.covariance(),
+    );
+    let (variance_first, variance_second) = (between.variance(0), between.variance(1));
+    let weight_first = with_first * variance_second - with_second * both;
+    let weight_second = with_second * variance_first - with_first * both;
     match (weight_first > 0.0, weight_second > 0.0) {
         (true, true) => weight_first / (weight_first + weight_second),
         (true, false) if with_first > 0.0 => 1.0,
@@ -124,7 +128,7 @@ fn mean_of(tally: &Tally) -> Option<f64> {
     (ended > 0).then(|| tally.totals[0] as f64 / f64::from(tally.playouts))
 }
 
-/// How two series of numbers go together.
+/// Sums from which the Pearson correlation of two series follows.
 #[derive(Clone, Copy, Default, Debug)]
 struct Correlation {
     n: f64,
@@ -143,42 +147,42 @@ impl Correlation {
         self.products += left * right;
     }
 
-    /// How far one of them strays, squared.
-    fn spread(&self, index: usize) -> f64 {
+    /// The variance of one of them.
+    fn variance(&self, index: usize) -> f64 {
         let n = self.n.max(1.0);
         self.squares[index] / n - (self.sums[index] / n).powi(2)
     }
 
-    /// How far they stray together.
-    fn together(&self) -> f64 {
+    /// Their covariance.
+    fn covariance(&self) -> f64 {
         let n = self.n.max(1.0);
         self.products / n - self.sums[0] / n * (self.sums[1] / n)
     }
 
-    /// -1 to 1; 0 where one of them never changes.
+    /// The correlation, -1 to 1; 0 if one of them is constant.
     fn value(&self) -> f64 {
-        let spreads = self.spread(0) * self.spread(1);
-        if spreads <= 1e-12 {
+        let variances = self.variance(0) * self.variance(1);
+        if variances <= 1e-12 {
             return 0.0;
         }
-        self.together() / spreads.sqrt()
+        self.covariance() / variances.sqrt()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::evaluation::fraction;
+    use crate::analysis::evaluation::uniform;
 
     #[test]
-    fn the_mean_of_two_series_leans_to_the_one_that_foretells() {
+    fn the_best_mean_weighs_the_series_with_less_noise_more() {
         let share = |good: f64, bad: f64| {
             let mut random = Random::new(3);
             let mut of = [Correlation::default(); 3];
             for _ in 0..5000 {
-                let truth = f64::from(fraction(&mut random));
-                let first = truth + good * f64::from(fraction(&mut random));
-                let second = truth + bad * f64::from(fraction(&mut random));
+                let truth = f64::from(uniform(&mut random));
+                let first = truth + good * f64::from(uniform(&mut random));
+                let second = truth + bad * f64::from(uniform(&mut random));
                 of[0].add(first, truth);
                 of[1].add(second, truth);
                 of[2].add(first, second);
