@@ -1,4 +1,4 @@
-//! What is found out about a game does not hang on its names, nor on the order of its rules.
+//! The findings of an analysis do not depend on names or on the order of rules.
 
 use crate::support::renamed::Disguise;
 use panza::analysis::sample::{Spread, Turns};
@@ -111,7 +111,7 @@ fn are_near(one: Option<Spread>, other: Option<Spread>) -> bool {
 }
 
 #[test]
-fn a_game_in_disguise_is_found_to_be_the_same() {
+fn a_renamed_game_has_the_same_findings() {
     for name in GAMES {
         let text = Rulesheet::find(name).unwrap().text;
         let (statements, _) = sexpr::parse(&text);
@@ -134,7 +134,7 @@ fn a_game_in_disguise_is_found_to_be_the_same() {
 }
 
 #[test]
-fn games_within_games_are_told() {
+fn factors_are_found_in_a_renamed_game() {
     for (name, n_factors) in [
         ("ticTacToe", 1),
         ("connectFourSimultaneous", 2),
@@ -149,7 +149,7 @@ fn games_within_games_are_told() {
 }
 
 #[test]
-fn names_are_told_as_the_rules_have_them() {
+fn findings_use_the_names_of_the_rules() {
     let text = Rulesheet::find("ticTacToe").unwrap().text;
     let study = studied(&gdl::load(&text).0);
     assert_eq!(study.roles, ["xplayer", "oplayer"]);

@@ -103,7 +103,7 @@ fn wrong_arguments_are_refused_with_status_2() {
 }
 
 #[test]
-fn help_teaches_each_command_by_example() {
+fn help_has_an_example_of_each_command() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
         "serve",
@@ -149,7 +149,7 @@ fn games_lists_each_game_with_its_roles_and_its_title() {
 }
 
 #[test]
-fn an_unknown_game_is_told_with_near_names() {
+fn an_unknown_game_is_reported_with_near_names() {
     for command in [
         &["check", "tictactoe"][..],
         &["format", "tictactoe"],
@@ -555,7 +555,7 @@ fn search_repeats_exactly_and_finds_the_winning_move() {
 }
 
 #[test]
-fn match_wants_one_player_per_role_and_names_the_roles() {
+fn match_needs_one_player_per_role_and_names_the_roles() {
     let message = fails(&["match", "ticTacToe", "--player", "random"], 2);
     assert_eq!(
         message,
@@ -764,7 +764,7 @@ fn ctrl_c_aborts_a_match_at_its_players() {
 
 #[cfg(unix)]
 #[test]
-fn serve_says_where_it_listens_and_ends_on_signals() {
+fn serve_prints_its_address_and_ends_on_signals() {
     for signal in ["-INT", "-TERM"] {
         let arguments = [
             "serve",
@@ -849,7 +849,7 @@ fn serve_warns_of_a_log_folder_that_cannot_be_written() {
 }
 
 #[test]
-fn a_reader_who_leaves_early_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let arguments = ["bench", "hanoi", "hanoi", "--seconds", "0.2"];
     let (mut child, first, lines) = started(&arguments);
     assert!(first.starts_with("game"), "{first}");
@@ -877,7 +877,7 @@ const CHOOSE: &str = "(role a) (role b) (init (at 0)) (succ 0 1) (succ 1 2) (suc
     (<= (goal a 90) (not (true said))) (<= (goal b 10) (not (true said)))";
 
 #[test]
-fn analyse_tells_what_scripts_read_and_people_too() {
+fn analyse_prints_json_and_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "choose.gdl", CHOOSE);
     let path = path.to_str().unwrap();
@@ -934,7 +934,7 @@ fn analyse_tells_what_scripts_read_and_people_too() {
 
 /// A game that is proven at once, so that no clock has to run.
 #[test]
-fn a_match_remembers_only_where_it_is_told_to() {
+fn a_match_writes_memory_only_where_settings_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let game = folder.path().join("once.gdl");
     std::fs::write(

@@ -1,8 +1,7 @@
-//! The settings file, the table of keys and the code that reads them agree.
+//! `config/default.toml`, the table of keys, and the code that reads the settings agree.
 //!
-//! `config/default.toml` is what people read to set the program up, so its
-//! comments are held against the table that checks the values; and a setting
-//! that nothing reads would be a promise that nobody keeps.
+//! The comments of the file are compared with the table that checks the values, and every setting is
+//! read somewhere.
 
 use crate::support::source::{Token, tokens, without_tests};
 use panza::config::{DEFAULT_TOML, KEYS, Key, Kind, Settings};
@@ -79,7 +78,7 @@ fn every_key_is_documented_with_the_range_that_is_checked() {
 }
 
 #[test]
-fn a_comment_that_says_too_little_is_noticed() {
+fn an_incomplete_comment_is_a_fault() {
     let key = &Key {
         section: "search",
         name: "threads",
@@ -218,7 +217,7 @@ fn every_setting_is_read_somewhere() {
 }
 
 #[test]
-fn reading_is_told_from_mentioning() {
+fn a_read_is_distinguished_from_a_mention() {
     let threads = KEYS.iter().find(|key| key.dotted() == "search.threads");
     let margin = KEYS
         .iter()

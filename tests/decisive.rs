@@ -1,5 +1,5 @@
-//! Playouts in which roles win where they can and shun what lets the other win, held against a slow
-//! twin that asks the counters about every move and every reply.
+//! Playouts in which roles take winning moves and avoid moves that let the other role win, compared with
+//! a slow implementation that examines every move and every reply on the counters.
 
 use std::sync::Arc;
 
@@ -179,11 +179,11 @@ fn compare(name: &str) {
 }
 
 #[test]
-fn moves_that_need_the_position_to_win_are_taken_and_answered() {
+fn moves_that_win_in_some_positions_are_played_and_prevented() {
     compare("connectFour");
 }
 
 #[test]
-fn moves_that_win_wherever_they_are_legal_are_taken_and_answered() {
+fn moves_that_win_whenever_legal_are_played_and_prevented() {
     compare("breakthrough");
 }

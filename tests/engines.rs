@@ -1,9 +1,9 @@
-//! The counter engine and the lanes engine against the prover, state by state, on every game of the
-//! project.
+//! The counter engine and the lanes engine give the answers of the prover, state by state, on every game
+//! of the project.
 //!
-//! Both walk the same random playouts; at each state the facts, terminality, goals and every role's
-//! legal moves must be the same. The network is tried plain, with every pass, with each pass alone
-//! and in phases, each counted and specialised, and by lanes.
+//! Both follow the same random playouts. At each state the facts, terminality, goals and legal moves are
+//! compared. The network is tested without passes, with every pass, with each pass alone, in phases, each
+//! counted and specialised, and by lanes.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ mod specialised;
 use crate::support::compare::{compare, machines, network_of, rules_of};
 
 #[test]
-fn every_game_agrees_with_the_prover_under_every_treatment() {
+fn every_engine_agrees_with_the_prover_on_every_game() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut games = 0;
     for entry in std::fs::read_dir(folder).expect("the games are there") {
@@ -59,7 +59,7 @@ const COMING_AND_GOING: &str = "
     (<= (goal walker 0) (not (reach a d)))";
 
 #[test]
-fn withdrawn_support_takes_a_recursion_back() {
+fn recursive_facts_become_false_without_support() {
     let rules = rules_of(COMING_AND_GOING);
     let network = network_of(&rules);
     assert!(!network.blocks.is_empty(), "the recursion makes a block");
@@ -87,7 +87,7 @@ const STACKED: &str = "
     (<= (goal r 20) (not (high 3)))";
 
 #[test]
-fn recursions_stack() {
+fn recursions_may_depend_on_recursions() {
     let rules = rules_of(STACKED);
     let network = network_of(&rules);
     assert!(
@@ -99,7 +99,7 @@ fn recursions_stack() {
 }
 
 #[test]
-fn odd_rules_mean_to_both_what_they_say() {
+fn odd_rules_agree_with_the_prover() {
     let sheets = [
         // Roles that `legal` and `goal` leave open.
         "(role a) (role b) (init p) (on b) (<= (legal ?r ?r) (true p)) (<= (goal ?r 70) (on ?r))

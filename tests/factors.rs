@@ -1,4 +1,4 @@
-//! Games that fall into independent parts do so, and games that are one stay one.
+//! Games with independent factors are divided into them, and others are not.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn relevant(found: &Factors) -> usize {
 }
 
 #[test]
-fn games_of_the_project_fall_into_their_parts() {
+fn games_of_the_project_have_their_factors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut wrong = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the games are there") {
@@ -84,7 +84,7 @@ const SPLIT: [(&str, usize); 14] = [
 ];
 
 #[test]
-fn published_games_fall_into_their_parts() {
+fn published_games_have_their_factors() {
     let Some(corpus) = corpus() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Grounding keeps to its budget and its bounds on rules made to be expensive.
+//! Grounding stays within its budget on rules of extreme cost.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! Whole matches over HTTP: the game manager against players that play, and against players that
-//! misbehave.
+//! Whole matches over HTTP: the game manager with players that work and with players that fail.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -197,7 +196,7 @@ async fn read_body(stream: &mut tokio::net::TcpStream) -> String {
 }
 
 #[test]
-fn built_in_players_play_by_the_rules_and_a_seed_fixes_it() {
+fn built_in_players_make_legal_moves_fixed_by_the_seed() {
     let runtime = runtime();
     for name in ["ticTacToe", "roshamboTen"] {
         let game = game(name);
@@ -220,7 +219,7 @@ fn built_in_players_play_by_the_rules_and_a_seed_fixes_it() {
 }
 
 #[test]
-fn our_own_server_plays_a_match_without_faults() {
+fn the_server_plays_a_match_without_faults() {
     let runtime = runtime();
     let game = game("ticTacToe");
     let panza = start(PlayerSpec::Panza, 1, &runtime);
@@ -238,7 +237,7 @@ fn our_own_server_plays_a_match_without_faults() {
 }
 
 #[test]
-fn players_are_told_what_was_played_and_asked_at_once() {
+fn players_get_the_last_moves_at_the_same_time() {
     let runtime = runtime();
     let game = game("ticTacToe");
     // Each answers START only when the other was asked too: a manager that asks in turn would wait
@@ -315,7 +314,7 @@ fn assert_kinds(record: &MatchRecord, kind: FaultKind) {
 }
 
 #[test]
-fn a_player_that_falls_silent_times_out_and_the_match_goes_on() {
+fn a_silent_player_times_out_and_the_match_continues() {
     let record = with_misbehaving_player(|| Act::Silence);
     assert_kinds(&record, FaultKind::Timeout);
     let waited = Duration::from_secs(1) * record.faults.len() as u32;
@@ -323,19 +322,19 @@ fn a_player_that_falls_silent_times_out_and_the_match_goes_on() {
 }
 
 #[test]
-fn a_player_that_speaks_no_http_has_a_broken_connection() {
+fn an_answer_that_is_not_http_is_a_broken_connection() {
     let record = with_misbehaving_player(|| Act::Garbage);
     assert_kinds(&record, FaultKind::Connection);
 }
 
 #[test]
-fn a_player_that_hangs_up_has_a_broken_connection() {
+fn a_closed_connection_is_a_broken_connection() {
     let record = with_misbehaving_player(|| Act::Close);
     assert_kinds(&record, FaultKind::Connection);
 }
 
 #[test]
-fn a_player_that_names_no_legal_move_gets_another() {
+fn an_illegal_move_is_replaced() {
     for answer in ["", "(mark 1", "(mark 9 9)", "(MARK 1 1)", "((x))", "?x"] {
         let runtime = runtime();
         let game = game("ticTacToe");
@@ -353,7 +352,7 @@ fn a_player_that_names_no_legal_move_gets_another() {
 }
 
 #[test]
-fn a_player_that_is_not_there_is_played_for() {
+fn an_unreachable_player_gets_moves() {
     let runtime = runtime();
     let game = game("ticTacToe");
     let random = start(PlayerSpec::Random, 3, &runtime);

@@ -1,5 +1,4 @@
-//! Whole matches of real games over real sockets, and the machine of last resort against the one it
-//! stands in for.
+//! Whole matches of real games over sockets, and the fallback machine compared with the main one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -151,7 +150,7 @@ fn two_searches_draw_at_tic_tac_toe() {
 }
 
 #[test]
-fn the_last_resort_plays_whole_matches() {
+fn the_fallback_plays_whole_matches() {
     let players = vec![last_resort(), Factories::standard()];
     let goals = play("ticTacToe", players, 3.0, 0.6);
     assert!(goals.iter().all(Option::is_some), "{goals:?}");
@@ -173,7 +172,7 @@ fn a_single_player_game_is_played() {
 /// Facts, terminality, goals and legal moves of the compiled machine and the prover, on random
 /// walks.
 #[test]
-fn the_last_resort_is_a_machine_like_any_other() {
+fn the_fallback_agrees_with_the_main_machine() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
         let rules = rules_of(&text_of(game));
         let budget = Budget {

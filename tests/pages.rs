@@ -1,5 +1,4 @@
-//! What browsers and match databases get: the list, matches, files, figures, and nothing that they
-//! should not get.
+//! The pages and files that browsers and match databases get.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
@@ -76,7 +75,7 @@ fn play(server: &Running, id: &str, players: &str) {
 }
 
 #[test]
-fn a_match_is_listed_and_read() {
+fn a_match_is_listed_and_its_logs_are_served() {
     let root = tempfile::tempdir().unwrap();
     let server = server(root.path());
     assert_eq!(json(&server, "/api/matches")["total"], 0);
@@ -133,7 +132,7 @@ fn a_match_is_listed_and_read() {
 }
 
 #[test]
-fn a_match_database_gets_one_object() {
+fn a_match_database_gets_one_json_object() {
     let root = tempfile::tempdir().unwrap();
     let server = server(root.path());
     // A name that no folder and no address can hold as it is.
@@ -169,7 +168,7 @@ fn a_match_database_gets_one_object() {
 }
 
 #[test]
-fn pages_are_served_and_kept() {
+fn pages_are_served_with_cache_tags() {
     let root = tempfile::tempdir().unwrap();
     let server = server(root.path());
     play(&server, "m", "A");
@@ -200,7 +199,7 @@ fn pages_are_served_and_kept() {
 }
 
 #[test]
-fn what_is_not_there_is_not_given() {
+fn unknown_paths_are_not_found() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("secret.txt"), "the secret").unwrap();
     let logs = root.path().join("logs");
@@ -258,7 +257,7 @@ fn what_is_not_there_is_not_given() {
 }
 
 #[test]
-fn texts_from_outside_stay_data() {
+fn texts_from_outside_are_escaped() {
     let root = tempfile::tempdir().unwrap();
     let server = server(root.path());
     let id = "<script>alert`1`</script>";
@@ -277,7 +276,7 @@ fn texts_from_outside_stay_data() {
 }
 
 #[test]
-fn a_log_service_without_a_port_is_done_without() {
+fn the_player_runs_without_a_log_service() {
     let root = tempfile::tempdir().unwrap();
     let first = server(root.path());
     let taken = first.logs.unwrap();

@@ -1,8 +1,7 @@
-//! The readers of rules under fire: mutated sheets, and texts made to be expensive.
+//! The readers of rules on mutated rulesheets and on texts of extreme cost.
 //!
-//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text
-//! at size n and at size 4n: work that grows with the text takes about four times as long, work
-//! that grows with its square sixteen times.
+//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text at
+//! size n and at size 4n: linear work takes four times as long, quadratic work sixteen times.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -239,7 +238,7 @@ fn repeated(n: usize, item: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn parentheses_cost_what_they_weigh() {
+fn parentheses_take_linear_time() {
     grows_with_its_text("nested lists", 100_000, |n| {
         format!("{}x{}", "(".repeat(n), ")".repeat(n))
     });
@@ -259,7 +258,7 @@ fn parentheses_cost_what_they_weigh() {
 }
 
 #[test]
-fn many_rules_cost_what_they_weigh() {
+fn many_rules_take_linear_time() {
     grows_with_its_text("rules", 5000, |n| {
         repeated(n, |i| {
             format!(
@@ -289,7 +288,7 @@ fn many_rules_cost_what_they_weigh() {
 }
 
 #[test]
-fn large_rules_cost_what_they_weigh() {
+fn large_rules_take_linear_time() {
     grows_with_its_text("literals", 3000, |n| {
         format!("(<= p {})", repeated(n, |i| format!("(q{i} a b)")))
     });
@@ -322,7 +321,7 @@ fn large_rules_cost_what_they_weigh() {
 }
 
 #[test]
-fn disjunctions_cost_what_they_weigh() {
+fn disjunctions_take_linear_time() {
     let or = |n: usize, i: usize| {
         format!(
             "(or {})",
@@ -359,7 +358,7 @@ fn faults(statement: &str) -> (Rules, Vec<&'static str>) {
 }
 
 #[test]
-fn rules_that_would_explode_are_refused() {
+fn rules_of_exponential_size_are_refused() {
     // Each equality doubles the term: 2^40 leaves.
     let doubling = repeated(40, |i| {
         format!("(not (distinct ?x{} (f ?x{i} ?x{i})))", i + 1)
@@ -382,7 +381,7 @@ fn rules_that_would_explode_are_refused() {
 }
 
 #[test]
-fn an_empty_or_ends_a_product_before_it_begins() {
+fn an_empty_or_makes_a_product_empty() {
     let factors = "(or a b) ".repeat(60);
     let (rules, codes) = faults(&format!(
         "(<= p {factors} (or)) (<= q (or (and {factors} (or)) c))"
@@ -392,7 +391,7 @@ fn an_empty_or_ends_a_product_before_it_begins() {
 }
 
 #[test]
-fn ors_beyond_counting_keep_their_meaning_in_helpers() {
+fn huge_disjunctions_become_helper_relations() {
     let or = |i: usize| {
         format!(
             "(or {})",

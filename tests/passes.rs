@@ -1,5 +1,5 @@
-//! Each pass does what it is there for, on a sheet made for it; that it changes no output is held
-//! by the engines' tests.
+//! Each pass removes its pattern from a rulesheet made for it. That no pass changes an output is tested
+//! in `engines`.
 
 use panza::ground::Budget;
 use panza::propnet::Network;
@@ -29,7 +29,7 @@ const CARDS: &str = "
     (goal dealer 50)";
 
 #[test]
-fn products_find_what_the_rules_said() {
+fn products_restore_the_structure_of_the_rules() {
     let network = network_of(&rules_of(CARDS));
     let before = with(&network, PassSet::only(Pass::Flatten));
     let after = with(&network, PassSet::only(Pass::Products));
@@ -61,7 +61,7 @@ fn n_users(network: &Network, fact: &str) -> usize {
 }
 
 #[test]
-fn shared_asks_together_what_is_asked_together() {
+fn shared_extracts_common_conjunctions() {
     let network = network_of(&rules_of(LAMPS));
     assert_eq!(n_users(&network, "(control red)"), 8);
     let shared = with(&network, PassSet::only(Pass::Shared));

@@ -1,4 +1,4 @@
-//! The player through its handle: what game code does wrong never costs a match its answers.
+//! The player through its handle: no failure of game code costs a match its answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,7 @@ fn with_last_resort(main: Mischief) -> Factories {
 }
 
 #[test]
-fn a_sound_machine_plays() {
+fn a_working_machine_plays() {
     let table = Table::new(&patient(), sound(7), "first", [0.8, 1.0]);
     // Seven tokens: taking one leaves six, a lost pile.
     assert_eq!(table.play(""), "(take 1)");
@@ -124,7 +124,7 @@ fn a_sound_machine_plays() {
 }
 
 #[test]
-fn playouts_that_panic_cost_the_machine_and_not_the_match() {
+fn a_panic_in_playouts_replaces_the_machine_only() {
     let mischief = Mischief {
         playouts_panic: true,
         ..Mischief::default()
@@ -155,7 +155,7 @@ fn a_build_that_fails_or_panics_is_replaced() {
 }
 
 #[test]
-fn a_build_that_is_late_takes_over_when_it_comes() {
+fn a_late_build_takes_over() {
     let release = Arc::new(AtomicBool::new(false));
     let gate = Arc::clone(&release);
     let (taken, takes) = mpsc::channel();
@@ -203,7 +203,7 @@ fn playouts_that_never_end_do_not_delay_the_answer() {
 }
 
 #[test]
-fn without_anything_that_works_there_is_still_an_answer() {
+fn an_answer_leaves_when_all_machines_fail() {
     let broken = Mischief {
         states_panic: true,
         ..Mischief::default()
@@ -235,7 +235,7 @@ fn without_anything_that_works_there_is_still_an_answer() {
 }
 
 #[test]
-fn the_match_is_written_down() {
+fn the_match_is_logged() {
     let folder = tempfile::tempdir().unwrap();
     let folder_item = format!("logs.folder={}", folder.path().display());
     let settings = settings(&[
@@ -280,7 +280,7 @@ fn the_match_is_written_down() {
 }
 
 #[test]
-fn the_result_is_remembered() {
+fn the_result_is_stored_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.sqlite");
     let path_item = format!("memory.path={}", path.display());

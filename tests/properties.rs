@@ -1,10 +1,10 @@
-//! Random small games: all engines say what the prover says, playouts abreast come out as often as
-//! the rules have it, and printed rules read back the same.
+//! Random small games: all engines agree with the prover, lane playouts have the exact distribution, and
+//! printed rules read back the same.
 //!
-//! A game is spelled out from a list of numbers, each answering one question of the generator, so
-//! that a failure shrinks to short lists of small numbers and with them to a small game. Games have
-//! static and dynamic relations, recursion, negation by levels, function terms, simultaneous roles
-//! and derived legal moves.
+//! A list of numbers determines a game: each number answers one choice of the generator. A failure
+//! therefore shrinks to short lists of small numbers, which give small games. Games have static and
+//! dynamic relations, recursion, stratified negation, function terms, simultaneous roles and derived
+//! legal moves.
 
 use std::fmt::Write;
 
@@ -169,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn playouts_abreast_are_as_likely_as_the_rules_have_it(
+    fn lane_playouts_have_the_exact_distribution(
         numbers in proptest::collection::vec(any::<u8>(), 0..160),
         seed in any::<u64>(),
     ) {
@@ -211,7 +211,7 @@ const ONE_MOVE_TWICE: &str = "
     (<= terminal (true (link a)) (true (lamp 0))) (goal red 50)";
 
 #[test]
-fn one_move_asked_for_twice_is_one_move() {
+fn a_move_named_twice_is_one_move() {
     let rules = rules_of(ONE_MOVE_TWICE);
     compare(
         "one move twice",
@@ -235,7 +235,7 @@ const OR_LEFT_OVER: &str = "
     (<= (next lamp) (not (true lamp))) (goal red 50)";
 
 #[test]
-fn an_or_that_recursion_leaves_is_one() {
+fn an_or_left_by_recursion_stays_an_or() {
     let rules = rules_of(OR_LEFT_OVER);
     compare("or left over", &rules, machines(&network_of(&rules)), 60, 6);
 }

@@ -1,5 +1,5 @@
-//! The wire: raw bytes over real sockets, as real peers send them. After everything the server must
-//! be ready again.
+//! The wire protocol: raw bytes over sockets, as game managers send them. After each request the server
+//! is ready for the next.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -48,7 +48,7 @@ fn a_match_from_start_to_stop() {
 }
 
 #[test]
-fn clocks_are_used_and_kept() {
+fn answers_leave_near_the_end_of_the_clock() {
     let server = Running::new(settings(&["player.margin_seconds=0.4"]), sound(HIGH));
     let begin = Instant::now();
     assert_eq!(server.ask(&start("m", "first", 60, 1.0, 1.0)), "ready");
@@ -76,7 +76,7 @@ fn clocks_are_used_and_kept() {
 }
 
 #[test]
-fn the_bytes_are_those_of_the_protocol() {
+fn answers_have_the_bytes_of_the_protocol() {
     let server = server();
     let answer = server.raw(ggp_base("( INFO )").as_bytes());
     check_ggp(&answer);
@@ -87,7 +87,7 @@ fn the_bytes_are_those_of_the_protocol() {
 }
 
 #[test]
-fn info_comes_in_many_forms() {
+fn info_is_understood_in_many_forms() {
     let server = server();
     for request in [
         "GET /( INFO ) HTTP/1.0\r\n\r\n",
@@ -144,7 +144,7 @@ fn options_are_answered_with_the_headers_alone() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_with_a_reason() {
+fn malformed_messages_are_refused_with_a_reason() {
     let server = server();
     let with_length = |body: &str| ggp_base(body);
     for (request, code, reason) in [
@@ -207,7 +207,7 @@ fn what_is_no_message_is_refused_with_a_reason() {
 }
 
 #[test]
-fn bytes_that_are_no_http_do_no_harm() {
+fn malformed_http_leaves_the_server_ready() {
     let server = server();
     let long_line = [b'x'; 100_000];
     let half = [
@@ -246,7 +246,7 @@ fn a_message_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn unknown_matches_are_busy() {
+fn play_of_an_unknown_match_is_answered_busy() {
     let server = server();
     for message in [
         "( PLAY x NIL )",
@@ -268,7 +268,7 @@ fn unknown_matches_are_busy() {
 }
 
 #[test]
-fn a_second_match_is_busy_and_a_repeated_start_is_not() {
+fn a_second_start_is_busy_and_a_repeated_start_is_not() {
     let server = server();
     let first = server.send(&start("m", "first", 60, 1.0, 0.2));
     while server.ask("( INFO )") != BUSY {}
@@ -310,7 +310,7 @@ fn an_abort_ends_the_metagame_at_once() {
 }
 
 #[test]
-fn others_are_answered_while_a_move_is_thought_about() {
+fn info_is_answered_during_a_search() {
     let server = server();
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 1.5)), "ready");
     let thinking = server.send("( PLAY m NIL )");
@@ -325,7 +325,7 @@ fn others_are_answered_while_a_move_is_thought_about() {
 }
 
 #[test]
-fn a_repeated_play_is_answered_alike_and_not_followed_twice() {
+fn a_repeated_play_gets_the_same_answer() {
     let server = server();
     assert_eq!(server.ask(&start("m", "second", 60, 0.2, 0.4)), "ready");
     assert_eq!(server.ask("( PLAY m NIL )"), "noop");
@@ -347,7 +347,7 @@ fn a_repeated_play_is_answered_alike_and_not_followed_twice() {
 }
 
 #[test]
-fn moves_that_make_no_sense_are_lived_with() {
+fn illegal_moves_of_others_are_tolerated() {
     for moves in [
         "( ( take 3 ) noop )",
         "( ( TAKE 1 ) NOOP )",
@@ -386,7 +386,7 @@ fn rules_that_do_not_parse_are_refused_and_nothing_begins() {
 }
 
 #[test]
-fn a_role_that_the_rules_lack_is_no_end() {
+fn an_unknown_role_is_refused() {
     let server = server();
     assert_eq!(server.ask(&start("m", "third", 60, 0.2, 0.2)), "ready");
     assert!(is_take(&server.ask("( PLAY m NIL )")));
@@ -398,7 +398,7 @@ fn a_role_that_the_rules_lack_is_no_end() {
 }
 
 #[test]
-fn a_client_that_hangs_up_does_not_end_the_match() {
+fn a_closed_connection_does_not_end_the_match() {
     let server = server();
     drop(server.send(&start("m", "first", 60, 0.3, 0.6)));
     while server.ask("( INFO )") != BUSY {}
@@ -440,7 +440,7 @@ fn a_slow_client_is_cut_off() {
 }
 
 #[test]
-fn a_drip_of_bytes_does_not_stretch_the_time() {
+fn slow_bytes_do_not_extend_the_time_limit() {
     let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(HIGH));
     let begin = Instant::now();
     let mut stream = server.connect();
@@ -464,7 +464,7 @@ fn a_drip_of_bytes_does_not_stretch_the_time() {
 }
 
 #[test]
-fn many_silent_connections_lock_nobody_out() {
+fn silent_connections_block_no_client() {
     let server = server();
     let silent: Vec<_> = (0..panza::server::MAX_CONNECTIONS + 20)
         .map(|_| server.connect())
@@ -476,7 +476,7 @@ fn many_silent_connections_lock_nobody_out() {
 }
 
 #[test]
-fn silence_ends_a_match() {
+fn a_match_without_messages_ends() {
     let server = Running::new(settings(&["server.idle_abort_seconds=1"]), sound(HIGH));
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 0.2)), "ready");
     let begin = Instant::now();
@@ -490,7 +490,7 @@ fn silence_ends_a_match() {
 }
 
 #[test]
-fn the_end_of_the_server_leaves_nobody_waiting() {
+fn shutdown_closes_all_connections() {
     let mut server = Running::new(settings(&[]), sound(HIGH));
     assert_eq!(server.ask(&start("m", "first", 60, 0.2, 60.0)), "ready");
     let thinking = server.send("( PLAY m NIL )");

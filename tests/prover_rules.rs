@@ -152,7 +152,7 @@ fn goals_may_be_defined_by_the_absence_of_goals() {
 }
 
 #[test]
-fn functions_are_taken_apart_and_put_together_at_any_depth() {
+fn functions_are_matched_and_built_at_any_depth() {
     let mut prover = prover(
         "(role r) (succ 1 2) (succ 2 3)
          (<= (legal r (move (to (pos ?x ?y)))) (true (at (pos ?w ?y) ?any)) (succ ?w ?x))
@@ -263,7 +263,7 @@ fn alternatives_may_compare_terms() {
 }
 
 #[test]
-fn what_nothing_binds_is_read_with_good_will() {
+fn unbound_variables_are_accepted() {
     let mut prover = prover(
         "(role a) (role b) (listed a)
          (<= (goal ?p 100) (listed ?p))
@@ -369,7 +369,7 @@ fn evaluation_without_end_is_an_error() {
 }
 
 #[test]
-fn a_large_state_is_evaluated_beside_a_question_without_end() {
+fn a_large_state_is_evaluated_beside_an_endless_query() {
     let digits: String = (0..68).map(|digit| format!("(digit {digit}) ")).collect();
     let mut prover = prover(&format!(
         "(role r) {digits} (number zero)
@@ -564,7 +564,7 @@ fn a_goal_is_one_integer_up_to_100() {
 }
 
 #[test]
-fn questions_about_a_state_take_no_notice_of_moves() {
+fn queries_of_a_state_ignore_moves() {
     let mut prover = prover(
         "(role r) (legal r hit) (legal r wait)
          (<= hit_made (does r hit))
@@ -586,7 +586,7 @@ fn questions_about_a_state_take_no_notice_of_moves() {
 }
 
 #[test]
-fn what_state_and_moves_say_cannot_be_derived() {
+fn true_and_does_cannot_be_derived() {
     let mut prover = prover(
         "(role r) (true (lamp on)) (<= (does r cheat) (role r)) (init (lamp off))
          (<= (legal r (see ?x)) (true (lamp ?x))) (<= (next ?m) (does r ?m))",

@@ -1,4 +1,5 @@
-//! Games are recognised under other names and in another order, and told from all other games.
+//! The signature of a game is the same under other names and another order of rules, and differs from
+//! the signatures of all other games.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ fn disguised(term: &str, disguise: &Disguise) -> String {
 }
 
 #[test]
-fn a_game_in_disguise_is_the_same_game() {
+fn a_renamed_game_has_the_same_signature() {
     let mut slowest = (Duration::ZERO, String::new());
     let (mut all, mut exact) = (0_usize, 0_usize);
     for (name, text) in games() {
@@ -94,7 +95,7 @@ fn a_game_in_disguise_is_the_same_game() {
 }
 
 #[test]
-fn what_is_carried_over_holds_in_the_other_game() {
+fn translated_facts_hold_in_the_renamed_game() {
     for (name, text) in EMBEDDED {
         let (rules, _) = gdl::load(text);
         let (statements, _) = sexpr::parse(text);
@@ -143,7 +144,7 @@ fn other_games_have_other_signatures() {
 }
 
 #[test]
-fn a_rule_that_is_left_out_or_changed_makes_another_game() {
+fn a_changed_rule_changes_the_signature() {
     for (name, text) in games() {
         let (rules, _) = gdl::load(&text);
         let known = signature(&rules, WORK);

@@ -1,9 +1,9 @@
-//! How well the search mixes its moves where both roles of a game choose at once: positions near
-//! the end of two games are solved exactly, and what the search wants to play there is held against
-//! the best reply to it. Mixing is done at the root alone, so each position is searched for itself.
+//! Exploitability of the mixed strategies that the search finds where both roles choose at the same
+//! time. Positions near the end of two games are solved exactly. Regret matching is applied at the root
+//! only, so each position is searched by itself.
 //!
-//! Exploitability is how many points less than the value of the position a role gets that plays by
-//! the shares of the search once, against the best reply, where both play perfectly from then on.
+//! The exploitability of a strategy is the value of the position minus the result against the best reply,
+//! with perfect play afterwards.
 
 use std::collections::HashMap;
 use std::sync::Arc;

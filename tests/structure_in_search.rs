@@ -1,5 +1,4 @@
-//! What the rules alone say, in the search: goals that settled facts make certain, and moves that
-//! are alike.
+//! Proven facts in the search: goals bounded by latches, and equivalent moves searched once.
 
 use std::sync::Arc;
 
@@ -64,7 +63,7 @@ fn proof(machine: &Arc<dyn Machine>, effects: &[Effect]) -> (Option<u8>, u64) {
 }
 
 #[test]
-fn what_cannot_be_won_any_more_is_known_at_once() {
+fn unreachable_goals_bound_the_root() {
     let (machine, effects) = game(DOORS);
     let is_known = |effect: &&Effect| effect.setting.value && effect.range.upper == 0;
     assert!(

@@ -1,5 +1,4 @@
-//! `panza tournament` as people meet it: whole small tournaments, broken off, gone on with, and
-//! shown.
+//! `panza tournament`: whole small tournaments, interrupted, resumed, and shown.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -76,7 +75,7 @@ builtin = 'legal'
 ";
 
 #[test]
-fn a_small_tournament_goes_on_where_it_stopped() {
+fn a_tournament_resumes_where_it_stopped() {
     let folder = Folder::new();
     let file = folder.file("t.toml", RANDOM_AND_LEGAL);
 
@@ -153,7 +152,7 @@ fn the_same_seed_plays_the_same_matches() {
 }
 
 #[test]
-fn another_version_is_played_anew_and_has_tables_of_its_own() {
+fn another_version_is_played_again_in_tables_of_its_own() {
     let folder = Folder::new();
     let head = RANDOM_AND_LEGAL.replace(", 'eightPuzzle'", "");
     let old = folder.file("old.toml", &head);
@@ -206,7 +205,7 @@ fn processes_with(text: &str) -> Vec<String> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_plays_on_a_core_of_its_own_and_is_gone_afterwards() {
+fn a_process_plays_on_its_own_core_and_ends() {
     let folder = Folder::new();
     let logs = folder.path("logs");
     let usable = panza::sync::pinning::available_cores();
@@ -255,7 +254,7 @@ fn a_process_plays_on_a_core_of_its_own_and_is_gone_afterwards() {
 }
 
 #[test]
-fn a_player_that_does_not_start_is_told_and_its_matches_can_be_played_later() {
+fn a_player_that_does_not_start_is_reported_and_its_matches_stay_open() {
     let folder = Folder::new();
     let broken = "['/nonexistent/player', '{port}']";
     let file = folder.file("t.toml", &with_a_process(broken, "games_a_side = 3"));
@@ -277,7 +276,7 @@ fn a_player_that_does_not_start_is_told_and_its_matches_can_be_played_later() {
 
 #[cfg(unix)]
 #[test]
-fn a_player_that_ends_or_is_deaf_is_not_ready() {
+fn a_player_that_ends_or_does_not_answer_is_not_ready() {
     let folder = Folder::new();
     for (command, said) in [
         (
@@ -298,7 +297,7 @@ fn a_player_that_ends_or_is_deaf_is_not_ready() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_tournament_ends_its_players_and_goes_on_later() {
+fn an_interrupted_tournament_ends_its_players_and_resumes() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
@@ -338,7 +337,7 @@ fn an_interrupted_tournament_ends_its_players_and_goes_on_later() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_in_one_line() {
+fn errors_take_one_line() {
     let folder = Folder::new();
     let file = folder.file("t.toml", RANDOM_AND_LEGAL);
     let missing = folder.path("missing.toml");

@@ -1,7 +1,6 @@
-//! Games in phases whose mutex groups were found by playing, against the prover.
+//! Games in phases whose mutex groups were found by play, compared with the prover.
 //!
-//! What was seen in a few games may break in another, so besides games whose mutex groups hold there
-//! are some here whose mutex groups break.
+//! A group that held in a few games may break in another, so some games here break theirs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +45,7 @@ fn names(network: &Network, group: &[BaseId]) -> Vec<String> {
 }
 
 #[test]
-fn own_games_agree_with_the_prover_in_the_phases_found() {
+fn games_of_the_project_agree_with_the_prover_in_phases() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut in_two = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the games are there") {
@@ -69,7 +68,7 @@ fn own_games_agree_with_the_prover_in_the_phases_found() {
 }
 
 #[test]
-fn published_games_agree_with_the_prover_in_the_phases_found() {
+fn published_games_agree_with_the_prover_in_phases() {
     let Some(corpus) = corpus() else {
         return;
     };
@@ -118,7 +117,7 @@ const BREAKING: &str = "
     (<= (goal ?r 0) (role ?r) (not (true (marked 1 ?r))))";
 
 #[test]
-fn controls_that_break_later_are_run_on_the_whole_game() {
+fn a_broken_mutex_group_falls_back_to_the_whole_network() {
     let rules = rules_of(BREAKING);
     let network = passes::optimise(network_of(&rules), Budget::generous());
     let short = PlayBudget {

@@ -1,4 +1,4 @@
-//! Games that are hard on the specialised engine, against the prover.
+//! Games at the limits of the specialised engine, compared with the prover.
 
 use std::fmt::Write;
 

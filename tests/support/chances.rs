@@ -1,9 +1,8 @@
-//! Holds playouts abreast to the chances that follow from the rules.
+//! Compares lane playouts with the exact distribution that the rules give.
 //!
-//! In a small game every state's expected goals and lengths of random playouts can be worked out,
-//! end by end backwards. Requests from many states, among them such in which the game is over, are
-//! thrown into a gang while it plays, and the sums of what comes back have to be as near to what is
-//! expected as chance lets them be.
+//! In a small game the expected goals and lengths of random playouts follow by backward induction from
+//! every state. Requests from many states, terminal ones among them, enter a gang while it plays. The
+//! means have to be within the statistical error of the expected values.
 
 use std::collections::HashMap;
 use std::sync::Arc;

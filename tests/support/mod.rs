@@ -1,4 +1,4 @@
-//! What the tests of the player and of the server share.
+//! Helpers for the tests of the player and of the server.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod client;

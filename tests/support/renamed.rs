@@ -1,4 +1,4 @@
-//! A rulesheet that says the same in other words: other names, another order.
+//! A rulesheet with other names and another order of rules.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Reads Rust source as far as these tests need it: what is code and what is
-//! comment, text or test.
+//! A lexer for Rust source as far as these tests need it: code, comments, literals and test modules.
 
 /// A word or a mark of the source and the line it stands on, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
