@@ -5,15 +5,18 @@
 //! moves, and the pages in `docs` that are made of their results.
 
 pub mod analysis;
+pub mod children;
 pub mod corpus;
 pub mod fingerprint;
+pub mod page;
 pub mod performance;
 pub mod positions;
 pub mod strength;
 
 use clap::{Parser, Subcommand};
+use panza::commands::outcome::Outcome;
 use panza::commands::output::Output;
-use panza::commands::{Outcome, interrupt};
+use panza::commands::{child, interrupt};
 use panza::telemetry;
 
 /// The whole command line.
@@ -85,12 +88,8 @@ enum Command {
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let _console = telemetry::init(tracing::Level::WARN)?;
-    let command = &arguments.command;
-    // `performance` ends its baselines first.
-    if !matches!(command, Command::Performance(_)) {
-        interrupt::exit_on_ctrl_c()?;
-    }
-    match command {
+    interrupt::exit_on_ctrl_c_after(child::end_all)?;
+    match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
         Command::Positions(arguments) => positions::run(arguments, output),

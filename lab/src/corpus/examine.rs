@@ -1,19 +1,11 @@
-//! One game of a corpus: built under a budget, and held against its recorded playouts on each
-//! machine.
-//!
-//! What is found is told step by step, so that a game that takes the process down with it has still
-//! told what was known before.
+//! One game of a corpus: built under a budget, then compared with its recorded playouts on the
+//! counter engine and the prover.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
-use super::folder::Corpus;
-use super::known;
-use panza::commands::engine::{EngineKind, MachineEngine, ProverEngine};
-use panza::commands::engine_choice;
+use panza::commands::engine::{Engine, EngineKind, MachineEngine, ProverEngine};
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::replay::{Replay, replay_file};
 use panza::ground;
@@ -21,67 +13,70 @@ use panza::machine::Machine;
 use panza::player::{self, Compiled};
 use panza::sync::clock::thread_cpu_time;
 use panza::telemetry::peak_resident_bytes;
+use serde::{Deserialize, Serialize};
 
-/// What building a game may take.
+use super::folder::Corpus;
+use super::known;
+
+/// The limits of building a game.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildBudget {
     /// Time from rules to machine.
     pub time: Duration,
-    /// Bytes that its tables may hold.
+    /// Bytes of its tables.
     pub bytes: usize,
 }
 
-/// What building a game came to.
+/// The result of building a game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Built {
-    /// What the game is played with.
+    /// The engine that plays the game.
     pub machine: EngineKind,
     /// Why that is the prover, where it is.
     pub reason: Option<String>,
     /// Gates before the passes.
     pub gates_full: Option<usize>,
-    /// Gates after them.
+    /// Gates after the passes.
     pub gates_optimised: Option<usize>,
     /// Gates of each phase's network; empty when the game has no phases.
     pub gates_of_phases: Vec<usize>,
-    /// From rules to machine, or to giving up.
+    /// Wall-clock time from rules to machine, or to the end of the budget.
     pub build_seconds: f64,
-    /// What of it was spent on the processor, where the system tells: other work on the machine
-    /// does not add to it.
+    /// Processor time of that, where the system has it.
     pub processor_seconds: Option<f64>,
-    /// The most memory that the process had in RAM until then.
+    /// Peak resident memory of the process until then.
     pub peak_bytes: Option<u64>,
 }
 
-/// What the recorded playouts said of one machine.
+/// The comparison of one engine with the recorded playouts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Verified {
-    /// The machine.
+    /// The engine.
     pub machine: EngineKind,
     /// States compared.
     pub states: u64,
-    /// Differences that nothing excuses.
+    /// Differences outside the known defects.
     pub disagreements: u64,
-    /// Differences in what the traces are known to have wrong.
+    /// Differences in known defects of the traces.
     pub known_defects: u64,
     /// The first disagreement.
     pub first: Option<String>,
-    /// How long it took.
+    /// Wall-clock time.
     pub seconds: f64,
 }
 
-/// One step of what is found out about a game.
+/// One step of the examination of a game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// The game was built, or could not be.
+    /// The game was built, or the budget ended.
     Built(Built),
-    /// A machine was compared with the traces.
+    /// An engine was compared with the traces.
     Verified(Verified),
 }
 
-/// Builds a game and compares the machines asked for with its traces; the counter engine and lanes
-/// only where there are such.
+/// Builds a game and compares engines with its traces: the counter engine where it can be built,
+/// and with `with_prover` the prover. Each finding is given to `on_finding` at once.
 ///
 /// # Errors
 /// The rulesheet or a trace cannot be read, the rules cannot be played or the prover refuses them,
@@ -90,7 +85,7 @@ pub fn examine(
     corpus: &Corpus,
     key: &str,
     budget: BuildBudget,
-    machines: &[EngineKind],
+    with_prover: bool,
     mut on_finding: impl FnMut(Finding) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
@@ -106,42 +101,15 @@ pub fn examine(
         .zip(thread_cpu_time())
         .map(|(before, after)| after.saturating_sub(before));
     on_finding(Finding::Built(built(&compiled, time, cpu_time)))?;
-    let compiled = compiled.ok().map(|compiled| {
-        let Compiled { machine, lanes, .. } = compiled;
-        (Arc::new(machine), lanes)
-    });
-
-    for &kind in machines {
-        let started = Instant::now();
-        let mut replay = Replay {
-            excused_parts: known::parts(key),
-            ..Replay::default()
-        };
-        let machine: Option<Arc<dyn Machine>> = match (kind, &compiled) {
-            (EngineKind::Counter, Some((machine, _))) => Some(machine.clone()),
-            (EngineKind::Lanes, Some((machine, source))) => {
-                let n_words = engine_choice::WIDTH / 64;
-                let lanes = player::compile_lanes(machine.clone(), source, limits, n_words);
-                lanes.map(|lanes| Arc::new(lanes) as Arc<dyn Machine>)
-            }
-            _ => None,
-        };
-        match machine {
-            Some(machine) => {
-                let mut engine = MachineEngine::new(&machine);
-                for trace in corpus.traces(key) {
-                    replay_file(&mut engine, &trace, &mut replay, || {})?;
-                }
-            }
-            None if kind == EngineKind::Prover => {
-                let mut engine = ProverEngine::new(&rules)?;
-                for trace in corpus.traces(key) {
-                    replay_file(&mut engine, &trace, &mut replay, || {})?;
-                }
-            }
-            None => continue,
-        }
-        let verified = verified(kind, replay, corpus, started.elapsed());
+    if let Ok(compiled) = compiled {
+        let machine: Arc<dyn Machine> = Arc::new(compiled.machine);
+        let mut engine = MachineEngine::new(&machine);
+        let verified = verify(corpus, key, EngineKind::Counter, &mut engine)?;
+        on_finding(Finding::Verified(verified))?;
+    }
+    if with_prover {
+        let mut engine = ProverEngine::new(&rules)?;
+        let verified = verify(corpus, key, EngineKind::Prover, &mut engine)?;
         on_finding(Finding::Verified(verified))?;
     }
     Ok(())
@@ -167,20 +135,32 @@ fn built(compiled: &Result<Compiled, String>, time: Duration, cpu_time: Option<D
     }
 }
 
-fn verified(machine: EngineKind, replay: Replay, corpus: &Corpus, time: Duration) -> Verified {
+fn verify(
+    corpus: &Corpus,
+    key: &str,
+    machine: EngineKind,
+    engine: &mut impl Engine,
+) -> anyhow::Result<Verified> {
+    let started = Instant::now();
+    let mut replay = Replay {
+        excused_parts: known::parts(key),
+        ..Replay::default()
+    };
+    for trace in corpus.traces(key) {
+        replay_file(engine, &trace, &mut replay, || {})?;
+    }
     let first = replay.first.map(|mut first| {
-        // Where the corpus stands says nothing about the game.
         if let Ok(inside) = Path::new(&first.trace).strip_prefix(corpus.folder()) {
             first.trace = inside.display().to_string();
         }
         first.to_string()
     });
-    Verified {
+    Ok(Verified {
         machine,
         states: replay.states,
         disagreements: replay.disagreements,
         known_defects: replay.excused,
         first,
-        seconds: time.as_secs_f64(),
-    }
+        seconds: started.elapsed().as_secs_f64(),
+    })
 }

@@ -1,4 +1,4 @@
-//! Where things lie in a corpus of published games.
+//! The files of a corpus of published games.
 //!
 //! `games.csv` lists the games, a key in the first column; `games/KEY.kif` is a game's rulesheet,
 //! and `traces/KEY.jsonl.gz` and `traces-clingo/KEY.jsonl.gz` are its recorded playouts, by one
@@ -60,12 +60,28 @@ impl Corpus {
         &self.keys
     }
 
-    /// Where a game's rulesheet should be.
+    /// The named games in the order of the list; all when none is named.
+    ///
+    /// # Errors
+    /// A name that the list does not have.
+    pub fn select(&self, names: &[String]) -> anyhow::Result<Vec<String>> {
+        if let Some(unknown) = names.iter().find(|name| !self.keys.contains(name)) {
+            bail!(
+                "no game `{unknown}` among the {} of `{}`",
+                self.keys.len(),
+                self.folder.join("games.csv").display()
+            );
+        }
+        let is_wanted = |key: &&String| names.is_empty() || names.contains(key);
+        Ok(self.keys.iter().filter(is_wanted).cloned().collect())
+    }
+
+    /// The path of a game's rulesheet.
     pub fn rulesheet(&self, key: &str) -> PathBuf {
         self.folder.join("games").join(format!("{key}.kif"))
     }
 
-    /// A game's traces that are there.
+    /// The paths of a game's traces that exist.
     pub fn traces(&self, key: &str) -> Vec<PathBuf> {
         let paths = TRACES.map(|traces| self.folder.join(traces).join(format!("{key}.jsonl.gz")));
         paths.into_iter().filter(|path| path.is_file()).collect()
@@ -94,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_corpus_is_refused_with_the_place() {
+    fn bad_lists_are_refused_with_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let message = |folder: &Path| format!("{:#}", Corpus::open(folder).unwrap_err());
         assert!(message(folder.path()).contains("games.csv"));

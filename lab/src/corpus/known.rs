@@ -1,19 +1,17 @@
-//! What the recorded playouts of the corpus are known to have wrong.
-//!
-//! Differences in these parts are counted apart from disagreements, and nothing else is excused.
+//! Known defects of the corpus's recorded playouts. Differences in these parts are counted apart.
 
 /// A part of a game's traces that is wrong by the rules of GDL.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownDefect {
     /// The game's key.
     pub game: &'static str,
-    /// The part, as [`panza::commands::replay::Disagreement::what`] has it.
+    /// The part, as in [`panza::commands::replay::Disagreement::what`].
     pub what: &'static str,
     /// Why the trace is wrong there.
     pub reason: &'static str,
 }
 
-/// All of them.
+/// All known defects.
 pub const KNOWN: &[KnownDefect] = &[
     KnownDefect {
         game: "test_case_3a",
@@ -27,7 +25,7 @@ pub const KNOWN: &[KnownDefect] = &[
     },
 ];
 
-/// The parts of a game's traces that are known to be wrong.
+/// The parts of a game's traces that are wrong.
 pub fn parts(game: &str) -> Vec<&'static str> {
     let of_game = KNOWN.iter().filter(|defect| defect.game == game);
     of_game.map(|defect| defect.what).collect()

@@ -1,57 +1,36 @@
-//! The page that `cargo lab corpus` writes: a summary, what is open, and a row per game.
+//! The page of `cargo lab corpus`: totals, faults, known defects, and a row per game.
 
-use std::fmt::Write;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::bail;
+use panza::commands::engine::EngineKind;
 use serde::Serialize;
 
-use super::children::Told;
 use super::examine::{Built, Finding, Verified};
 use super::known::KNOWN;
-use panza::commands::engine::EngineKind;
-use panza::commands::output::grouped;
+use crate::children::Findings;
+use crate::page::{Page, Table, count, or_dash};
 
-/// All that is known of one game.
+/// The findings on one game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GameReport {
     /// The game's key.
     pub game: String,
-    /// How it was built, if that was told.
+    /// How it was built; nothing when its process failed before.
     pub built: Option<Built>,
-    /// What the traces said of each machine.
+    /// The comparison of each engine with the traces.
     pub verified: Vec<Verified>,
-    /// Why there is no full answer, if there is none.
+    /// Why its process failed, if it did.
     pub failure: Option<String>,
 }
 
-/// Under what conditions the games were examined.
-#[derive(Clone, Debug)]
-pub struct Conditions {
-    /// Seconds for building a game.
-    pub seconds: f64,
-    /// Memory for building a game.
-    pub memory_mib: u32,
-    /// Games examined at the same time.
-    pub jobs: u16,
-    /// The processor's name, if the system tells.
-    pub processor: Option<String>,
-    /// The commit of the source, if it is known.
-    pub commit: Option<String>,
-}
-
 impl GameReport {
-    /// Puts together what a child told.
-    pub fn new(game: &str, told: Told<Finding>) -> Self {
+    /// Puts the findings of a child together.
+    pub fn new(game: &str, findings: Findings<Finding>) -> Self {
         let mut report = Self {
             game: game.to_string(),
             built: None,
             verified: Vec::new(),
-            failure: told.failure,
+            failure: findings.failure,
         };
-        for finding in told.findings {
+        for finding in findings.found {
             match finding {
                 Finding::Built(built) => report.built = Some(built),
                 Finding::Verified(verified) => report.verified.push(verified),
@@ -60,351 +39,193 @@ impl GameReport {
         report
     }
 
-    /// Whether there is a full answer, and no disagreement in it that nothing excuses.
+    /// Whether the game was examined to the end without disagreements.
     pub fn holds(&self) -> bool {
-        self.failure.is_none() && self.disagreements() == 0
+        self.failure.is_none()
+            && self
+                .verified
+                .iter()
+                .all(|verified| verified.disagreements == 0)
     }
 
-    /// What is worth a line while the others are still to come.
-    pub fn news(&self) -> Option<String> {
-        let mut news = Vec::new();
-        if let Some(reason) = self.built.as_ref().and_then(|built| built.reason.as_ref()) {
-            news.push(format!("no network: {reason}"));
-        }
-        for verified in &self.verified {
-            if let Some(first) = &verified.first {
-                let (count, machine) = (grouped(verified.disagreements), verified.machine);
-                news.push(format!("{count} disagreements ({machine}), first {first}"));
-            }
-        }
-        news.extend(self.failure.clone());
-        (!news.is_empty()).then(|| format!("{}: {}", self.game, news.join("; ")))
+    /// The lines on what is not as it should be: no network, disagreements, a failure.
+    pub fn faults(&self) -> Vec<String> {
+        let reason = self.built.as_ref().and_then(|built| built.reason.as_ref());
+        let mut faults: Vec<String> = reason
+            .map(|reason| format!("no network: {reason}"))
+            .into_iter()
+            .collect();
+        faults.extend(self.verified.iter().filter_map(|verified| {
+            let first = verified.first.as_ref()?;
+            let (count, machine) = (count(verified.disagreements), verified.machine);
+            Some(format!("{count} disagreements ({machine}), first {first}"))
+        }));
+        faults.extend(self.failure.clone());
+        faults
+            .into_iter()
+            .map(|fault| format!("{}: {fault}", self.game))
+            .collect()
     }
 
-    fn disagreements(&self) -> u64 {
-        self.verified.iter().map(|v| v.disagreements).sum()
-    }
-
-    fn known_defects(&self) -> u64 {
-        self.verified.iter().map(|v| v.known_defects).sum()
-    }
-
-    /// States compared on a machine; nothing when it was not compared.
+    /// States compared on an engine; nothing when it was not compared.
     fn states(&self, machine: EngineKind) -> Option<u64> {
-        let of_machine = self.verified.iter().find(|v| v.machine == machine);
+        let of_machine = self
+            .verified
+            .iter()
+            .find(|verified| verified.machine == machine);
         of_machine.map(|verified| verified.states)
     }
 
-    /// The game's network, if it has one.
-    fn network(&self) -> Option<&Built> {
-        let built = self.built.as_ref();
-        built.filter(|built| built.machine == EngineKind::Counter)
+    fn sum(&self, number: fn(&Verified) -> u64) -> u64 {
+        self.verified.iter().map(number).sum()
     }
 }
 
-/// What all games came to, in one line.
-pub fn summary_line(games: &[GameReport]) -> String {
-    let failures = games.iter().filter(|game| game.failure.is_some()).count();
-    format!(
-        "{} games, {} on a network, {} states, {} disagreements, {} known defects of traces, {failures} without a full answer",
-        games.len(),
-        games.iter().filter(|game| game.network().is_some()).count(),
-        grouped(total(games, EngineKind::Counter) + total(games, EngineKind::Prover)),
-        grouped(games.iter().map(GameReport::disagreements).sum()),
-        grouped(games.iter().map(GameReport::known_defects).sum()),
+/// The page without results.
+pub fn new_page() -> Page {
+    Page::new(
+        "Published games",
+        "Every game of a corpus of published games is built in a process of its own and compared \
+         with its recorded playouts\n(initial state, legal moves, next states, terminality, goals) \
+         on each engine. The recorders share no code with Panza.",
     )
 }
 
-/// The page.
-pub fn markdown(games: &[GameReport], conditions: &Conditions) -> String {
-    let mut page = String::from(
-        "# Published games\n\n\
-        Every game of a corpus of published games is built in a process of its own, and then held against its recorded\n\
-        playouts on each machine: initial state, legal moves, next states, terminality and goals. Playouts were recorded by\n\
-        reasoners that share no code with this program. `cargo lab corpus FOLDER --out docs/corpus.md` writes this page.\n",
+/// The page with all results.
+pub fn fill(mut page: Page, games: &[GameReport]) -> Page {
+    page.section(
+        "Totals",
+        "Times and memory are those of games on a network.",
+        &totals(games),
     );
-    for section in [
-        summary(games, conditions),
-        without_network(games),
-        disagreements(games),
-        failures(games),
-        defects(games),
-        table(games),
-    ] {
-        page.push_str(&section);
-    }
+    let faults: Vec<String> = games.iter().flat_map(GameReport::faults).collect();
+    page.list(&faults);
+    page.section(
+        "Known defects of traces",
+        "Differences in these parts are counted apart.",
+        &{
+            let mut table =
+                Table::new(["game", "part", "reason", "differences"]).with_text_columns(&[0, 1, 2]);
+            for defect in KNOWN {
+                if let Some(game) = games.iter().find(|game| game.game == defect.game) {
+                    let differences = count(game.sum(|verified| verified.known_defects));
+                    let words = [defect.game, defect.what, defect.reason].map(str::to_string);
+                    table.push([&words[..], &[differences]].concat());
+                }
+            }
+            table
+        },
+    );
+    page.section(
+        "Games",
+        "Build s is wall-clock time, processor s the processor time of it. States are those \
+         compared on each engine.",
+        &table(games),
+    );
     page
 }
 
-fn summary(games: &[GameReport], conditions: &Conditions) -> String {
-    let networks: Vec<&Built> = games.iter().filter_map(GameReport::network).collect();
-    let median = |measure: fn(&Built) -> Option<f64>| {
-        let mut measured: Vec<f64> = networks.iter().filter_map(|built| measure(built)).collect();
-        measured.sort_by(f64::total_cmp);
-        match measured.get(measured.len() / 2) {
-            Some(median) => format!("{median:.4}"),
-            None => "-".to_string(),
-        }
+fn totals(games: &[GameReport]) -> Table {
+    let networks = games
+        .iter()
+        .filter_map(|game| Some((network(game)?, game.game.as_str())));
+    let networks: Vec<(&Built, &str)> = networks.collect();
+    let mut table = Table::new(["", "total", "median", "worst"]);
+    let mut total = |what: &str, number: u64| {
+        table.push(vec![
+            what.to_string(),
+            count(number),
+            "-".to_string(),
+            "-".to_string(),
+        ]);
     };
-    let worst = |measure: fn(&Built) -> Option<f64>, digits: usize| {
-        let measured = games
+    let sum = |number: fn(&Verified) -> u64| games.iter().map(|game| game.sum(number)).sum();
+    let states = |machine| games.iter().filter_map(|game| game.states(machine)).sum();
+    total("games", games.len() as u64);
+    total("games on a network", networks.len() as u64);
+    total(
+        "games that failed",
+        games.iter().filter(|game| game.failure.is_some()).count() as u64,
+    );
+    total("states on the counter engine", states(EngineKind::Counter));
+    total("states on the prover", states(EngineKind::Prover));
+    total("disagreements", sum(|verified| verified.disagreements));
+    total("known defects", sum(|verified| verified.known_defects));
+    let mut spread = |what: &str, digits: usize, measure: fn(&Built) -> Option<f64>| {
+        let measured = networks
             .iter()
-            .filter_map(|game| Some((measure(game.network()?)?, &game.game)));
-        match measured.max_by(|one, other| one.0.total_cmp(&other.0)) {
-            Some((most, game)) => format!("{most:.digits$} ({game})"),
-            None => "-".to_string(),
-        }
-    };
-    let failures = games.iter().filter(|game| game.failure.is_some()).count();
-    let unknown = || "unknown".to_string();
-    let version = env!("CARGO_PKG_VERSION");
-    let rows = [
-        ("games", games.len().to_string()),
-        ("on a network", networks.len().to_string()),
-        (
-            "build seconds, median",
-            median(|built| Some(built.build_seconds)),
-        ),
-        (
-            "build seconds, worst",
-            worst(|built| Some(built.build_seconds), 2),
-        ),
-        (
-            "seconds on the processor, median",
-            median(|built| built.processor_seconds),
-        ),
-        (
-            "seconds on the processor, worst",
-            worst(|built| built.processor_seconds, 2),
-        ),
-        (
-            "peak MiB, worst",
-            worst(|built| built.peak_bytes.map(mib), 1),
-        ),
-        (
-            "states on the counter machine",
-            grouped(total(games, EngineKind::Counter)),
-        ),
-        (
-            "states on the prover",
-            grouped(total(games, EngineKind::Prover)),
-        ),
-        (
-            "disagreements",
-            grouped(games.iter().map(GameReport::disagreements).sum()),
-        ),
-        (
-            "known defects of traces",
-            grouped(games.iter().map(GameReport::known_defects).sum()),
-        ),
-        ("games without a full answer", failures.to_string()),
-        (
-            "budget for building",
-            format!(
-                "{} s, {} MiB",
-                conditions.seconds,
-                grouped(u64::from(conditions.memory_mib))
+            .filter_map(|(built, game)| Some((measure(built)?, *game)));
+        let mut measured: Vec<(f64, &str)> = measured.collect();
+        measured.sort_by(|one, other| one.0.total_cmp(&other.0));
+        table.push(vec![
+            what.to_string(),
+            format!("{:.digits$}", measured.iter().map(|one| one.0).sum::<f64>()),
+            or_dash(
+                measured
+                    .get(measured.len() / 2)
+                    .map(|one| format!("{:.digits$}", one.0)),
             ),
-        ),
-        ("games at the same time", conditions.jobs.to_string()),
-        (
-            "processor",
-            conditions.processor.clone().unwrap_or_else(unknown),
-        ),
-        (
-            "panza",
-            match &conditions.commit {
-                Some(commit) => format!("{version} ({commit})"),
-                None => version.to_string(),
-            },
-        ),
-    ];
-    let mut out = String::from("\n## Summary\n\n| | |\n|---|---:|\n");
-    for (what, value) in rows {
-        let _ = writeln!(out, "| {what} | {} |", cell(&value));
-    }
-    out.push_str(
-        "\nTimes and memory are those of the games on a network, each built by one thread. Build seconds pass on the clock and\n\
-        depend on what else the machine does; seconds on the processor hardly do.\n",
-    );
-    out
+            or_dash(
+                measured
+                    .last()
+                    .map(|(most, game)| format!("{most:.digits$} ({game})")),
+            ),
+        ]);
+    };
+    spread("build s", 4, |built| Some(built.build_seconds));
+    spread("processor s", 4, |built| built.processor_seconds);
+    spread("peak MiB", 1, |built| built.peak_bytes.map(mib));
+    table
 }
 
-fn without_network(games: &[GameReport]) -> String {
-    let mut out = String::from("\n## Played with the prover\n\n");
-    let before = out.len();
-    for game in games {
-        let reason = game.built.as_ref().and_then(|built| built.reason.as_ref());
-        if let Some(reason) = reason {
-            let _ = writeln!(out, "- {}: {}", game.game, one_line(reason));
-        }
-    }
-    if out.len() == before {
-        out.push_str("None: every game has a network.\n");
-    }
-    out
-}
-
-fn disagreements(games: &[GameReport]) -> String {
-    let mut out = String::from("\n## Disagreements\n\n");
-    let before = out.len();
-    for game in games {
-        for verified in game.verified.iter().filter(|v| v.disagreements > 0) {
-            let _ = write!(
-                out,
-                "{}, {}: {} differences, the first of them\n\n```text\n{}\n```\n\n",
-                game.game,
-                verified.machine,
-                grouped(verified.disagreements),
-                verified.first.as_deref().unwrap_or("unknown")
-            );
-        }
-    }
-    if out.len() == before {
-        out.push_str("None.\n");
-    } else {
-        out.pop();
-    }
-    out
-}
-
-fn failures(games: &[GameReport]) -> String {
-    let mut out = String::new();
-    for game in games {
-        if let Some(failure) = &game.failure {
-            let _ = writeln!(out, "- {}: {}", game.game, one_line(failure));
-        }
-    }
-    match out.is_empty() {
-        true => out,
-        false => format!("\n## Games without a full answer\n\n{out}"),
-    }
-}
-
-fn defects(games: &[GameReport]) -> String {
-    let mut out = String::from(
-        "\n## Known defects of traces\n\n\
-        Here the traces are wrong by the rules of GDL. Differences in these parts are counted apart, and nothing else is excused.\n\n\
-        | game | part | differences | reason |\n|---|---|---:|---|\n",
-    );
-    for defect in KNOWN {
-        let Some(game) = games.iter().find(|game| game.game == defect.game) else {
-            continue;
-        };
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            defect.game,
-            defect.what,
-            grouped(game.known_defects()),
-            cell(defect.reason)
-        );
-    }
-    out
-}
-
-fn table(games: &[GameReport]) -> String {
-    let mut out = String::from(
-        "\n## Games\n\n\
-        | game | machine | gates, full | optimised | by phase | build s | processor s | peak MiB | states, counter | states, prover | disagreements |\n\
-        |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-    );
-    let dash = || "-".to_string();
+fn table(games: &[GameReport]) -> Table {
+    let mut table = Table::new([
+        "game",
+        "engine",
+        "gates, full",
+        "optimised",
+        "by phase",
+        "build s",
+        "processor s",
+        "peak MiB",
+        "states, counter",
+        "states, prover",
+        "disagreements",
+    ])
+    .with_text_columns(&[0, 1]);
     for game in games {
         let built = game.built.as_ref();
-        let network = game.network();
-        let count = |count: Option<usize>| count.map_or_else(dash, |n| grouped(n as u64));
-        let states = |machine| game.states(machine).map_or_else(dash, grouped);
-        let phases = network.map(|built| built.gates_of_phases.as_slice());
-        let phases: Vec<String> = phases
-            .unwrap_or_default()
-            .iter()
-            .map(|&gates| grouped(gates as u64))
-            .collect();
-        let disagreements = match (&game.failure, game.known_defects()) {
-            (Some(_), _) => "no full answer".to_string(),
-            (None, 0) => grouped(game.disagreements()),
-            (None, known) => format!(
-                "{} (and {} known defects)",
-                grouped(game.disagreements()),
-                grouped(known)
-            ),
-        };
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {disagreements} |",
-            cell(&game.game),
-            built.map_or_else(dash, |built| built.machine.to_string()),
-            count(network.and_then(|built| built.gates_full)),
-            count(network.and_then(|built| built.gates_optimised)),
-            if phases.is_empty() {
-                dash()
-            } else {
-                phases.join(" + ")
+        let network = network(game);
+        let phases = network.map(|built| built.gates_of_phases.iter().map(|&gates| count(gates)));
+        let phases: Vec<String> = phases.into_iter().flatten().collect();
+        table.push(vec![
+            game.game.clone(),
+            or_dash(built.map(|built| built.machine)),
+            or_dash(network.and_then(|built| built.gates_full).map(count)),
+            or_dash(network.and_then(|built| built.gates_optimised).map(count)),
+            or_dash((!phases.is_empty()).then(|| phases.join(" + "))),
+            or_dash(built.map(|built| format!("{:.4}", built.build_seconds))),
+            or_dash(built.and_then(|built| Some(format!("{:.4}", built.processor_seconds?)))),
+            or_dash(built.and_then(|built| Some(format!("{:.1}", mib(built.peak_bytes?))))),
+            or_dash(game.states(EngineKind::Counter).map(count)),
+            or_dash(game.states(EngineKind::Prover).map(count)),
+            match game.failure {
+                Some(_) => "failed".to_string(),
+                None => count(game.sum(|verified| verified.disagreements)),
             },
-            built.map_or_else(dash, |built| format!("{:.4}", built.build_seconds)),
-            built
-                .and_then(|built| built.processor_seconds)
-                .map_or_else(dash, |seconds| format!("{seconds:.4}")),
-            built
-                .and_then(|built| built.peak_bytes)
-                .map_or_else(dash, |bytes| format!("{:.1}", mib(bytes))),
-            states(EngineKind::Counter),
-            states(EngineKind::Prover),
-        );
+        ]);
     }
-    out
+    table
 }
 
-/// States of all games compared on a machine.
-fn total(games: &[GameReport], machine: EngineKind) -> u64 {
-    games.iter().filter_map(|game| game.states(machine)).sum()
+/// How the game was built, if it has a network.
+fn network(game: &GameReport) -> Option<&Built> {
+    let built = game.built.as_ref();
+    built.filter(|built| built.machine == EngineKind::Counter)
 }
 
 fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
-}
-
-/// Whether a page can be written there, so far as can be seen before there is one.
-///
-/// # Errors
-/// It is a folder, or in none that exists.
-pub fn check_place(page: &Path) -> anyhow::Result<()> {
-    let folder = match page.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() || page.is_dir() {
-        bail!(
-            "cannot write `{}`: expected a file in a folder that exists",
-            page.display()
-        );
-    }
-    Ok(())
-}
-
-/// Text without line ends.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Text that ends no cell of a table.
-pub fn cell(text: &str) -> String {
-    one_line(text).replace('|', "\\|")
-}
-
-/// The commit of the source, when the working directory is the project's own.
-pub fn commit() -> Option<String> {
-    let manifest = fs::read_to_string(Path::new("Cargo.toml")).ok()?;
-    if !manifest.contains("\nname = \"panza\"\n") {
-        return None;
-    }
-    let output = Command::new("git")
-        .args(["rev-parse", "--short", "HEAD"])
-        .output()
-        .ok()?;
-    let commit = String::from_utf8(output.stdout).ok()?.trim().to_string();
-    (output.status.success() && !commit.is_empty()).then_some(commit)
 }
 
 #[cfg(test)]
@@ -440,35 +261,21 @@ mod tests {
         })
     }
 
-    fn game(name: &str, findings: Vec<Finding>, failure: Option<&str>) -> GameReport {
+    fn game(name: &str, found: Vec<Finding>, failure: Option<&str>) -> GameReport {
         let failure = failure.map(str::to_string);
-        GameReport::new(name, Told { findings, failure })
-    }
-
-    fn page(games: &[GameReport]) -> String {
-        let conditions = Conditions {
-            seconds: 60.0,
-            memory_mib: 4096,
-            jobs: 1,
-            processor: None,
-            commit: Some("abc1234".to_string()),
-        };
-        markdown(games, &conditions)
+        GameReport::new(name, Findings { found, failure })
     }
 
     #[test]
-    fn the_page_says_what_was_found() {
+    fn the_page_lists_totals_faults_defects_and_games() {
         use EngineKind::{Counter, Prover};
+        let fast = vec![
+            built(Counter, 0.25),
+            verified(Counter, 0, 0),
+            verified(Prover, 0, 0),
+        ];
         let games = [
-            game(
-                "fast",
-                vec![
-                    built(Counter, 0.25),
-                    verified(Counter, 0, 0),
-                    verified(Prover, 0, 0),
-                ],
-                None,
-            ),
+            game("fast", fast, None),
             game(
                 "large",
                 vec![built(Prover, 60.0), verified(Prover, 2, 0)],
@@ -481,50 +288,35 @@ mod tests {
             ),
             game("dead", vec![], Some("ended with signal: 9")),
         ];
-        assert_eq!(
-            games.each_ref().map(GameReport::holds),
-            [true, false, true, false]
-        );
-        let page = page(&games);
+        let holds = games.each_ref().map(GameReport::holds);
+        assert_eq!(holds, [true, false, true, false]);
+        let (totals, table) = (totals(&games).to_string(), table(&games).to_string());
         for expected in [
-            "| games | 4 |",
-            "| on a network | 2 |",
-            "| build seconds, median | 0.5000 |",
-            "| build seconds, worst | 0.50 (test_case_3a) |",
-            "| seconds on the processor, worst | 0.25 (test_case_3a) |",
-            "| states on the counter machine | 2,000 |",
-            "| states on the prover | 2,000 |",
-            "| disagreements | 2 |",
-            "| known defects of traces | 7 |",
-            "| games without a full answer | 1 |",
-            "(abc1234) |",
-            "- large: too | large\n",
-            "large, prover: 2 differences, the first of them\n\n```text\ntraces/x:1: legal differs\n```\n",
-            "- dead: ended with signal: 9\n",
-            "| test_case_3a | legal | 7 | the recorder takes",
+            "| games | 4 | - | - |",
+            "| games on a network | 2 | - | - |",
+            "| games that failed | 1 | - | - |",
+            "| states on the counter engine | 2,000 | - | - |",
+            "| disagreements | 2 | - | - |",
+            "| known defects | 7 | - | - |",
+            "| build s | 0.7500 | 0.5000 | 0.5000 (test_case_3a) |",
+        ] {
+            assert!(totals.contains(expected), "no `{expected}` in\n{totals}");
+        }
+        for expected in [
             "| fast | counter | 1,200 | 30 | 10 + 12 | 0.2500 | 0.1250 | 3.0 | 1,000 | 1,000 | 0 |",
             "| large | prover | - | - | - | 60.0000 | 30.0000 | 3.0 | - | 1,000 | 2 |",
-            "| test_case_3a | counter | 1,200 | 30 | 10 + 12 | 0.5000 | 0.2500 | 3.0 | 1,000 | - | 0 (and 7 known defects) |",
-            "| dead | - | - | - | - | - | - | - | - | - | no full answer |",
+            "| dead | - | - | - | - | - | - | - | - | - | failed |",
         ] {
-            assert!(page.contains(expected), "no `{expected}` in\n{page}");
+            assert!(table.contains(expected), "no `{expected}` in\n{table}");
         }
+        assert_eq!(games[0].faults(), [""; 0]);
         assert_eq!(
-            summary_line(&games),
-            "4 games, 2 on a network, 4,000 states, 2 disagreements, 7 known defects of traces, 1 without a full answer"
+            games[1].faults(),
+            [
+                "large: no network: too | large",
+                "large: 2 disagreements (prover), first traces/x:1: legal differs",
+            ]
         );
-        assert_eq!(games[0].news(), None);
-        let news = games[1].news().unwrap();
-        assert!(
-            news.starts_with("large: no network: too | large; 2 disagreements (prover), first")
-        );
-    }
-
-    #[test]
-    fn nothing_to_tell_is_said() {
-        let page = page(&[]);
-        assert!(page.contains("None: every game has a network."), "{page}");
-        assert!(page.contains("## Disagreements\n\nNone.\n"), "{page}");
-        assert!(!page.contains("without a full answer\n\n-"), "{page}");
+        assert_eq!(games[3].faults(), ["dead: ended with signal: 9"]);
     }
 }

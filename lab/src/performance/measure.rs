@@ -1,390 +1,290 @@
-//! What is measured of a game, and the measuring: our playouts in turn with the baselines', so that
-//! a machine that slows down for a while slows down all of them.
+//! The players of a comparison, and their runs in turn.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde::Serialize;
-
-use super::baseline::Baseline;
-use super::lanes::{LanesReport, Measuring};
-use super::networks::{self, Size, Stages};
 use panza::commands::engine::EngineKind;
 use panza::commands::engine_choice::{self, Built, EngineChoice};
 use panza::commands::game_source::Game;
-use panza::commands::playouts::{self, Figures, Until};
+use panza::commands::playouts::{self, Until};
 use panza::ground::Budget;
 use panza::machine::Machine;
 use panza::player::{self, Compiled};
 use panza::propnet::passes::PassSet;
-use panza::sync::clock::thread_cpu_time;
+use serde::Serialize;
 
-/// Playouts per second of processor time over some runs.
+use super::baseline::Baseline;
+use crate::page::quantity;
+
+/// The name of the engine for one playout at a time.
+pub const COUNTER: &str = "counter";
+
+/// A rate over some runs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Rate {
-    /// The run in the middle, or the mean of the two there.
+    /// The middle run, or the mean of the two middle ones.
     pub median: f64,
-    /// The slowest run.
-    pub min: f64,
-    /// The fastest run.
-    pub max: f64,
-    /// All of them, in order.
+    /// The runs, in order.
     pub runs: Vec<f64>,
 }
 
 impl Rate {
-    /// Nothing when there was no run.
+    /// Nothing without runs.
     pub fn of(runs: Vec<f64>) -> Option<Self> {
         let mut sorted = runs.clone();
         sorted.sort_by(f64::total_cmp);
-        let (&min, &max) = (sorted.first()?, sorted.last()?);
         let middle = sorted.len() / 2;
+        let upper = *sorted.get(middle)?;
         let median = match sorted.len() % 2 {
-            0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
-            _ => sorted[middle],
+            0 => (sorted[middle - 1] + upper) / 2.0,
+            _ => upper,
         };
-        Some(Self {
-            median,
-            min,
-            max,
-            runs,
-        })
+        Some(Self { median, runs })
     }
 }
 
-/// How the measuring goes.
+impl fmt::Display for Rate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let deviations = self.runs.iter().map(|run| (run / self.median - 1.0).abs());
+        let largest = 100.0 * deviations.fold(0.0, f64::max);
+        write!(out, "{} ±{largest:.0} %", quantity(self.median))
+    }
+}
+
+/// How a comparison is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Seconds of each run.
     pub seconds: f64,
-    /// Runs of each program on each game.
+    /// Runs of each player on each game.
     pub runs: u32,
-    /// The first run's seed; each further one has the next.
+    /// Seed of the first run; each further run has the next.
     pub seed: u64,
-    /// Seconds that building a game may take.
+    /// Seconds to build a game.
     pub build_seconds: f64,
-    /// Widths to measure lanes at.
+    /// Widths of the lanes engine.
     pub widths: Vec<usize>,
-    /// Outside programs to compare with.
-    pub baselines: Vec<Baseline>,
-    /// What a run of a baseline may take.
+    /// Time after which a run of a baseline is killed.
     pub baseline_limit: Duration,
 }
 
-/// What a game came to.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct GameReport {
-    /// The game's name.
-    pub game: String,
-    /// What it is played with.
-    pub engine: EngineKind,
-    /// Why that is the prover, where it is.
-    pub reason: Option<String>,
-    /// From rules to machine, or to giving up.
-    pub build_seconds: f64,
-    /// What of it was spent on the processor, where the system tells.
-    pub build_cpu_seconds: Option<f64>,
-    /// Gates before the passes.
-    pub gates_full: Option<usize>,
-    /// Gates of the whole game's network after them.
-    pub gates_optimised: Option<usize>,
-    /// Gates of each phase's network; empty when the game has no phases.
-    pub gates_of_phases: Vec<usize>,
-    /// Gates of the whole game's network that only goals need.
-    pub gates_for_goals: Option<usize>,
-    /// Mean joint moves of a playout that came to its end.
-    pub mean_length: Option<f64>,
-    /// How many playouts that is the mean of.
-    pub playouts: u64,
-    /// Playouts that were cut off.
-    pub cut_off: u64,
-    /// How fast it is played.
-    pub playouts_per_cpu_s: Option<Rate>,
-    /// The same by lanes; nothing when they are left out.
-    pub lanes: Option<LanesReport>,
-    /// The same of the baselines.
-    pub baselines: Vec<BaselineReport>,
-}
-
-/// What a baseline came to on a game.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BaselineReport {
-    /// The baseline's name.
-    pub name: String,
-    /// How fast it plays; nothing when a run failed.
-    pub playouts_per_cpu_s: Option<Rate>,
-    /// Mean joint moves of its playouts, where it tells.
-    pub mean_length: Option<f64>,
-    /// Our median by its median.
-    pub ratio: Option<f64>,
-    /// The median of lanes at their best width by its median.
-    pub lanes_ratio: Option<f64>,
-    /// Why there is no figure.
-    pub failure: Option<String>,
-}
-
-/// What the passes do for a game.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct PassReport {
-    /// The game's name.
-    pub game: String,
-    /// Sizes from pass to pass.
-    pub stages: Option<Stages>,
-    /// Sizes of each phase's network; empty when the game has no phases.
-    pub phases: Vec<Size>,
-    /// How fast it is played with all passes.
-    pub all: Option<Rate>,
-    /// How fast it is played when a pass is left out.
-    pub without: Vec<WithoutPass>,
-    /// Why there are no figures, where there are none.
-    pub failure: Option<String>,
-}
-
-/// How fast a game is played when a pass is left out.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct WithoutPass {
-    /// The pass.
-    pub pass: &'static str,
-    /// Gates of the whole game's network.
-    pub gates: usize,
-    /// Gates of each phase's network.
-    pub gates_of_phases: Vec<usize>,
-    /// Playouts per second of processor time.
-    pub playouts_per_cpu_s: Option<Rate>,
-}
-
 impl Plan {
-    /// What building a game may take from now on.
-    pub fn budget(&self) -> Budget {
+    /// The budget to build a game from now on.
+    fn budget(&self) -> Budget {
         Budget {
             until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
             ..Budget::generous()
         }
     }
+}
 
-    /// Our own playouts once.
-    ///
-    /// # Errors
-    /// The machine cannot be asked.
-    pub fn play(&self, built: &Built, run: u32) -> anyhow::Result<Figures> {
-        let until = Until::Elapsed(Duration::from_secs_f64(self.seconds));
-        let seed = self.seed.wrapping_add(run.into());
-        let figures = playouts::run(built, 1, seed, until, &AtomicU64::new(0))?;
-        Ok(figures)
+/// What makes playouts in a comparison.
+pub struct Player<'a> {
+    name: String,
+    /// Gates of the network, where it is the subject of the comparison.
+    gates: Option<usize>,
+    /// An engine or a baseline; or why there is none.
+    kind: Result<Kind<'a>, String>,
+}
+
+enum Kind<'a> {
+    Engine(Built),
+    Baseline(&'a Baseline, &'a Path),
+}
+
+/// The players of a game.
+pub struct Players<'a> {
+    players: Vec<Player<'a>>,
+    build_seconds: Option<f64>,
+}
+
+/// The results of a game.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct GameReport {
+    /// The game's name.
+    pub game: String,
+    /// Wall-clock time from rules to machine; nothing where the game has no network.
+    pub build_seconds: Option<f64>,
+    /// The results of each player.
+    pub players: Vec<PlayerReport>,
+}
+
+/// The results of a player.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PlayerReport {
+    /// The player's name.
+    pub name: String,
+    /// Gates of its network, where that is the subject of the comparison.
+    pub gates: Option<usize>,
+    /// Playouts per second of processor time.
+    pub rate: Option<Rate>,
+    /// Mean joint moves of its finished playouts, over all runs.
+    pub mean_length: Option<f64>,
+    /// Why there is no rate, or no network.
+    pub failure: Option<String>,
+}
+
+impl GameReport {
+    /// The results of a player by its name.
+    pub fn player(&self, name: &str) -> Option<&PlayerReport> {
+        self.players.iter().find(|player| player.name == name)
     }
 }
 
-/// Builds a game and measures it, in turn with the baselines. `rulesheet` is the file that they are
-/// handed; `on_run` is told what runs next, `on_failure` which baseline failed, why, and what it
-/// said.
-///
-/// # Errors
-/// Neither a network nor the prover can play the game.
-pub fn game(
+/// The names of the engines at these widths.
+pub fn engine_names(widths: &[usize]) -> Vec<String> {
+    let lanes = widths.iter().map(|width| format!("{width} lanes"));
+    std::iter::once(COUNTER.to_string()).chain(lanes).collect()
+}
+
+/// The counter engine, or else the prover, the lanes engine at each width, and the baselines.
+pub fn engines_and_baselines<'a>(
     plan: &Plan,
     game: &Game,
-    rulesheet: &Path,
-    mut on_run: impl FnMut(&str),
-    mut on_failure: impl FnMut(&Baseline, &str, &str),
-) -> anyhow::Result<GameReport> {
-    let (started, cpu_started) = (Instant::now(), thread_cpu_time());
+    baselines: &'a [Baseline],
+    rulesheet: &'a Path,
+) -> Players<'a> {
+    let started = Instant::now();
     let compiled = player::compile(&game.rules, plan.budget());
-    let build_seconds = started.elapsed().as_secs_f64();
-    let build_cpu_seconds = cpu_started
-        .zip(thread_cpu_time())
-        .map(|(before, after)| after.saturating_sub(before).as_secs_f64());
-    let sizes = compiled.as_ref().ok().map(|compiled| {
-        (
-            compiled.gates_full,
-            compiled.gates_optimised,
-            compiled.gates_of_phases.clone(),
-        )
-    });
-    let reason = compiled.as_ref().err().cloned();
-    let (built, mut lanes) = match compiled {
+    let mut kinds: Vec<Result<Kind<'a>, String>> = Vec::new();
+    let build_seconds = compiled.is_ok().then(|| started.elapsed().as_secs_f64());
+    match compiled {
         Ok(Compiled { machine, lanes, .. }) => {
             let counter = Arc::new(machine);
-            let lanes = Measuring::new(plan, Some((&counter, &lanes)));
-            (Built::Machine(counter), lanes)
+            kinds.push(Ok(Kind::Engine(Built::Machine(counter.clone()))));
+            kinds.extend(plan.widths.iter().map(|width| {
+                let (counter, budget) = (counter.clone(), plan.budget());
+                let machine = player::compile_lanes(counter, &lanes, budget, width / 64);
+                let machine: Arc<dyn Machine> = Arc::new(machine.ok_or("too large for lanes")?);
+                Ok(Kind::Engine(Built::Machine(machine)))
+            }));
         }
-        Err(_) => (
-            engine_choice::build(&game.rules, EngineChoice::Only(EngineKind::Prover))
-                .with_context(|| game.sheet.name.clone())?,
-            Measuring::new(plan, None),
-        ),
-    };
+        Err(reason) => {
+            let prover = EngineChoice::Only(EngineKind::Prover);
+            let built = engine_choice::build(&game.rules, prover);
+            kinds.push(built.map(Kind::Engine).map_err(|error| error.to_string()));
+            kinds.extend(
+                plan.widths
+                    .iter()
+                    .map(|_| Err(format!("no network: {reason}"))),
+            );
+        }
+    }
+    let engines = engine_names(&plan.widths).into_iter().zip(kinds);
+    let baselines = baselines.iter().map(|baseline| {
+        let kind = Kind::Baseline(baseline, rulesheet);
+        (baseline.name.clone(), Ok(kind))
+    });
+    let players = engines.chain(baselines).map(|(name, kind)| Player {
+        name,
+        gates: None,
+        kind,
+    });
+    Players {
+        players: players.collect(),
+        build_seconds,
+    }
+}
 
-    let mut rates = Vec::new();
-    let mut total = Figures::default();
-    let mut runs_of: Vec<Vec<(f64, Option<f64>)>> = vec![Vec::new(); plan.baselines.len()];
-    let mut failures: Vec<Option<String>> = vec![None; plan.baselines.len()];
-    for run in 0..plan.runs {
-        on_run("panza");
-        let figures = plan
-            .play(&built, run)
-            .with_context(|| game.sheet.name.clone())?;
-        rates.push(figures.playouts_per_second);
-        total.playouts += figures.playouts;
-        total.finished_steps += figures.finished_steps;
-        total.cut_off += figures.cut_off;
-        lanes
-            .play(plan, run, &mut on_run)
-            .with_context(|| game.sheet.name.clone())?;
-        for (index, baseline) in plan.baselines.iter().enumerate() {
-            on_run(&baseline.name);
-            // What failed once would fail, and perhaps take all its time, again.
-            if failures[index].is_some() {
-                continue;
+/// The counter engine with all passes of the network, and with each left out.
+pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
+    let all = PassSet::default();
+    let without = all.iter().map(|pass| (pass.name(), all.without(pass)));
+    let players = std::iter::once(("none", all))
+        .chain(without)
+        .map(|(name, set)| {
+            let compiled = player::compile_with(&game.rules, &set, plan.budget());
+            Player {
+                name: name.to_string(),
+                gates: compiled
+                    .as_ref()
+                    .ok()
+                    .map(|compiled| compiled.gates_optimised),
+                kind: compiled
+                    .map(|compiled| Kind::Engine(Built::Machine(Arc::new(compiled.machine)))),
             }
-            match baseline.run(rulesheet, plan.seconds, plan.baseline_limit) {
-                Ok(measured) => {
-                    runs_of[index].push((measured.playouts_per_cpu_s, measured.mean_length));
+        });
+    Players {
+        players: players.collect(),
+        build_seconds: None,
+    }
+}
+
+/// Lets players make their runs in turn. `on_run` gets the name of each that runs next, `complain`
+/// the failures of baselines with what they wrote on standard error.
+///
+/// # Errors
+/// An engine fails.
+pub fn compare(
+    plan: &Plan,
+    game: &Game,
+    players: Players<'_>,
+    on_run: impl Fn(&Game, &str),
+    complain: impl Fn(&str),
+) -> anyhow::Result<GameReport> {
+    let Players {
+        mut players,
+        build_seconds,
+    } = players;
+    let mut runs: Vec<Vec<(f64, Option<f64>)>> = vec![Vec::new(); players.len()];
+    for run in 0..plan.runs {
+        for (player, runs) in players.iter_mut().zip(&mut runs) {
+            on_run(game, &player.name);
+            let measured = match &player.kind {
+                Ok(Kind::Engine(built)) => {
+                    let until = Until::Elapsed(Duration::from_secs_f64(plan.seconds));
+                    let seed = plan.seed.wrapping_add(run.into());
+                    let figures = playouts::run(built, 1, seed, until, &AtomicU64::new(0))
+                        .with_context(|| game.sheet.name.clone())?;
+                    Ok((figures.playouts_per_second, figures.mean_length()))
                 }
-                Err((failure, said)) => {
-                    on_failure(baseline, &failure.to_string(), &said);
-                    failures[index] = Some(failure.to_string());
+                Ok(Kind::Baseline(baseline, rulesheet)) => {
+                    baseline.run(rulesheet, plan.seconds, plan.baseline_limit)
+                }
+                // A failed player does not run again.
+                Err(_) => continue,
+            };
+            match measured {
+                Ok(measured) => runs.push(measured),
+                Err((failure, message)) => {
+                    complain(&format!(
+                        "{} on {}: {failure}: {message}",
+                        player.name, game.sheet.name
+                    ));
+                    player.kind = Err(failure);
                 }
             }
         }
     }
-    let rate = Rate::of(rates);
-    let ours = rate.as_ref().map(|rate| rate.median);
-    let lanes = (!plan.widths.is_empty()).then(|| lanes.report(rate.as_ref()));
-    let best = lanes.as_ref().and_then(LanesReport::best_rate);
-    let baselines = plan.baselines.iter().zip(runs_of).zip(failures);
-    let baselines = baselines.map(|((baseline, runs), failure)| {
-        let rate = match &failure {
-            None => Rate::of(runs.iter().map(|run| run.0).collect()),
-            Some(_) => None,
+    let players = players.into_iter().zip(runs).map(|(player, runs)| {
+        let is_prover = |kind: &Kind| match kind {
+            Kind::Engine(built) => built.kind() == EngineKind::Prover,
+            Kind::Baseline(..) => false,
+        };
+        let (failure, runs) = match player.kind {
+            Ok(kind) if is_prover(&kind) => (Some("played with the prover".to_string()), runs),
+            Ok(_) => (None, runs),
+            Err(failure) => (Some(failure), Vec::new()),
         };
         let lengths: Option<Vec<f64>> = runs.iter().map(|run| run.1).collect();
-        let lengths = lengths.filter(|lengths| rate.is_some() && !lengths.is_empty());
-        BaselineReport {
-            name: baseline.name.clone(),
-            ratio: ours
-                .zip(rate.as_ref())
-                .map(|(ours, rate)| ours / rate.median),
-            lanes_ratio: best
-                .zip(rate.as_ref())
-                .map(|(best, rate)| best.median / rate.median),
+        let lengths = lengths.filter(|lengths| !lengths.is_empty());
+        PlayerReport {
+            name: player.name,
+            gates: player.gates,
+            rate: Rate::of(runs.iter().map(|run| run.0).collect()),
             mean_length: lengths.map(|lengths| lengths.iter().sum::<f64>() / lengths.len() as f64),
-            playouts_per_cpu_s: rate,
             failure,
         }
     });
-    let baselines = baselines.collect();
-    drop(built);
-    // Gates of goals are counted after all measuring, with the machine out of the way.
-    let gates_for_goals = sizes.as_ref().and_then(|_| {
-        let stages = networks::stages(&game.rules, plan.budget()).ok()?;
-        Some(stages.gates_for_goals)
-    });
-    let (gates_full, gates_optimised, gates_of_phases) = match sizes {
-        Some((full, optimised, phases)) => (Some(full), Some(optimised), phases),
-        None => (None, None, Vec::new()),
-    };
     Ok(GameReport {
         game: game.sheet.name.clone(),
-        engine: match reason {
-            None => EngineKind::Counter,
-            Some(_) => EngineKind::Prover,
-        },
-        reason,
         build_seconds,
-        build_cpu_seconds,
-        gates_full,
-        gates_optimised,
-        gates_of_phases,
-        gates_for_goals,
-        mean_length: total.mean_length(),
-        playouts: total.playouts,
-        cut_off: total.cut_off,
-        playouts_per_cpu_s: rate,
-        lanes,
-        baselines,
+        players: players.collect(),
     })
-}
-
-/// Follows a game through the passes, and measures it with all of them and with each left out, in
-/// turn.
-///
-/// # Errors
-/// A machine cannot be asked.
-pub fn passes(
-    plan: &Plan,
-    game: &Game,
-    mut on_run: impl FnMut(&str),
-) -> anyhow::Result<PassReport> {
-    let mut report = PassReport {
-        game: game.sheet.name.clone(),
-        stages: None,
-        phases: Vec::new(),
-        all: None,
-        without: Vec::new(),
-        failure: None,
-    };
-    match networks::stages(&game.rules, plan.budget()) {
-        Ok(stages) => report.stages = Some(stages),
-        Err(reason) => {
-            report.failure = Some(reason);
-            return Ok(report);
-        }
-    }
-    let all = PassSet::default();
-    let mut machines = Vec::new();
-    let sets = std::iter::once(all).chain(all.iter().map(|pass| all.without(pass)));
-    for set in sets {
-        match player::compile_with(&game.rules, &set, plan.budget()) {
-            Ok(compiled) => {
-                if set == all {
-                    report.phases = sizes_of_phases(&compiled);
-                }
-                let sizes = (compiled.gates_optimised, compiled.gates_of_phases.clone());
-                machines.push((sizes, machine(compiled), Vec::new()));
-            }
-            Err(reason) => {
-                report.failure = Some(reason);
-                return Ok(report);
-            }
-        }
-    }
-    for run in 0..plan.runs {
-        for (index, (_, built, rates)) in machines.iter_mut().enumerate() {
-            match index.checked_sub(1).and_then(|index| all.iter().nth(index)) {
-                None => on_run("all passes"),
-                Some(pass) => on_run(&format!("without {pass}")),
-            }
-            rates.push(plan.play(built, run)?.playouts_per_second);
-        }
-    }
-    let mut machines = machines.into_iter();
-    report.all = machines.next().and_then(|(_, _, rates)| Rate::of(rates));
-    let without = all.iter().zip(machines);
-    report.without = without
-        .map(|(pass, ((gates, gates_of_phases), _, rates))| WithoutPass {
-            pass: pass.name(),
-            gates,
-            gates_of_phases,
-            playouts_per_cpu_s: Rate::of(rates),
-        })
-        .collect();
-    Ok(report)
-}
-
-fn sizes_of_phases(compiled: &Compiled) -> Vec<Size> {
-    let gates = compiled.gates_of_phases.iter();
-    let sizes = gates.zip(&compiled.edges_of_phases);
-    sizes
-        .map(|(&gates, &edges)| Size { gates, edges })
-        .collect()
-}
-
-fn machine(compiled: Compiled) -> Built {
-    let machine: Arc<dyn Machine> = Arc::new(compiled.machine);
-    Built::Machine(machine)
 }
 
 #[cfg(test)]
@@ -392,10 +292,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_stand_in_the_middle() {
-        let rate = Rate::of(vec![3.0, 1.0, 2.0]).unwrap();
-        assert_eq!((rate.median, rate.min, rate.max), (2.0, 1.0, 3.0));
-        assert_eq!(rate.runs, [3.0, 1.0, 2.0]);
+    fn rates_are_medians_with_the_largest_deviation() {
+        let rate = Rate::of(vec![300.0, 100.0, 200.0]).unwrap();
+        assert_eq!(
+            (rate.median, rate.to_string().as_str()),
+            (200.0, "200 ±50 %")
+        );
+        assert_eq!(rate.runs, [300.0, 100.0, 200.0]);
         assert_eq!(Rate::of(vec![4.0, 1.0]).unwrap().median, 2.5);
         assert_eq!(Rate::of(vec![]), None);
     }
@@ -408,30 +311,34 @@ mod tests {
             seed: 1,
             build_seconds: 60.0,
             widths: Vec::new(),
-            baselines: Vec::new(),
             baseline_limit: Duration::from_secs(1),
         };
-        let mut told = Vec::new();
         let game = Game::load("connectFour").unwrap();
-        let report = passes(&plan, &game, |what| told.push(what.to_string())).unwrap();
-        let n_passes = PassSet::default().iter().count();
-        assert_eq!(report.without.len(), n_passes);
-        assert_eq!(told.len(), 2 * (1 + n_passes), "{told:?}");
-        let stages = report.stages.as_ref().unwrap();
-        let last = stages.whole.last().unwrap().size.gates;
-        let names: Vec<&str> = report.without.iter().map(|without| without.pass).collect();
-        let all: Vec<&str> = PassSet::default().iter().map(|pass| pass.name()).collect();
-        assert_eq!(names, all);
-        // Not every pass finds something in every game.
-        let is_other = |without: &WithoutPass| without.gates != last;
-        assert!(report.without.iter().any(is_other), "{report:?}");
-        assert_eq!(report.phases.len(), 2);
-        for without in &report.without {
-            let n_phases = without.gates_of_phases.len();
-            assert_eq!(n_phases, report.phases.len(), "{}", without.pass);
-            let rate = without.playouts_per_cpu_s.as_ref().unwrap();
-            assert_eq!(rate.runs.len(), 2);
-            assert!(rate.min > 0.0);
+        let report = compare(
+            &plan,
+            &game,
+            passes_left_out(&plan, &game),
+            |_, _| {},
+            |_| {},
+        );
+        let report = report.unwrap();
+        let names: Vec<&str> = report
+            .players
+            .iter()
+            .map(|player| player.name.as_str())
+            .collect();
+        let set = PassSet::default();
+        let passes = set.iter().map(|pass| pass.name());
+        let expected: Vec<&str> = std::iter::once("none").chain(passes).collect();
+        assert_eq!(names, expected);
+        // Some passes find nothing in some games.
+        let gates = report.players[0].gates;
+        assert!(
+            report.players.iter().any(|player| player.gates != gates),
+            "{report:?}"
+        );
+        for player in &report.players {
+            assert_eq!(player.rate.as_ref().unwrap().runs.len(), 2);
         }
     }
 }

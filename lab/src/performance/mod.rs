@@ -1,422 +1,183 @@
-//! `cargo lab performance`: how fast games are played, beside outside programs, and what each pass does
-//! for it, as a page.
+//! `cargo lab performance`: playouts per second by engine and width beside outside programs, the
+//! same with passes left out, and search iterations per second.
 //!
-//! Each game is measured in turn with the baselines ([`baseline`], [`measure`]) and by lanes
-//! ([`lanes`]); networks are followed through the passes ([`networks`]); searches are measured by
-//! themselves ([`searching`]); [`page`] shows it all, [`page_lanes`] what lanes came to, and keeps
-//! the notes of the page that stood there before.
+//! All players of a game ([`measure::Player`]) make their runs in turn, so that a machine that slows
+//! down for a while slows down all of them.
 
 pub mod baseline;
-pub mod caches;
-pub mod lanes;
 pub mod measure;
-pub mod networks;
-pub mod page;
-pub mod page_lanes;
-pub mod searching;
+pub mod search;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::ProgressBar;
-use serde::Serialize;
+use panza::commands::arguments::parse_seconds;
+use panza::commands::bench;
+use panza::commands::game_source::{Game, Rulesheet};
+use panza::commands::outcome::Outcome;
+use panza::commands::output::{Output, progress_bar};
+use panza::propnet::passes::PassSet;
 use tempfile::TempDir;
 
-use crate::corpus::report::commit;
+use crate::page::{Page, Table, check_place, count, or_dash};
 use baseline::Baseline;
-use caches::Caches;
-use lanes::{ProfileReport, ThreadsReport, Widths};
-use measure::{GameReport, PassReport, Plan};
-use page::{Conditions, Reports};
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::output::{Output, progress_bar};
-use panza::commands::provenance::{processor, today};
-use panza::commands::{Outcome, interrupt, parse_seconds};
-use panza::gdl::{self, Severity};
-use panza::propnet::passes::PassSet;
-use searching::SearchReport;
-
-/// Games of several kinds, on which the passes have been measured from the start.
-const PASS_GAMES: [&str; 6] = [
-    "connectFour",
-    "breakthrough",
-    "checkers",
-    "reversi",
-    "speedChess",
-    "skirmish",
-];
-
-/// The widths that are measured unless others are named.
-const ALL_WIDTHS: [usize; 3] = [256, 512, 1024];
-/// Games of several kinds for a closer look at lanes.
-const PROFILE_GAMES: [&str; 6] = [
-    "ticTacToe",
-    "connectFour",
-    "breakthrough",
-    "reversi",
-    "hex",
-    "skirmish",
-];
-/// A small, a middling and a large game.
-const THREAD_GAMES: [&str; 3] = ["ticTacToe", "breakthrough", "skirmish"];
+use measure::{GameReport, Plan, Rate};
+use search::SearchReport;
 
 /// Arguments of `cargo lab performance`.
 #[derive(Args, Debug)]
 pub struct PerformanceArguments {
     /// Paths to rulesheets, or names of games.
-    #[arg(required_unless_present = "search_on", value_name = "GAME")]
+    #[arg(required_unless_present_any = ["search_on", "without_passes_on"], value_name = "GAME")]
     games: Vec<String>,
-    /// Write the page to this file instead of standard output, and keep the notes that stand in it.
+    /// Write the page to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Seconds of each run.
     #[arg(long, default_value = "5", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
-    /// Runs of each program on each game.
+    /// Runs of each player on each game.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "R")]
     runs: u32,
-    /// Fixes the random numbers of the first run; each further run has the next seed.
+    /// Seed of the first run; each further run has the next.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// An outside program to compare with; may be given several times.
+    /// An outside program to compare with; may be repeated.
     #[arg(long = "baseline", value_name = "NAME=COMMAND")]
     baselines: Vec<Baseline>,
-    /// Seconds that a run of a baseline may take before it is ended.
+    /// Seconds after which a run of a baseline is killed.
     #[arg(long, default_value = "300", value_parser = parse_seconds, value_name = "S")]
     baseline_timeout: f64,
-    /// Games to follow through the passes and to measure with each pass left out, '' for none;
-    /// names are looked for among the GAMEs first [default: those of connectFour, breakthrough,
-    /// checkers, reversi, speedChess, skirmish that are found]
+    /// Widths of the lanes engine, of 256, 512 and 1024.
+    #[arg(long, default_value = "256,512,1024", value_delimiter = ',', value_parser = bench::parse_width, value_name = "WIDTH,...")]
+    widths: Vec<usize>,
+    /// Games to measure on the counter engine with each pass of the network left out.
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
-    without_passes_on: Option<Vec<String>>,
-    /// Widths to measure lanes at, of 256, 512 and 1024; '' leaves them out.
-    #[arg(long, default_value = "256,512,1024", value_parser = lanes::parse_widths, value_name = "WIDTH,...")]
-    widths: Widths,
-    /// Games on which the pieces of a pass of lanes are measured, '' for none; names are looked for
-    /// among the GAMEs first [default: those of ticTacToe, connectFour, breakthrough, reversi, hex,
-    /// skirmish that are among the GAMEs]
-    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
-    profile_of: Option<Vec<String>>,
-    /// Games on which lanes are measured on one thread and on two, '' for none; names are looked
-    /// for among the GAMEs first [default: those of ticTacToe, breakthrough, skirmish that are
-    /// among the GAMEs]
-    #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
-    threads_on: Option<Vec<String>>,
-    /// Games on which searches are measured; without other GAMEs, only this section of the page is
-    /// written anew.
+    without_passes_on: Vec<String>,
+    /// Games to measure the search on.
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]
     search_on: Vec<String>,
-    /// Threads of these searches: one that grows the graph, the others for playouts.
+    /// Threads of these searches: one grows the graph, the others make playouts.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "T")]
     search_threads: u16,
-    /// Seconds that building a game may take; after that it is played with the prover.
+    /// Seconds to build a game; after that it is played with the prover.
     #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
 }
 
-/// One object of the output for scripts.
-#[derive(Serialize)]
-#[serde(tag = "table", rename_all = "lowercase")]
-enum Line<'a> {
-    Conditions(&'a Conditions),
-    Game(&'a GameReport),
-    Passes(&'a PassReport),
-    Profile(&'a ProfileReport),
-    Threads(&'a ThreadsReport),
-    Search(&'a SearchReport),
-}
-
-/// The games that are measured, and those among them or beside them that are looked at more
-/// closely.
-struct Chosen {
-    games: Vec<Game>,
-    passes: Vec<Game>,
-    profiles: Vec<Game>,
-    threads: Vec<Game>,
-    searches: Vec<Game>,
-}
-
-/// Runs the command. A baseline that fails is shown on the page and is no error.
+/// Runs the command. A baseline that fails is listed on the page and is no error.
 ///
 /// # Errors
 /// A game that cannot be read, or a page that cannot be written.
 pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<Outcome> {
-    interrupt::exit_on_ctrl_c_after(baseline::end_running)?;
-    let names: BTreeSet<&str> = arguments
-        .baselines
-        .iter()
-        .map(|b| b.name.as_str())
-        .collect();
+    let baselines = arguments.baselines.iter();
+    let names: BTreeSet<&str> = baselines.map(|baseline| baseline.name.as_str()).collect();
     if names.len() < arguments.baselines.len() {
         bail!("two baselines have the same name");
     }
-    let chosen = chosen(arguments)?;
-    if let Some(out) = &arguments.out {
-        // Better now than after all the work.
-        kept_notes(out)?;
-    }
-    // The source may have moved on when all is done.
-    let conditions = conditions(arguments, &chosen);
-    output.object(&Line::Conditions(&conditions))?;
-
+    let games = load_all(&arguments.games)?;
+    let pass_games = load_all(&arguments.without_passes_on)?;
+    let search_games = load_all(&arguments.search_on)?;
+    check_place(arguments.out.as_deref())?;
+    let mut page = Page::new("Performance", &about(arguments));
     let plan = Plan {
         seconds: arguments.seconds,
         runs: arguments.runs,
         seed: arguments.seed,
         build_seconds: arguments.build_seconds,
-        widths: arguments.widths.0.clone(),
-        baselines: arguments.baselines.clone(),
+        widths: arguments.widths.clone(),
         baseline_limit: Duration::from_secs_f64(arguments.baseline_timeout),
     };
-    let n_programs = 1 + plan.widths.len() + plan.baselines.len();
-    let n_sets = 1 + PassSet::default().iter().count();
-    let n_turns = chosen.games.len() * n_programs + chosen.passes.len() * n_sets;
-    let n_turns = n_turns + 2 * chosen.threads.len() + chosen.searches.len();
-    let n_runs = plan.runs as usize * n_turns + chosen.profiles.len();
-    let bar = progress_bar(n_runs as u64, "runs");
-    let on_run = |bar: &ProgressBar, game: &Game, what: &str| {
-        bar.set_message(format!("{}: {what}", game.sheet.name));
+    let n_players = 1 + plan.widths.len() + arguments.baselines.len();
+    let n_turns = games.len() * n_players
+        + pass_games.len() * (1 + PassSet::default().iter().count())
+        + search_games.len();
+    let bar = progress_bar((n_turns * plan.runs as usize) as u64, "runs");
+    let on_run = |game: &Game, player: &str| {
+        bar.set_message(format!("{}: {player}", game.sheet.name));
         bar.inc(1);
     };
+    let complain = |text: &str| bar.suspend(|| output.complaint(text));
 
     let folder = tempfile::tempdir().context("no folder for the baselines' rulesheets")?;
-    let mut reports = Reports::default();
-    for game in &chosen.games {
-        bar.set_message(format!("{}: building", game.sheet.name));
+    let mut reports = Vec::new();
+    for game in &games {
         let rulesheet = rulesheet_file(&game.sheet, &folder)?;
-        let complain = |baseline: &Baseline, failure: &str, said: &str| {
-            let said = match said {
-                "" => String::new(),
-                said => format!(": {said}"),
-            };
-            let (name, game) = (&baseline.name, &game.sheet.name);
-            bar.suspend(|| eprintln!("{name} on {game}: {failure}{said}"));
-        };
-        let report = measure::game(
-            &plan,
-            game,
-            &rulesheet,
-            |what| on_run(&bar, game, what),
-            complain,
-        )?;
-        output.object(&Line::Game(&report))?;
-        reports.games.push(report);
+        let players = measure::engines_and_baselines(&plan, game, &arguments.baselines, &rulesheet);
+        let report = measure::compare(&plan, game, players, on_run, complain)?;
+        output.object(&report)?;
+        reports.push(report);
     }
-    for game in &chosen.profiles {
-        on_run(&bar, game, "pieces of a pass");
-        let report = lanes::profile(&plan, game, reports.best_width(game));
-        output.object(&Line::Profile(&report))?;
-        reports.profiles.push(report);
+    if !games.is_empty() {
+        page.section(
+            "Playouts",
+            ABOUT_PLAYOUTS,
+            &playouts_table(arguments, &reports),
+        );
+        page.list(&failures(&reports));
     }
-    for game in &chosen.threads {
-        let width = reports.best_width(game);
-        let report = lanes::threads(&plan, game, width, |what| on_run(&bar, game, what))?;
-        output.object(&Line::Threads(&report))?;
-        reports.threads.push(report);
+    let mut reports = Vec::new();
+    for game in &pass_games {
+        let players = measure::passes_left_out(&plan, game);
+        let report = measure::compare(&plan, game, players, on_run, complain)?;
+        output.object(&report)?;
+        reports.push(report);
     }
-    for game in &chosen.passes {
-        bar.set_message(format!("{}: following the passes", game.sheet.name));
-        let report = measure::passes(&plan, game, |what| on_run(&bar, game, what))?;
-        output.object(&Line::Passes(&report))?;
-        reports.passes.push(report);
+    if !pass_games.is_empty() {
+        page.section("Passes left out", ABOUT_PASSES, &passes_table(&reports));
+        page.list(&failures(&reports));
     }
-    for game in &chosen.searches {
-        let report = searching::measure(
-            game,
-            usize::from(arguments.search_threads),
-            arguments.runs,
-            arguments.seconds,
-            arguments.seed,
-            || on_run(&bar, game, "searching"),
-        )?;
-        output.object(&Line::Search(&report))?;
-        reports.searches.push(report);
+    let mut reports = Vec::new();
+    for game in &search_games {
+        let threads = usize::from(arguments.search_threads);
+        let report = search::measure(&plan, game, threads, || on_run(game, "search"))?;
+        output.object(&report)?;
+        reports.push(report);
+    }
+    if !search_games.is_empty() {
+        page.section("Search", ABOUT_SEARCH, &SearchReport::table(&reports));
     }
     bar.finish_and_clear();
-
-    let section = searching::section(
-        &conditions,
-        &search_command(arguments, &chosen),
-        &reports.searches,
-    );
-    if chosen.games.is_empty() {
-        match &arguments.out {
-            Some(out) => {
-                let shown = out.display();
-                let page = fs::read_to_string(out)
-                    .with_context(|| format!("cannot read `{shown}`, whose other sections stay"))?;
-                let page = searching::put_into(&page, &section)
-                    .with_context(|| format!("cannot write `{shown}` anew"))?;
-                fs::write(out, page).with_context(|| format!("cannot write `{shown}`"))?;
-            }
-            None => output.text(&section)?,
-        }
-        return Ok(Outcome::Holds);
-    }
-    reports.search_section = match (&arguments.out, section.is_empty()) {
-        (Some(out), true) => kept_search_section(out)?,
-        _ => section,
-    };
-    match &arguments.out {
-        Some(out) => {
-            // The notes may have been written on meanwhile.
-            let notes = kept_notes(out)?;
-            let page = page::markdown(&conditions, &reports, notes.as_deref());
-            fs::write(out, page).with_context(|| format!("cannot write `{}`", out.display()))?;
-            output.line(page::summary_line(&reports))?;
-        }
-        None => {
-            output.text(&page::markdown(&conditions, &reports, None))?;
-        }
-    }
+    page.write(arguments.out.as_deref(), output)?;
     Ok(Outcome::Holds)
 }
 
-/// The games, each name once, for the page knows them by name alone.
+fn about(arguments: &PerformanceArguments) -> String {
+    format!(
+        "Medians of {} runs of {} s each; ± is the largest deviation of a run from the median. \
+         Programs that are compared\nrun in turn.",
+        arguments.runs, arguments.seconds
+    )
+}
+
+const ABOUT_PLAYOUTS: &str = "Uniformly random playouts from the initial state per second of \
+    processor time, on one thread: the counter engine, the lanes\nengine by width, and baselines. \
+    Ratios are those of the fastest engine.";
+const ABOUT_PASSES: &str = "The same on the counter engine with one pass of the network left out. \
+    Gates are those of the whole game's network.";
+const ABOUT_SEARCH: &str = "The search from the initial state with default settings, per second of \
+    wall-clock time. The writer's rate is per second\nof its processor time. Select to back up are \
+    means of the writer's time per iteration, in ns.";
+
+/// The games, each name once, since the page identifies them by name.
 fn load_all(arguments: &[String]) -> anyhow::Result<Vec<Game>> {
     let mut games: Vec<Game> = Vec::new();
     for argument in arguments {
-        let game = load(argument)?;
-        if games
-            .iter()
-            .any(|other| other.sheet.name == game.sheet.name)
-        {
-            bail!(
-                "two games are called `{}`; the page could not tell them apart",
-                game.sheet.name
-            );
+        let game = Game::as_played(Rulesheet::find(argument)?)?;
+        let is_same = |other: &Game| other.sheet.name == game.sheet.name;
+        if games.iter().any(is_same) {
+            bail!("two games are called `{}`", game.sheet.name);
         }
         games.push(game);
     }
     Ok(games)
 }
 
-/// A game as the player takes it: published games have faults, and what is left of them is played.
-fn load(argument: &str) -> anyhow::Result<Game> {
-    let sheet = Rulesheet::find(argument)?;
-    let (rules, diagnostics) = gdl::load(&sheet.text);
-    if gdl::is_playable(&rules, &diagnostics) {
-        return Ok(Game { sheet, rules });
-    }
-    let is_error = |diagnostic: &&gdl::Diagnostic| diagnostic.severity == Severity::Error;
-    match diagnostics.iter().find(is_error) {
-        Some(first) => bail!("{}", first.one_line(&sheet.origin, &sheet.text)),
-        None => bail!("{} cannot be played", sheet.origin),
-    }
-}
-
-/// The games that are named, and by default for the passes those of [`PASS_GAMES`] that are found,
-/// for lanes of their lists those that are measured anyway.
-fn chosen(arguments: &PerformanceArguments) -> anyhow::Result<Chosen> {
-    let games = load_all(&arguments.games)?;
-    let here = |name: &str| games.iter().find(|game| game.sheet.name == name).cloned();
-    let named = |named: &[String]| -> anyhow::Result<Vec<Game>> {
-        let mut found: Vec<Game> = Vec::new();
-        for name in named.iter().filter(|name| !name.is_empty()) {
-            let game = match here(name) {
-                Some(game) => game,
-                None => load(name)?,
-            };
-            if !found
-                .iter()
-                .any(|other| other.sheet.name == game.sheet.name)
-            {
-                found.push(game);
-            }
-        }
-        Ok(found)
-    };
-    let measured = |names: &[&str]| -> Vec<Game> {
-        let names = match arguments.widths.0.is_empty() {
-            true => &[],
-            false => names,
-        };
-        names.iter().filter_map(|name| here(name)).collect()
-    };
-    let passes = match &arguments.without_passes_on {
-        Some(names) => named(names)?,
-        None if games.is_empty() => Vec::new(),
-        None => PASS_GAMES
-            .into_iter()
-            .filter_map(|name| match here(name) {
-                Some(game) => Some(Ok(game)),
-                None => Rulesheet::find(name).ok().map(|_| load(name)),
-            })
-            .collect::<anyhow::Result<_>>()?,
-    };
-    let profiles = match &arguments.profile_of {
-        Some(names) => named(names)?,
-        None => measured(&PROFILE_GAMES),
-    };
-    let threads = match &arguments.threads_on {
-        Some(names) => named(names)?,
-        None => measured(&THREAD_GAMES),
-    };
-    let searches = named(&arguments.search_on)?;
-    Ok(Chosen {
-        games,
-        passes,
-        profiles,
-        threads,
-        searches,
-    })
-}
-
-/// The notes of the page that stands there; nothing when there is none.
-///
-/// # Errors
-/// The page could not be written, or its notes not be kept.
-pub fn kept_notes(out: &Path) -> anyhow::Result<Option<String>> {
-    let shown = out.display();
-    let folder = match out.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() || out.is_dir() {
-        bail!("cannot write `{shown}`: expected a file in a folder that exists");
-    }
-    if !out.exists() {
-        return Ok(None);
-    }
-    let page = fs::read_to_string(out).with_context(|| format!("cannot read `{shown}`"))?;
-    let notes =
-        page::notes(&page).with_context(|| format!("cannot keep the notes of `{shown}`"))?;
-    Ok(notes.map(str::to_string))
-}
-
-/// The section on searching of the page that stands there; empty when there is none.
-fn kept_search_section(out: &Path) -> anyhow::Result<String> {
-    if !out.exists() {
-        return Ok(String::new());
-    }
-    let shown = out.display();
-    let page = fs::read_to_string(out).with_context(|| format!("cannot read `{shown}`"))?;
-    let section = searching::section_of(&page)
-        .with_context(|| format!("cannot keep the section on searching of `{shown}`"))?;
-    Ok(section.unwrap_or_default().to_string())
-}
-
-/// The command line that measures the searches alone.
-fn search_command(arguments: &PerformanceArguments, chosen: &Chosen) -> String {
-    let games: Vec<&str> = chosen
-        .searches
-        .iter()
-        .map(|game| game.sheet.name.as_str())
-        .collect();
-    format!(
-        "cargo lab performance --seconds {} --runs {} --search-threads {} --search-on {}",
-        arguments.seconds,
-        arguments.runs,
-        arguments.search_threads,
-        games.join(",")
-    )
-}
-
-/// A file with the rulesheet for outside programs, by a path that holds in any folder.
+/// A file with the rulesheet, by a path that is valid in any folder.
 fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf> {
     if let Some(file) = &sheet.file {
         let shown = file.display();
@@ -427,69 +188,84 @@ fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf
     Ok(file)
 }
 
-fn conditions(arguments: &PerformanceArguments, chosen: &Chosen) -> Conditions {
-    let mut command = "cargo lab performance".to_string();
-    if let Some(out) = &arguments.out {
-        command.push_str(&format!(" --out {}", without_folders(out)));
-    }
-    command.push_str(&format!(
-        " --seconds {} --runs {}",
-        arguments.seconds, arguments.runs
-    ));
-    let baselines: Vec<String> = arguments.baselines.iter().map(|b| b.name.clone()).collect();
-    for name in &baselines {
-        command.push_str(&format!(" --baseline '{name}=...'"));
-    }
-    let names = |games: &[Game]| -> Vec<String> {
-        games.iter().map(|game| game.sheet.name.clone()).collect()
+fn failures(reports: &[GameReport]) -> Vec<String> {
+    let of_game = |report: &GameReport| {
+        let failed = report.players.iter().filter_map(|player| {
+            let failure = player.failure.as_ref()?;
+            Some(format!("{}, {}: {failure}", report.game, player.name))
+        });
+        failed.collect::<Vec<_>>()
     };
-    let widths = &arguments.widths.0;
-    if *widths != ALL_WIDTHS {
-        let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
-        command.push_str(&format!(" --widths '{}'", widths.join(",")));
-    }
-    for (option, named, games) in [
-        (
-            "without-passes-on",
-            &arguments.without_passes_on,
-            &chosen.passes,
-        ),
-        ("profile-of", &arguments.profile_of, &chosen.profiles),
-        ("threads-on", &arguments.threads_on, &chosen.threads),
-    ] {
-        if named.is_some() {
-            command.push_str(&format!(" --{option} '{}'", names(games).join(",")));
-        }
-    }
-    for name in names(&chosen.games) {
-        command.push_str(&format!(" {name}"));
-    }
-    Conditions {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: commit(),
-        build: match cfg!(debug_assertions) {
-            true => "for debugging: rates mean nothing",
-            false => "release",
-        },
-        date: today(),
-        processor: processor(),
-        caches: Caches::detect(),
-        threads: 1,
-        runs: arguments.runs,
-        seconds: arguments.seconds,
-        command,
-        baselines,
-        widths: widths.clone(),
-    }
+    reports.iter().flat_map(of_game).collect()
 }
 
-/// A path below the working directory as it is, of any other path the file's name.
-pub fn without_folders(path: &Path) -> String {
-    let is_inside = path
-        .components()
-        .all(|component| matches!(component, Component::Normal(_)));
-    match path.file_name() {
-        Some(name) if !is_inside => name.to_string_lossy().into_owned(),
-        _ => path.display().to_string(),
+fn playouts_table(arguments: &PerformanceArguments, reports: &[GameReport]) -> Table {
+    let engines = measure::engine_names(&arguments.widths);
+    let baselines: Vec<&str> = arguments
+        .baselines
+        .iter()
+        .map(|b| b.name.as_str())
+        .collect();
+    let mut heads = vec![
+        "game".to_string(),
+        "build s".to_string(),
+        "length".to_string(),
+    ];
+    heads.extend(engines.iter().cloned());
+    for name in &baselines {
+        heads.extend([
+            name.to_string(),
+            "length".to_string(),
+            format!("ratio to {name}"),
+        ]);
     }
+    let mut table = Table::new(heads);
+    for report in reports {
+        let rate = |name: &str| report.player(name).and_then(|player| player.rate.as_ref());
+        let length = |name: &str| {
+            let length = report.player(name).and_then(|player| player.mean_length);
+            or_dash(length.map(|length| format!("{length:.2}")))
+        };
+        let medians = engines.iter().filter_map(|name| Some(rate(name)?.median));
+        let best = medians.max_by(f64::total_cmp);
+        let mut row = vec![
+            report.game.clone(),
+            or_dash(report.build_seconds.map(|seconds| format!("{seconds:.4}"))),
+            length(measure::COUNTER),
+        ];
+        row.extend(engines.iter().map(|name| or_dash(rate(name))));
+        for name in &baselines {
+            let ratio = best.zip(rate(name)).map(|(best, rate)| best / rate.median);
+            let ratio = or_dash(ratio.map(|ratio| format!("{ratio:.2}")));
+            row.extend([or_dash(rate(name)), length(name), ratio]);
+        }
+        table.push(row);
+    }
+    table
+}
+
+fn passes_table(reports: &[GameReport]) -> Table {
+    let heads = ["game", "left out", "gates", "playouts / s", "change"];
+    let mut table = Table::new(heads).with_text_columns(&[0, 1]);
+    for report in reports {
+        let all = report
+            .players
+            .first()
+            .and_then(|player| player.rate.as_ref());
+        for player in &report.players {
+            let change = all
+                .zip(player.rate.as_ref())
+                .map(|(all, rate): (&Rate, &Rate)| {
+                    format!("{:+.1} %", (rate.median / all.median - 1.0) * 100.0)
+                });
+            table.push(vec![
+                report.game.clone(),
+                player.name.clone(),
+                or_dash(player.gates.map(count)),
+                or_dash(player.rate.as_ref()),
+                or_dash(change),
+            ]);
+        }
+    }
+    table
 }

@@ -1,61 +1,11 @@
-//! The program as scripts meet it: exit status, messages, and JSON on standard output.
+//! Every command of the lab but `performance`, as scripts meet it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
 use crate::ROOT;
-
-fn lab() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_panza-lab"));
-    command.current_dir(ROOT).env_remove("RUST_LOG");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    lab().args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
-}
-
-/// Runs a command that must fail with `status`, and gives what it said on standard error.
-fn fails(arguments: &[&str], status: i32) -> String {
-    let output = run(arguments);
-    let message = text(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {message}"
-    );
-    message
-}
-
-/// Runs a command with `--json` and gives the objects of its output, which must be all of it.
-fn objects(arguments: &[&str], status: i32) -> Vec<Value> {
-    let output = lab().args(arguments).arg("--json").output().unwrap();
-    let message = text(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {message}"
-    );
-    let lines = text(&output.stdout);
-    let objects: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
-        .collect();
-    assert!(objects.iter().all(Value::is_object), "{lines}");
-    objects
-}
-
-fn assert_keys(object: &Value, keys: &[&str]) {
-    for key in keys {
-        assert!(object.get(key).is_some(), "no key `{key}` in {object}");
-    }
-}
+use crate::program::{assert_keys, fails, objects, run, text};
 
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     let path = folder.join(name);
@@ -88,7 +38,7 @@ fn small_corpus() -> tempfile::TempDir {
 }
 
 #[test]
-fn corpus_builds_and_verifies_each_game_in_a_process_of_its_own() {
+fn corpus_builds_and_verifies_each_game() {
     let folder = small_corpus();
     let corpus = folder.path().to_str().unwrap();
     let page = folder.path().join("page.md");
@@ -114,19 +64,19 @@ fn corpus_builds_and_verifies_each_game_in_a_process_of_its_own() {
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("\n| hanoi | counter | "), "{page}");
     assert!(
-        page.contains("\ntraces/ticTacToe.jsonl.gz:1: playout 0, step 0: init differs"),
+        page.contains("disagreements (counter), first traces/ticTacToe.jsonl.gz:1: playout 0, step 0: init differs"),
         "{page}"
     );
 
     let output = run(&["corpus", corpus, "--game", "hanoi"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let page = text(&output.stdout);
-    assert!(page.contains("\n| disagreements | 0 |"), "{page}");
+    assert!(page.contains("\n| disagreements | 0 | - | - |"), "{page}");
     assert!(!page.contains("ticTacToe"), "{page}");
 }
 
 #[test]
-fn corpus_gives_a_game_without_an_answer_a_row_with_the_reason() {
+fn corpus_reports_games_that_fail_and_games_without_a_network() {
     let folder = small_corpus();
     let corpus = folder.path().to_str().unwrap();
     file(folder.path(), "games/hanoi.kif", "(role");
@@ -237,7 +187,7 @@ const CHOOSE: &str = "(role a) (role b) (init (at 0)) (succ 0 1) (succ 1 2) (suc
     (<= (goal a 90) (not (true said))) (<= (goal b 10) (not (true said)))";
 
 #[test]
-fn analyse_writes_a_page_with_a_row_for_each_game_and_each_failure() {
+fn analysis_writes_a_row_for_each_game_and_a_line_for_each_failure() {
     let folder = tempfile::tempdir().unwrap();
     let games = folder.path().join("games");
     std::fs::create_dir(&games).unwrap();
@@ -249,27 +199,102 @@ fn analyse_writes_a_page_with_a_row_for_each_game_and_each_failure() {
     let corpus = folder.path().to_str().unwrap();
     let arguments = ["analysis", "--corpus", corpus, "--out", page_text];
     let output = run(&[&arguments[..], &["--seconds", "0.2", "--jobs", "2"]].concat());
-    let shown = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{shown}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(
-        shown.contains("2 games, 1 on a network, 1 without a full answer"),
-        "{shown}"
+        message.starts_with("broken: ended with exit status: 2: "),
+        "{message}"
     );
     let page = std::fs::read_to_string(&page).unwrap();
     for expected in [
-        "| games | 2 |",
-        "| several choose at once | 1 |",
-        "| choose | 2 | at once | 3 | 4 | 100 |",
-        "| broken | no answer |",
-        "- broken: ",
+        "\n- `cargo lab analysis --corpus ",
+        "| yes | 3.00 | 4.00 | 100 |",
+        "\n- broken: ended with exit status: 2: ",
     ] {
         assert!(page.contains(expected), "no `{expected}` in\n{page}");
     }
+    assert!(!page.contains(&format!("`{corpus}")), "{page}");
     let one = [&arguments[..], &["choose", "--seconds", "0.1"]].concat();
     assert_eq!(run(&one).status.code(), Some(0));
     let message = fails(&[&arguments[..], &["chess"]].concat(), 2);
     assert!(
         message.starts_with("error: no game `chess` among the 2"),
+        "{message}"
+    );
+}
+
+/// Standard output of a command that ends with `status`.
+fn passes(arguments: &[&str], status: i32) -> String {
+    let output = run(arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+#[test]
+fn fingerprints_are_written_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fingerprints.json");
+    let path = file.to_str().unwrap();
+    let games = ["fingerprint", "ticTacToe", "hanoi"];
+    assert_eq!(
+        passes(
+            &[&games[..], &["--playouts", "5", "--out", path]].concat(),
+            0
+        ),
+        ""
+    );
+    let written = std::fs::read_to_string(&file).unwrap();
+    let shown = passes(&[&games[..], &["--playouts", "5"]].concat(), 0);
+    assert_eq!(shown, written);
+    let shown = passes(&["fingerprint", "--against", path], 0);
+    assert_eq!(shown, "");
+
+    let changed = written.replace(
+        "\"game\":\"hanoi\",\"bases\":",
+        "\"game\":\"hanoi\",\"bases\":9",
+    );
+    assert_ne!(changed, written);
+    std::fs::write(&file, changed).unwrap();
+    let shown = passes(&["fingerprint", "--against", path], 1);
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    assert!(shown.starts_with("hanoi: bases 9"), "{shown}");
+
+    std::fs::write(&file, "{}").unwrap();
+    let message = fails(&["fingerprint", "--against", path], 2);
+    assert!(message.starts_with("error: `"), "{message}");
+    assert!(message.contains("is no file of fingerprints"), "{message}");
+}
+
+#[test]
+fn strength_has_a_table_for_each_pair() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = |side: u32, goals: [u8; 2]| {
+        format!(
+            r#"{{"a":"ada","a_version":"2","b":"bob","b_version":"","game":"hex","start_clock":10,"play_clock":1,"round":0,"side":{side},"roles":["x","o"],"players":["ada","bob"],"goals":[{},{}],"ending":"terminal","steps":30,"seconds":20.5,"faults":[],"moves":[],"seed":1,"cores":[0,1],"processor":null,"date":"2026-01-0{}"}}"#,
+            goals[0],
+            goals[1],
+            side + 1
+        )
+    };
+    let results = format!("{}\n{}\n", result(0, [100, 0]), result(1, [100, 0]));
+    let results = file(folder.path(), "t.results.jsonl", &results);
+    let page = passes(&["strength", results.to_str().unwrap()], 0);
+    for expected in [
+        "# Strength\n",
+        "\n- `cargo lab strength t.results.jsonl`\n",
+        "\n## ada (2) against bob\n\nPlayed 2026-01-01 to 2026-01-02; each player was confined to a core of its own.\n",
+        "\n| hex | 10/1 | 2 | 1 : 1 | 50.0 % | ",
+    ] {
+        assert!(page.contains(expected), "no `{expected}` in\n{page}");
+    }
+    let message = fails(&["strength", "no/such.toml"], 2);
+    assert!(
+        message.contains("no results `no/such.results.jsonl`"),
         "{message}"
     );
 }

@@ -62,14 +62,14 @@ const SLICE: [&str; 41] = [
     "test_case_5e",
 ];
 
-/// What the counter machine made of a game.
+/// How a game is built, and its comparison on the counter engine.
 fn examined(corpus: &Corpus, key: &str) -> (Built, Option<Verified>) {
     let budget = BuildBudget {
         time: Duration::from_secs(60),
         bytes: 4 << 30,
     };
     let (mut how_built, mut compared) = (None, None);
-    examine(corpus, key, budget, &[EngineKind::Counter], |finding| {
+    examine(corpus, key, budget, false, |finding| {
         match finding {
             Finding::Built(built) => how_built = Some(built),
             Finding::Verified(verified) => compared = Some(verified),

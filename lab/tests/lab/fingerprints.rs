@@ -1,8 +1,6 @@
-//! The project's own games against `tests/fingerprints.json`: their sizes as networks, and where
-//! playouts lead.
+//! The project's own games against `tests/fingerprints.json`: network sizes and playout statistics.
 //!
-//! A difference is no fault by itself. Who meant it writes the file anew, and the difference shows
-//! in the review.
+//! A difference may be intended. Then the file is written again, and the difference shows in review.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +13,7 @@ use panza::machine::random::Random;
 use panza_lab::fingerprint::{Fingerprints, differences, fingerprint};
 
 #[test]
-fn games_come_to_what_is_written_down() {
+fn games_have_the_recorded_fingerprints() {
     let file = Path::new(crate::ROOT).join("tests/fingerprints.json");
     let recorded = Fingerprints::read(&file).unwrap_or_else(|error| panic!("{error:#}"));
     let (seed, playouts) = (recorded.seed, recorded.playouts);
@@ -31,13 +29,13 @@ fn games_come_to_what_is_written_down() {
     let differences = differences(&recorded, &found);
     assert!(
         differences.is_empty(),
-        "recorded → found:\n  {}\nIf this is meant: cargo run --release -- fingerprint --out tests/fingerprints.json",
+        "recorded → found:\n  {}\nIf this is meant: cargo lab fingerprint --out tests/fingerprints.json",
         differences.join("\n  ")
     );
 }
 
-/// What the engine's playouts promise: each role with several legal moves draws one, roles in
-/// order, moves by number.
+/// In the engine's playouts each role with several legal moves draws one, roles in order, moves by
+/// number.
 #[test]
 fn engines_draw_moves_by_their_numbers() {
     for (name, _) in EMBEDDED {

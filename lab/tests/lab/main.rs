@@ -5,6 +5,7 @@ mod corpus;
 mod fingerprints;
 mod performance;
 mod positions;
+mod program;
 mod prover_corpus;
 mod published;
 
