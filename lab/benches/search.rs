@@ -10,7 +10,7 @@ use panza::machine::random::Random;
 use panza::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza::search::{Limit, Search, SearchConfig};
 
-#[path = "../src/search/tests/tic_tac_toe.rs"]
+#[path = "../../src/search/tests/tic_tac_toe.rs"]
 mod tic_tac_toe;
 
 /// Iterations measured at a time.
