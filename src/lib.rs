@@ -1,6 +1,7 @@
 //! Panza, a General Game Playing player server.
 
 pub mod analysis;
+pub mod build;
 pub mod commands;
 pub mod config;
 pub mod gdl;

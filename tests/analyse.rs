@@ -2,11 +2,11 @@
 
 use crate::support::renamed::Disguise;
 use panza::analysis::sample::{Spread, Turns};
+use panza::build::{Playing, compile, fastest};
 use panza::commands::game_source::Rulesheet;
 use panza::gdl::{self, Rules, sexpr};
 use panza::ground::Budget;
 use panza::player::study::{Study, StudyBudget, Subject, study};
-use panza::player::{Playing, compile, faster};
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [
@@ -24,8 +24,8 @@ const GAMES: [&str; 9] = [
 fn studied(rules: &Rules) -> Study {
     let limits = Budget::generous();
     let compiled = compile(rules, limits).unwrap();
-    let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
-    let (machine, _) = faster(compiled, limits, Playing::Decisively);
+    let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
+    let (machine, _) = fastest(compiled, limits, Playing::Decisively);
     let subject = Subject {
         machine: &machine,
         source: Some(&source),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use panza::build::{self, Playing};
 use panza::commands::engine_choice::build_machine;
 use panza::commands::game_source::Game;
 use panza::ground::Budget;
@@ -11,7 +12,6 @@ use panza::machine::lanes::gang::Layout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
 use panza::machine::{Machine, Reasoner, Tally};
-use panza::player::{self, Playing};
 
 /// Playouts of the slow twin.
 const PLAYOUTS: u32 = 300;
@@ -117,7 +117,7 @@ fn compare(name: &str) {
     let game = Game::load(name).expect("the game is one of ours");
     let machine = build_machine(&game.rules).expect("it has a network");
     let budget = Budget::generous();
-    let compiled = player::compile(&game.rules, budget).expect("it has a network");
+    let compiled = build::compile(&game.rules, budget).expect("it has a network");
     let programs = compiled.lanes.programs(budget, Playing::Decisively);
     let programs = programs.expect("it fits lanes");
     let even = compiled.lanes.programs(budget, Playing::Evenly);

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::client::{Running, read_to_end};
 use crate::support::{factory, settings};
+use panza::build::{self, BuildBudget, GameBuilders};
 use panza::gdl::{self, Rules};
 use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
-use panza::player::{self, Budget, Factories};
 use panza::prover::{Prover, State};
 
 fn text_of(game: &str) -> String {
@@ -25,10 +25,10 @@ fn rules_of(text: &str) -> Rules {
 }
 
 /// The prover alone.
-fn last_resort() -> Factories {
-    Factories {
+fn last_resort() -> GameBuilders {
+    GameBuilders {
         main: factory(|_, _| Err("switched off".into())),
-        fallback: Factories::standard().fallback,
+        fallback: GameBuilders::standard().fallback,
     }
 }
 
@@ -78,7 +78,12 @@ impl Referee {
 }
 
 /// Plays a match, one server for each role, and returns the goals.
-fn play(game: &str, players: Vec<Factories>, start_clock: f64, play_clock: f64) -> Vec<Option<u8>> {
+fn play(
+    game: &str,
+    players: Vec<GameBuilders>,
+    start_clock: f64,
+    play_clock: f64,
+) -> Vec<Option<u8>> {
     let text = text_of(game);
     let rules = rules_of(&text);
     let mut referee = Referee::new(&rules);
@@ -145,27 +150,27 @@ fn play(game: &str, players: Vec<Factories>, start_clock: f64, play_clock: f64) 
 
 #[test]
 fn two_searches_draw_at_tic_tac_toe() {
-    let players = vec![Factories::standard(), Factories::standard()];
+    let players = vec![GameBuilders::standard(), GameBuilders::standard()];
     assert_eq!(play("ticTacToe", players, 3.0, 1.0), [Some(50), Some(50)]);
 }
 
 #[test]
 fn the_fallback_plays_whole_matches() {
-    let players = vec![last_resort(), Factories::standard()];
+    let players = vec![last_resort(), GameBuilders::standard()];
     let goals = play("ticTacToe", players, 3.0, 0.6);
     assert!(goals.iter().all(Option::is_some), "{goals:?}");
 }
 
 #[test]
 fn simultaneous_moves_are_played() {
-    let players = vec![Factories::standard(), Factories::standard()];
+    let players = vec![GameBuilders::standard(), GameBuilders::standard()];
     let goals = play("roshamboTen", players, 2.0, 0.5);
     assert!(goals.iter().all(Option::is_some), "{goals:?}");
 }
 
 #[test]
 fn a_single_player_game_is_played() {
-    let goals = play("hanoi", vec![Factories::standard()], 3.0, 0.4);
+    let goals = play("hanoi", vec![GameBuilders::standard()], 3.0, 0.4);
     assert!(goals[0].is_some());
 }
 
@@ -175,13 +180,13 @@ fn a_single_player_game_is_played() {
 fn the_fallback_agrees_with_the_main_machine() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
         let rules = rules_of(&text_of(game));
-        let budget = Budget {
+        let budget = BuildBudget {
             until: Instant::now() + Duration::from_secs(60),
             memory: 1 << 30,
             cancelled: Arc::default(),
         };
-        let compiled = player::build(&rules, &budget).unwrap();
-        let prover = player::prover(&rules).unwrap();
+        let compiled = build::build(&rules, &budget).unwrap().machine;
+        let prover = build::prover(&rules).unwrap().machine;
         assert_eq!(prover.kind(), "prover");
         let n_roles = compiled.info().n_roles();
         assert_eq!(prover.info().n_roles(), n_roles);

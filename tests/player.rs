@@ -11,7 +11,7 @@ use panza::analysis::signature::{self, Canonical};
 use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
-use panza::player::{Answer, Factories, PlayRequest, Player, Reply, StartRequest, Status};
+use panza::player::{Answer, GameBuilders, PlayRequest, Player, Reply, StartRequest, Status};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -30,7 +30,7 @@ fn reply() -> (Reply, mpsc::Receiver<Answer>) {
 
 impl Table {
     /// A match has begun, and `ready` was answered.
-    fn new(settings: &Settings, factories: Factories, role: &str, clocks: [f64; 2]) -> Self {
+    fn new(settings: &Settings, factories: GameBuilders, role: &str, clocks: [f64; 2]) -> Self {
         let [start_clock, play_clock] = clocks.map(Duration::from_secs_f64);
         let table = Self {
             player: Player::new(settings, factories).unwrap(),
@@ -107,8 +107,8 @@ fn is_take(text: &str) -> bool {
     text == "(take 1)" || text == "(take 2)"
 }
 
-fn with_last_resort(main: Mischief) -> Factories {
-    Factories {
+fn with_last_resort(main: Mischief) -> GameBuilders {
+    GameBuilders {
         main: piles(HIGH, "main", main),
         fallback: Some(piles(HIGH, "fallback", Mischief::default())),
     }
@@ -146,7 +146,7 @@ fn a_build_that_fails_or_panics_is_replaced() {
     let failing = factory(|_, _| Err("too large".into()));
     let panicking = factory(|_, _| panic!("beyond me"));
     for main in [failing, panicking] {
-        let factories = Factories {
+        let factories = GameBuilders {
             main,
             fallback: Some(piles(HIGH, "fallback", Mischief::default())),
         };
@@ -170,7 +170,7 @@ fn a_late_build_takes_over() {
         }))
     });
     // The machine of last resort takes each pile for one larger, which shows who plays.
-    let factories = Factories {
+    let factories = GameBuilders {
         main,
         fallback: Some(piles(8, "fallback", Mischief::default())),
     };
@@ -192,7 +192,7 @@ fn playouts_that_never_end_do_not_delay_the_answer() {
         playouts_hang: Some(Arc::clone(&release)),
         ..Mischief::default()
     };
-    let factories = Factories {
+    let factories = GameBuilders {
         main: piles(HIGH, "main", mischief),
         fallback: None,
     };
@@ -213,15 +213,15 @@ fn an_answer_leaves_when_all_machines_fail() {
         legal_moves_hang: Some(Arc::clone(&release)),
         ..Mischief::default()
     };
-    let none = Factories {
+    let none = GameBuilders {
         main: factory(|_, _| Err("too large".into())),
         fallback: None,
     };
-    let panicking = Factories {
+    let panicking = GameBuilders {
         main: piles(HIGH, "main", broken.clone()),
         fallback: Some(piles(HIGH, "fallback", broken)),
     };
-    let hanging = Factories {
+    let hanging = GameBuilders {
         main: piles(HIGH, "main", stuck),
         fallback: None,
     };

@@ -13,7 +13,7 @@ use crate::support::client::{
 use crate::support::pile::{hang, rules};
 use crate::support::{HIGH, factory, settings, sound};
 
-use panza::player::Factories;
+use panza::player::GameBuilders;
 
 fn start(id: &str, role: &str, size: u64, start_clock: f64, play_clock: f64) -> String {
     format!(
@@ -294,7 +294,7 @@ fn an_abort_ends_the_metagame_at_once() {
         hang(&budget.cancelled);
         Err("cancelled".into())
     });
-    let factories = Factories {
+    let factories = GameBuilders {
         main: building,
         fallback: None,
     };

@@ -6,6 +6,7 @@ use panza::analysis::effort::Effort;
 use panza::analysis::latches::latches;
 use panza::analysis::score_ranges::{Effect, ScoreRanges};
 use panza::analysis::symmetry::Symmetries;
+use panza::build;
 use panza::config::Settings;
 use panza::ids::RoleId;
 use panza::machine::Machine;
@@ -38,7 +39,7 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<Effect>) {
     let mut effort = Effort::new(1 << 26, None);
     let latches = latches(&network, &mut effort);
     let ranges = ScoreRanges::new(&network, &latches, &mut effort);
-    let machine = player::compile(&rules, limits).unwrap().machine;
+    let machine = build::compile(&rules, limits).unwrap().machine;
     (
         Arc::new(machine),
         ranges.map_or_else(Vec::new, |ranges| ranges.effects()),
@@ -121,7 +122,7 @@ fn one_of_each_class_of_equivalent_moves_is_searched() {
         let program = ground::ground(&rules, limits).unwrap();
         let network = propnet::build(&program, limits).unwrap();
         let symmetries = Symmetries::find(&network, &mut Effort::new(1 << 28, None));
-        let machine: Arc<dyn Machine> = Arc::new(player::compile(&rules, limits).unwrap().machine);
+        let machine: Arc<dyn Machine> = Arc::new(build::compile(&rules, limits).unwrap().machine);
         let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
         config.rollout_threads = 0;
         config.samples_per_request = 1;

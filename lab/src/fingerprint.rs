@@ -20,6 +20,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use panza::build;
 use panza::commands::Outcome;
 use panza::commands::engine::{Engine, EngineError, MachineEngine};
 use panza::commands::game_source::{EMBEDDED, Game};
@@ -29,7 +30,6 @@ use panza::ground::Budget;
 use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, PlayoutEnd};
-use panza::player;
 
 /// Playouts of a game when nothing else is said.
 const PLAYOUTS: u32 = 200;
@@ -191,7 +191,7 @@ pub fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<O
 /// # Errors
 /// The game cannot be compiled.
 pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
-    let compiled = match player::compile(&game.rules, Budget::generous()) {
+    let compiled = match build::compile(&game.rules, Budget::generous()) {
         Ok(compiled) => compiled,
         Err(reason) => bail!("{}: no compiled machine: {reason}", game.sheet.origin),
     };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
+use crate::build::{self, Compiled, Playing};
 use crate::gdl::Rules;
 use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::player::{self, Compiled, Playing};
 
 /// What the command line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +140,7 @@ fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
 /// # Errors
 /// The rules have no finite ground form, or it takes too much memory.
 pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
-    let compiled = player::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
+    let compiled = build::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
     Ok(Arc::new(compiled.machine))
 }
 
@@ -154,10 +154,10 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, 
         return build_faster(rules, Playing::Decisively);
     }
     let limits = Budget::generous();
-    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
+    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
     let Compiled { machine, lanes, .. } = compiled;
     let counter = Arc::new(machine);
-    let abreast = player::compile_lanes(Arc::clone(&counter), &lanes, limits, WIDTH / 64);
+    let abreast = build::compile_lanes(Arc::clone(&counter), &lanes, limits, WIDTH / 64);
     Ok(match abreast {
         Some(machine) => Arc::new(machine),
         None => counter,
@@ -170,8 +170,8 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, 
 /// As [`build_machine`].
 pub fn build_faster(rules: &Rules, playing: Playing) -> Result<Arc<dyn Machine>, EngineError> {
     let limits = Budget::generous();
-    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
-    Ok(player::faster(compiled, limits, playing).0)
+    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
+    Ok(build::fastest(compiled, limits, playing).0)
 }
 
 /// The lanes machine of a game, built without hurry.
@@ -180,9 +180,9 @@ pub fn build_faster(rules: &Rules, playing: Playing) -> Result<Arc<dyn Machine>,
 /// As [`build_machine`], or the game is too large for lanes.
 fn build_lanes(rules: &Rules, width: usize) -> Result<Arc<dyn Machine>, EngineError> {
     let limits = Budget::generous();
-    let compiled = player::compile(rules, limits).map_err(EngineError::Build)?;
+    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
     let Compiled { machine, lanes, .. } = compiled;
-    let machine = player::compile_lanes(Arc::new(machine), &lanes, limits, width / 64);
+    let machine = build::compile_lanes(Arc::new(machine), &lanes, limits, width / 64);
     match machine {
         Some(machine) => Ok(Arc::new(machine)),
         None => Err(EngineError::Build(

@@ -26,9 +26,9 @@ use super::output::{ByRole, Output, countdown, wrapped};
 use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
 use crate::analysis::board::{self, BoardPainter};
+use crate::build::ProverMachine;
 use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::player::ProverMachine;
 
 /// Limits of the sample of states in which boards are found.
 const BOARD_SAMPLE_TIME: Duration = Duration::from_millis(300);

@@ -19,7 +19,7 @@ use super::game_manager::Seat;
 use super::game_manager::builtin::{BuiltinPlayer, Style};
 use super::game_manager::wire::Address;
 use crate::config::Settings;
-use crate::player::Factories;
+use crate::player::GameBuilders;
 use crate::server;
 
 /// A player as the command line names it.
@@ -214,7 +214,7 @@ fn start_server(
             // An error means that the shutdown is near.
             let _ = listening.send(listens.address);
         };
-        server::serve(&settings, Factories::standard(), shutdown, on_listening).await
+        server::serve(&settings, GameBuilders::standard(), shutdown, on_listening).await
     });
     match runtime.block_on(address) {
         Ok(address) => {

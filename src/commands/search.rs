@@ -15,10 +15,10 @@ use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Column, Output, countdown, grouped, spinner, table};
 use super::trace::canonical;
+use crate::build;
 use crate::gdl::{Sexpr, sexpr};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
-use crate::player;
 use crate::search::{Limit, Search};
 use crate::sync::clock::thread_cpu_time;
 
@@ -99,7 +99,9 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
-            player::prover(&game.rules).map_err(|error| anyhow!(error))?
+            build::prover(&game.rules)
+                .map_err(|error| anyhow!(error))?
+                .machine
         }
     };
     let state = match facts {

@@ -13,7 +13,7 @@ use super::interrupt;
 use super::outcome::Outcome;
 use super::output::Output;
 use crate::config::{OptionValue, Settings};
-use crate::player::Factories;
+use crate::player::GameBuilders;
 use crate::server::{self, ServeError};
 use crate::telemetry;
 
@@ -66,7 +66,7 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
     let served = runtime.block_on(async {
         let shutdown = interrupt::ended();
         let on_listening = |listens| written = show(&settings, listens, output);
-        server::serve(&settings, Factories::standard(), shutdown, on_listening).await
+        server::serve(&settings, GameBuilders::standard(), shutdown, on_listening).await
     });
     // Unfinished pages must not keep the program running.
     runtime.shutdown_timeout(LAST_PAGES);

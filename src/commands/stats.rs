@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
+use crate::build::{Compiled, compile};
 use crate::ground::Budget;
 use crate::machine::Machine;
-use crate::player::{Compiled, compile};
 use crate::telemetry::peak_resident_bytes;
 
 /// Arguments of `panza stats`.

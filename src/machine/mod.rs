@@ -25,7 +25,6 @@ use std::sync::Arc;
 use crate::ids::{Id, MoveId, RoleId};
 pub use info::{GameInfo, NetworkInfo};
 pub use one_by_one::OneByOne;
-use parts::Parts;
 use random::Random;
 
 /// How a playout ended.
@@ -66,12 +65,6 @@ pub trait Machine: Send + Sync {
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.info().n_roles();
         Box::new(OneByOne::new(n_roles, self.reasoner()))
-    }
-
-    /// The games that this game falls into, each of which may be played on its own; nothing where
-    /// it is one.
-    fn parts(&self) -> Option<&Arc<Parts>> {
-        None
     }
 }
 

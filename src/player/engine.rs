@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use crate::build::BuiltGame;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{Machine, Reasoner};
 use crate::telemetry::SearchSample;
@@ -46,7 +47,7 @@ pub(super) trait Thinker: Send {
 
 /// Makes a thinker that stands on a state.
 pub(super) type ThinkerFactory =
-    dyn Fn(Arc<dyn Machine>, RoleId, &[u64]) -> Box<dyn Thinker> + Send + Sync;
+    dyn Fn(&BuiltGame, RoleId, &[u64]) -> Box<dyn Thinker> + Send + Sync;
 
 /// A machine, the state of the match on it, and a thinker.
 pub(super) struct Engine {
@@ -60,7 +61,8 @@ pub(super) struct Engine {
 impl Engine {
     /// An engine on the initial state. `role` is the role's name and its place in the rulesheet;
     /// without either the first role is played, which is wrong but yields moves.
-    pub fn new(machine: Arc<dyn Machine>, role: (&str, usize), thinker: &ThinkerFactory) -> Self {
+    pub fn new(game: &BuiltGame, role: (&str, usize), thinker: &ThinkerFactory) -> Self {
+        let machine = Arc::clone(&game.machine);
         let roles = || (0..machine.info().n_roles()).map(RoleId::from_index);
         let role = roles()
             .find(|&id| machine.info().role_name(id) == role.0)
@@ -69,7 +71,7 @@ impl Engine {
         let state = machine.initial_state();
         let mut reasoner = Arc::clone(&machine).reasoner();
         reasoner.set_state(&state);
-        let thinker = thinker(Arc::clone(&machine), role, &state);
+        let thinker = thinker(game, role, &state);
         Self {
             machine,
             reasoner,

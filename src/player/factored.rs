@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 
 use super::engine::{Choice, Thinker};
 use super::searching::{Searching, stage_times};
+use crate::build::BuiltGame;
 use crate::ids::{Id, MoveId, RoleId};
-use crate::machine::parts::{Part, Parts};
+use crate::machine::parts::GamePart;
 use crate::machine::{Machine, Reasoner};
 use crate::search::{Limit, MoveReport, Search, SearchConfig, Stopped};
 use crate::telemetry::{RootMove, SearchSample};
@@ -46,7 +47,7 @@ const NOTED_MOVES: usize = 32;
 
 /// A part under way.
 struct Board {
-    part: Part,
+    part: GamePart,
     search: Search,
     reasoner: Box<dyn Reasoner>,
     /// Its state.
@@ -91,12 +92,12 @@ impl Factored {
     /// A search by parts that stands on `state`; nothing where the machine knows of no parts, where
     /// these do not start where the game does, or where playing by parts is no better.
     pub fn new(
-        machine: &Arc<dyn Machine>,
+        game: &BuiltGame,
         role: RoleId,
         state: &[u64],
         config: &SearchConfig,
     ) -> Option<Self> {
-        let parts: Arc<Parts> = Arc::clone(machine.parts()?);
+        let (machine, parts) = (&game.machine, game.parts.as_ref()?);
         // Where several choose at once in every part, moves have to be mixed, and the whole game's
         // search does that.
         if parts.is_joint && machine.info().n_roles() > 1 {
@@ -175,12 +176,8 @@ impl Factored {
         }
         let is_doubtful = self.live().next().is_none() && !self.reasoner.is_terminal();
         if is_doubtful && self.whole.is_none() {
-            let searching = Searching::new(
-                Arc::clone(&self.machine),
-                self.role,
-                &self.state,
-                self.config.clone(),
-            );
+            let searching =
+                Searching::new(&self.machine, self.role, &self.state, self.config.clone());
             self.whole = Some(Box::new(searching));
         }
     }

@@ -18,7 +18,8 @@ use super::recollection::{Shelf, Subject};
 use super::sampler::Sampler;
 use super::searching::{Searching, search_config};
 use super::worker::{Assignment, panic_text, spawn};
-use super::{Answer, Factories, PlayRequest, Reply, StartRequest, Status};
+use super::{Answer, PlayRequest, Reply, StartRequest, Status};
+use crate::build::GameBuilders;
 use crate::config::Settings;
 use crate::gdl::Sexpr;
 use crate::search::SearchConfig;
@@ -49,7 +50,7 @@ impl Player {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn new(settings: &Settings, factories: Factories) -> io::Result<Player> {
+    pub fn new(settings: &Settings, factories: GameBuilders) -> io::Result<Player> {
         let (events, inbox) = unbounded();
         // Nothing is ever sent: the channel is disconnected when all threads of the player are
         // gone.
@@ -182,7 +183,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
 /// How the conductor starts match threads.
 fn launch(
     settings: Arc<Settings>,
-    factories: Factories,
+    factories: GameBuilders,
     archive: Arc<Archive>,
     wake: Sender<()>,
     alive: Sender<()>,
@@ -233,18 +234,18 @@ fn thinkers(config: SearchConfig, is_factored: bool) -> Vec<Box<ThinkerFactory>>
     let seed = config.seed;
     let of_whole = config.clone();
     let sampler: Box<ThinkerFactory> =
-        Box::new(move |machine, role, state| Box::new(Sampler::new(machine, role, state, seed)));
-    let searching: Box<ThinkerFactory> = Box::new(move |machine, role, state| {
-        Box::new(Searching::new(machine, role, state, of_whole.clone()))
+        Box::new(move |game, role, state| Box::new(Sampler::new(&game.machine, role, state, seed)));
+    let searching: Box<ThinkerFactory> = Box::new(move |game, role, state| {
+        Box::new(Searching::new(&game.machine, role, state, of_whole.clone()))
     });
     if !is_factored {
         return vec![searching, sampler];
     }
     let by_parts: Box<ThinkerFactory> =
         Box::new(
-            move |machine, role, state| match Factored::new(&machine, role, state, &config) {
+            move |game, role, state| match Factored::new(game, role, state, &config) {
                 Some(factored) => Box::new(factored),
-                None => Box::new(Searching::new(machine, role, state, config.clone())),
+                None => Box::new(Searching::new(&game.machine, role, state, config.clone())),
             },
         );
     vec![by_parts, searching, sampler]

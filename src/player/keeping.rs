@@ -126,7 +126,7 @@ mod tests {
     fn machine() -> Arc<dyn Machine> {
         let (rules, _) = gdl::load(RACE);
         let limits = crate::ground::Budget::generous();
-        Arc::new(super::super::compile(&rules, limits).unwrap().machine)
+        Arc::new(crate::build::compile(&rules, limits).unwrap().machine)
     }
 
     #[test]

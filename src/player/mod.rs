@@ -17,87 +17,36 @@
 //!
 //! Never knows: sockets, HTTP, async.
 
-mod build;
 mod clock;
 mod conductor;
 mod engine;
 mod factored;
 mod handle;
 mod keeping;
-mod lanes;
-mod last_resort;
 mod link;
 pub mod metagame;
-mod parts;
 mod recollection;
 mod record;
 mod sampler;
 mod searching;
 mod stages;
-mod stopwatch;
 mod structure;
 pub mod study;
 mod tuning;
 mod worker;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::gdl::{Rules, Sexpr};
-use crate::machine::Machine;
+use crate::gdl::Sexpr;
 
-pub use crate::machine::lanes::compile::Playing;
-pub use build::{Compiled, build, compile, compile_with, prover};
+pub use crate::build::GameBuilders;
 pub use handle::Player;
-pub use lanes::{LanesSource, Speed, compile_lanes, faster};
-pub use last_resort::ProverMachine;
 pub use metagame::{Knowledge, MetagameBudget, Parameters};
 pub use recollection::{Notebook, READING, Recollection, term, term_text};
 pub use searching::search_config;
 pub use structure::Structure;
 pub use tuning::Trial;
-
-/// What a build may spend.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    /// A build gives up by then. A limit, not a target: a match waits for the machine.
-    pub until: Instant,
-    /// Bytes of memory that a build may take.
-    pub memory: usize,
-    /// True once nobody waits for the machine any more; a long build looks at it now and then.
-    pub cancelled: Arc<AtomicBool>,
-}
-
-/// Makes a machine from rules.
-///
-/// It runs on a thread of its own. It may panic; that is the same as an error.
-pub trait MachineFactory: Send + Sync {
-    /// Builds the machine.
-    ///
-    /// # Errors
-    /// Says why there will be none, in one sentence.
-    fn build(&self, rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String>;
-}
-
-impl<F> MachineFactory for F
-where
-    F: Fn(&Rules, &Budget) -> Result<Arc<dyn Machine>, String> + Send + Sync,
-{
-    fn build(&self, rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String> {
-        self(rules, budget)
-    }
-}
-
-/// Where machines come from.
-#[derive(Clone)]
-pub struct Factories {
-    /// The machine to play with.
-    pub main: Arc<dyn MachineFactory>,
-    /// The machine of last resort, asked for when the first cannot be built in time or fails in
-    /// play.
-    pub fallback: Option<Arc<dyn MachineFactory>>,
-}
 
 /// What INFO tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

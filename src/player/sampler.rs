@@ -39,11 +39,11 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// A sampler that stands on `state`.
-    pub fn new(machine: Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Self {
+    pub fn new(machine: &Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Self {
         let n_roles = machine.info().n_roles();
         let mut sampler = Self {
-            reasoner: Arc::clone(&machine).reasoner(),
-            machine,
+            reasoner: Arc::clone(machine).reasoner(),
+            machine: Arc::clone(machine),
             role,
             n_roles,
             state: Vec::new(),

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::engine::{Choice, Thinker};
-use super::stopwatch::Stopwatch;
+use crate::build::Stopwatch;
 use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
@@ -116,20 +116,20 @@ pub(super) struct Searching {
 impl Searching {
     /// A search that stands on `state`.
     pub fn new(
-        machine: Arc<dyn Machine>,
+        machine: &Arc<dyn Machine>,
         role: RoleId,
         state: &[u64],
         mut config: SearchConfig,
     ) -> Self {
         if config.rollout_threads == 0 && config.samples_per_request == 0 {
-            config.samples_per_request = own_samples(&machine, state).unwrap_or(1);
+            config.samples_per_request = own_samples(machine, state).unwrap_or(1);
         }
-        let mut search = Search::new(Arc::clone(&machine), role, config);
+        let mut search = Search::new(Arc::clone(machine), role, config);
         if state != machine.initial_state() {
             search.set_state(state);
         }
         Self {
-            machine,
+            machine: Arc::clone(machine),
             search,
             is_proven: false,
         }

@@ -1,10 +1,6 @@
 //! What the rules alone say, for the search of a match: what settled facts make certain of goals,
 //! and which moves are alike.
 //!
-//! The network is built once more from the rules, as they are written, since the passes that make a
-//! machine's network small hide what is alike. Facts and moves have the same numbers in both, which
-//! is checked.
-//!
 //! Invariant: all of it holds in every game that can be played; what was not found in time is left
 //! out.
 //!
@@ -17,15 +13,11 @@ use crate::analysis::effort::Effort;
 use crate::analysis::latches::latches;
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
 use crate::analysis::symmetry::Symmetries;
-use crate::gdl::Rules;
-use crate::ground::{self, Budget};
-use crate::machine::Machine;
-use crate::propnet::{self, Network};
+use crate::build::BuiltGame;
+use crate::propnet::Network;
 
 /// Steps that each analysis may take.
 const STEPS: u64 = 1 << 28;
-/// Larger networks would take too long to build a second time.
-const MOST_BASES: usize = 2000;
 /// Each new position is looked at for so many settled facts at most.
 const MOST_EFFECTS: usize = 64;
 
@@ -42,32 +34,11 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// What the rules say of the machine's game, as far as it is found by then.
-    pub(super) fn of(
-        rules: &Rules,
-        machine: &Arc<dyn Machine>,
-        memory: usize,
-        until: Instant,
-    ) -> Self {
-        let Some(facts) = machine
-            .info()
-            .facts()
-            .filter(|facts| facts.len() <= MOST_BASES)
-        else {
-            return Self::default();
-        };
-        let limits = Budget {
-            until: Some(until),
-            max_bytes: memory,
-        };
-        let network = ground::ground(rules, limits)
-            .ok()
-            .and_then(|program| propnet::build(&program, limits).ok());
-        match network {
-            Some(network) if is_numbered_alike(&network, facts, machine) => {
-                Self::read(&network, until)
-            }
-            _ => Self::default(),
+    /// What the network of a game says, as far as it is found by then.
+    pub(super) fn of(game: &BuiltGame, until: Instant) -> Self {
+        match &game.network {
+            Some(network) => Self::read(network, until),
+            None => Self::default(),
         }
     }
 
@@ -97,19 +68,10 @@ impl Structure {
     }
 }
 
-/// Whether facts and moves have the same numbers in the network and in the machine.
-fn is_numbered_alike(network: &Network, facts: &[String], machine: &Arc<dyn Machine>) -> bool {
-    let same_facts = network.facts.iter().eq(facts);
-    same_facts
-        && network
-            .moves
-            .enumerate()
-            .all(|(mv, (_, text))| machine.info().move_text(mv) == *text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::{self, BuildBudget};
     use crate::gdl;
     use std::time::Duration;
 
@@ -124,20 +86,23 @@ mod tests {
         (<= some (true (free ?c))) (<= terminal (not some))
         (<= (goal x 100) (true (has x a))) (<= (goal x 0) (not (true (has x a)))) (goal o 50)";
 
-    fn structure(text: &str) -> (Structure, Arc<dyn Machine>) {
+    fn structure(text: &str) -> (Structure, BuiltGame) {
         let (rules, faults) = gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
-        let limits = Budget::generous();
-        let machine: Arc<dyn Machine> =
-            Arc::new(super::super::compile(&rules, limits).unwrap().machine);
         let until = Instant::now() + Duration::from_secs(20);
-        (Structure::of(&rules, &machine, 1 << 30, until), machine)
+        let budget = BuildBudget {
+            until,
+            memory: 1 << 30,
+            cancelled: Arc::default(),
+        };
+        let game = build::build(&rules, &budget).unwrap();
+        (Structure::of(&game, until), game)
     }
 
     #[test]
     fn what_is_settled_and_what_is_alike_is_found() {
-        let (found, machine) = structure(CELLS);
-        let state = machine
+        let (found, game) = structure(CELLS);
+        let state = game
             .info()
             .state_from_facts(&["(has x a)".into(), "(turn o)".into(), "(free b)".into()])
             .unwrap();
@@ -152,21 +117,20 @@ mod tests {
             "(goal x 100) (true (has x ?c))",
         );
         let alike = alike.replace("(<= (goal x 0) (not (true (has x a))))", "");
-        let (found, machine) = structure(&alike);
+        let (found, game) = structure(&alike);
         let symmetries = found.symmetries.unwrap();
-        let mut reasoner = Arc::clone(&machine).reasoner();
+        let mut reasoner = Arc::clone(&game.machine).reasoner();
         let legal = reasoner.legal_moves(crate::ids::RoleId(0)).to_vec();
         assert_eq!(
-            symmetries.equivalent_moves(&machine.initial_state(), &legal),
+            symmetries.equivalent_moves(&game.machine.initial_state(), &legal),
             [0, 0]
         );
     }
 
     #[test]
     fn without_time_nothing_is_said() {
-        let (rules, _) = gdl::load(CELLS);
-        let (_, machine) = structure(CELLS);
-        let found = Structure::of(&rules, &machine, 1 << 30, Instant::now());
+        let (_, game) = structure(CELLS);
+        let found = Structure::of(&game, Instant::now());
         assert!(found.is_empty());
     }
 }

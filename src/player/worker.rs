@@ -18,16 +18,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
-use super::Factories;
 use super::engine::{Engine, ThinkerFactory};
 use super::link::{Advice, Order, WorkerLink};
 use super::metagame::Knowledge;
 use super::recollection::Notebook;
 use super::record::Record;
 use super::stages::Stages;
+use crate::build::{BuiltGame, GameBuilders};
 use crate::config::MetagameSettings;
 use crate::gdl::Rules;
-use crate::machine::Machine;
 use crate::search::SearchConfig;
 use crate::telemetry::{Archive, StageTimes};
 
@@ -49,7 +48,7 @@ pub(super) struct Assignment {
     /// come.
     pub build_until: Instant,
     pub memory: usize,
-    pub factories: Factories,
+    pub factories: GameBuilders,
     /// When START is answered.
     pub ready_by: Instant,
     /// The search's settings before anything is known of the game.
@@ -79,7 +78,7 @@ struct Stage {
 /// A machine that came from a builder thread.
 struct Built {
     is_fallback: bool,
-    outcome: Result<Arc<dyn Machine>, String>,
+    outcome: Result<BuiltGame, String>,
     took: Duration,
 }
 
@@ -148,7 +147,7 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
 enum Building {
     NotAsked,
     UnderWay,
-    Here(Arc<dyn Machine>),
+    Here(BuiltGame),
     Failed,
 }
 
@@ -390,17 +389,17 @@ impl Worker {
         } else {
             &self.main
         };
-        let Building::Here(machine) = building else {
+        let Building::Here(game) = building else {
             return;
         };
-        let machine = Arc::clone(machine);
+        let game = game.clone();
         let Some(thinker) = self.thinkers.get(stage.thinker) else {
             return;
         };
         let (name, place) = &self.assignment.role;
         let moves = &self.moves;
         let made = catch_unwind(AssertUnwindSafe(|| {
-            let mut engine = Engine::new(machine, (name, *place), thinker);
+            let mut engine = Engine::new(&game, (name, *place), thinker);
             for moves in moves {
                 // What is wrong with them was noted when they came.
                 engine.advance(moves);
@@ -540,8 +539,8 @@ impl Worker {
         }
     }
 
-    fn note_parts(&self, machine: &Arc<dyn Machine>) {
-        if let Some(parts) = machine.parts() {
+    fn note_parts(&self, game: &BuiltGame) {
+        if let Some(parts) = &game.parts {
             let sizes = parts.parts.iter();
             let sizes: Vec<(usize, usize)> = sizes
                 .map(|part| (part.bases.len(), part.is_pass.len()))
@@ -588,9 +587,9 @@ impl Worker {
             &mut self.main
         };
         match built.outcome {
-            Ok(machine) => {
-                let kind = machine.kind();
-                *building = Building::Here(Arc::clone(&machine));
+            Ok(game) => {
+                let kind = game.machine.kind();
+                *building = Building::Here(game.clone());
                 self.assignment
                     .record
                     .built(kind, built.is_fallback, built.took);
@@ -599,15 +598,15 @@ impl Worker {
                     Some((stage, _)) => stage.is_fallback && !built.is_fallback,
                 };
                 if !built.is_fallback {
-                    self.note_parts(&machine);
+                    self.note_parts(&game);
                 }
                 if is_better {
                     self.discard();
                     self.install_first(built.is_fallback);
                 }
-                self.find_board(&machine);
+                self.find_board(&game.machine);
                 if !built.is_fallback {
-                    self.study(&machine);
+                    self.study(&game);
                 }
             }
             Err(text) => {

@@ -38,7 +38,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
-use crate::player::{Factories, Player};
+use crate::player::{GameBuilders, Player};
 use connections::{Connections, Place};
 use exchange::{Came, Exchange};
 
@@ -87,7 +87,7 @@ pub struct Listening {
 /// an error.
 pub async fn serve(
     settings: &Settings,
-    factories: Factories,
+    factories: GameBuilders,
     shutdown: impl Future<Output = ()>,
     on_listening: impl FnOnce(Listening),
 ) -> Result<(), ServeError> {

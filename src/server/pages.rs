@@ -369,7 +369,7 @@ fn number(query: &str, name: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::player::Factories;
+    use crate::player::GameBuilders;
     use crate::telemetry::MatchLog;
 
     #[test]
@@ -378,7 +378,7 @@ mod tests {
         let folder = format!("logs.folder={}", root.path().display());
         let items = [folder, "memory.enabled=false".into()];
         let mut settings = Settings::load(None, &items).unwrap();
-        let player = Player::new(&settings, Factories::standard()).unwrap();
+        let player = Player::new(&settings, GameBuilders::standard()).unwrap();
         let live = MatchLog::create(root.path(), "live").unwrap();
         drop(MatchLog::create(root.path(), "ended").unwrap());
         let status = |pages: &Pages, path: &str, at_log_service, is_from_here| {

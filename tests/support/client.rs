@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use panza::config::Settings;
-use panza::player::Factories;
+use panza::player::GameBuilders;
 use tokio::sync::oneshot;
 
 /// A server that ends with this.
@@ -41,7 +41,7 @@ impl Answer {
 
 impl Running {
     /// Starts a server.
-    pub fn new(settings: Settings, factories: Factories) -> Self {
+    pub fn new(settings: Settings, factories: GameBuilders) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (report, listening) = mpsc::channel();
         let thread = std::thread::spawn(move || {

@@ -6,10 +6,10 @@ pub mod pile;
 
 use std::sync::{Arc, Once};
 
+use panza::build::{BuildBudget, BuiltGame, GameBuilder, GameBuilders};
 use panza::config::Settings;
 use panza::gdl::Rules;
 use panza::machine::Machine;
-use panza::player::{Budget, Factories, MachineFactory};
 use pile::{Mischief, Pile};
 
 /// Keeps the panics that a test has ordered off the terminal; with their backtraces they cost more
@@ -48,15 +48,15 @@ pub fn settings(overrides: &[&str]) -> Settings {
 }
 
 /// A factory from a closure.
-pub fn factory<F>(build: F) -> Arc<dyn MachineFactory>
+pub fn factory<F>(build: F) -> Arc<dyn GameBuilder>
 where
-    F: Fn(&Rules, &Budget) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
+    F: Fn(&Rules, &BuildBudget) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
 {
-    Arc::new(build)
+    Arc::new(move |rules: &Rules, budget: &BuildBudget| build(rules, budget).map(BuiltGame::from))
 }
 
 /// A factory of piles.
-pub fn piles(size: u64, kind: &'static str, mischief: Mischief) -> Arc<dyn MachineFactory> {
+pub fn piles(size: u64, kind: &'static str, mischief: Mischief) -> Arc<dyn GameBuilder> {
     factory(move |_, _| {
         Ok(Arc::new(Pile {
             size,
@@ -67,8 +67,8 @@ pub fn piles(size: u64, kind: &'static str, mischief: Mischief) -> Arc<dyn Machi
 }
 
 /// Sound piles, without a last resort.
-pub fn sound(size: u64) -> Factories {
-    Factories {
+pub fn sound(size: u64) -> GameBuilders {
+    GameBuilders {
         main: piles(size, "pile", Mischief::default()),
         fallback: None,
     }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use panza::build::{self, Compiled};
 use panza::commands::engine::{Engine, EngineKind, MachineEngine, ProverEngine};
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::replay::{Replay, replay_file};
 use panza::ground;
 use panza::machine::Machine;
-use panza::player::{self, Compiled};
 use panza::sync::clock::thread_cpu_time;
 use panza::telemetry::peak_resident_bytes;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub fn examine(
         until: Some(started + budget.time),
         max_bytes: budget.bytes,
     };
-    let compiled = player::compile(&rules, limits);
+    let compiled = build::compile(&rules, limits);
     let time = started.elapsed();
     let cpu_time = cpu_started
         .zip(thread_cpu_time())

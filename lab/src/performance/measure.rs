@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use panza::build::{self, Compiled};
 use panza::commands::engine::EngineKind;
 use panza::commands::engine_choice::{self, Built, EngineChoice};
 use panza::commands::game_source::Game;
 use panza::commands::playouts::{self, Until};
 use panza::ground::Budget;
 use panza::machine::Machine;
-use panza::player::{self, Compiled};
 use panza::propnet::passes::PassSet;
 use serde::Serialize;
 
@@ -149,7 +149,7 @@ pub fn engines_and_baselines<'a>(
     rulesheet: &'a Path,
 ) -> Players<'a> {
     let started = Instant::now();
-    let compiled = player::compile(&game.rules, plan.budget());
+    let compiled = build::compile(&game.rules, plan.budget());
     let mut kinds: Vec<Result<Kind<'a>, String>> = Vec::new();
     let build_seconds = compiled.is_ok().then(|| started.elapsed().as_secs_f64());
     match compiled {
@@ -158,7 +158,7 @@ pub fn engines_and_baselines<'a>(
             kinds.push(Ok(Kind::Engine(Built::Machine(counter.clone()))));
             kinds.extend(plan.widths.iter().map(|width| {
                 let (counter, budget) = (counter.clone(), plan.budget());
-                let machine = player::compile_lanes(counter, &lanes, budget, width / 64);
+                let machine = build::compile_lanes(counter, &lanes, budget, width / 64);
                 let machine: Arc<dyn Machine> = Arc::new(machine.ok_or("too large for lanes")?);
                 Ok(Kind::Engine(Built::Machine(machine)))
             }));
@@ -197,7 +197,7 @@ pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
     let players = std::iter::once(("none", all))
         .chain(without)
         .map(|(name, set)| {
-            let compiled = player::compile_with(&game.rules, &set, plan.budget());
+            let compiled = build::compile_with(&game.rules, &set, plan.budget());
             Player {
                 name: name.to_string(),
                 gates: compiled

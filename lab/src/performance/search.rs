@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use panza::build::Playing;
 use panza::commands::engine_choice::build_faster;
 use panza::commands::game_source::Game;
 use panza::config::Settings;
 use panza::ids::RoleId;
-use panza::player::{Playing, search_config};
+use panza::player::search_config;
 use panza::search::{Limit, Search};
 use panza::sync::clock::thread_cpu_time;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 use super::*;
+use crate::build::ProverMachine;
 use crate::commands::game_source::{Game, Rulesheet};
 use crate::gdl;
-use crate::player::ProverMachine;
 
 fn machine(name: &str) -> (Game, Arc<dyn Machine>) {
     let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();

@@ -1,8 +1,8 @@
 use super::*;
+use crate::build;
 use crate::commands::game_source::EMBEDDED;
 use crate::gdl;
 use crate::ground::Budget;
-use crate::player;
 
 const BUDGET: SampleBudget = SampleBudget {
     games: 400,
@@ -12,8 +12,8 @@ const BUDGET: SampleBudget = SampleBudget {
     until: None,
 };
 
-fn compiled(text: &str) -> player::Compiled {
-    player::compile(&gdl::load(text).0, Budget::generous()).unwrap()
+fn compiled(text: &str) -> build::Compiled {
+    build::compile(&gdl::load(text).0, Budget::generous()).unwrap()
 }
 
 fn counter(text: &str) -> Arc<dyn Machine> {
@@ -23,7 +23,7 @@ fn counter(text: &str) -> Arc<dyn Machine> {
 fn lanes(text: &str) -> Arc<dyn Machine> {
     let compiled = compiled(text);
     let counter = Arc::new(compiled.machine);
-    let lanes = player::compile_lanes(counter, &compiled.lanes, Budget::generous(), 8);
+    let lanes = build::compile_lanes(counter, &compiled.lanes, Budget::generous(), 8);
     Arc::new(lanes.unwrap())
 }
 
@@ -261,7 +261,7 @@ fn the_prover_sees_the_same_game() {
         games: 12,
         ..BUDGET
     };
-    let seen = sample(&player::prover(&rules).unwrap(), budget);
+    let seen = sample(&build::prover(&rules).unwrap().machine, budget);
     assert_eq!((seen.games, seen.fixed_sum), (12, Some(100)));
     assert_eq!(seen.turns, Some(Turns::Alternating));
     assert_eq!(

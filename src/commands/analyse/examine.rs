@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use super::findings::Report;
+use crate::build::{self, Playing};
 use crate::commands::game_source::Game;
 use crate::config::Settings;
 use crate::ground::Budget;
+use crate::player;
 use crate::player::study::{StudyBudget, Subject, study};
-use crate::player::{self, Playing};
 
 /// What a game may take.
 #[derive(Clone, Copy, Debug)]
@@ -29,18 +30,20 @@ pub struct Limits {
 pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::Result<Report> {
     let started = Instant::now();
     on_stage("building");
-    let build = Budget {
+    let limits_of_build = Budget {
         until: Some(started + limits.build),
         ..Budget::generous()
     };
-    let (machine, source, built, reason) = match player::compile(&game.rules, build) {
+    let (machine, source, built, reason) = match build::compile(&game.rules, limits_of_build) {
         Ok(compiled) => {
-            let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
-            let (machine, _) = player::faster(compiled, build, Playing::Decisively);
+            let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
+            let (machine, _) = build::fastest(compiled, limits_of_build, Playing::Decisively);
             (machine, Some(source), built, None)
         }
         Err(reason) => {
-            let machine = player::prover(&game.rules).map_err(|error| anyhow!(error))?;
+            let machine = build::prover(&game.rules)
+                .map_err(|error| anyhow!(error))?
+                .machine;
             (machine, None, None, Some(reason))
         }
     };

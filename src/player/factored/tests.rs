@@ -6,18 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::super::{Budget, build, search_config};
+use super::super::search_config;
 use super::{Factored, Thinker};
+use crate::build::{BuildBudget, BuiltGame, build};
 use crate::config::Settings;
 use crate::gdl;
 use crate::ids::RoleId;
-use crate::machine::Machine;
 use crate::search::SearchConfig;
 
-fn machine_of(text: &str) -> Arc<dyn Machine> {
+fn game_of(text: &str) -> BuiltGame {
     let (rules, diagnostics) = gdl::load(text);
     assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
-    let budget = Budget {
+    let budget = BuildBudget {
         until: Instant::now() + Duration::from_secs(60),
         memory: 1 << 30,
         cancelled: Arc::new(AtomicBool::new(false)),
@@ -59,17 +59,17 @@ const ROWS: &str = "
 
 /// What red chooses where these facts hold.
 fn red_chooses(facts: &[&str], iterations: u64) -> String {
-    let machine = machine_of(ROWS);
+    let game = game_of(ROWS);
     let facts: Vec<String> = facts.iter().map(|fact| fact.to_string()).collect();
-    let state = machine
+    let state = game
         .info()
         .state_from_facts(&facts)
         .expect("facts of the game");
     let mut factored =
-        Factored::new(&machine, RoleId(0), &state, &config()).expect("the game has parts");
+        Factored::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
     factored.think_for(iterations);
     let choice = factored.choice().expect("there are moves");
-    machine.info().move_text(choice.best)
+    game.info().move_text(choice.best)
 }
 
 #[test]
@@ -107,10 +107,11 @@ fn a_win_that_takes_two_moves_is_seen_on_its_board() {
 }
 
 /// Plays a game of one role to its end.
-fn goal_alone(machine: &Arc<dyn Machine>, iterations: u64) -> Option<u8> {
+fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
     let role = RoleId(0);
+    let machine = &game.machine;
     let mut state = machine.initial_state();
-    let mut factored = Factored::new(machine, role, &state, &config()).expect("it has parts");
+    let mut factored = Factored::new(game, role, &state, &config()).expect("it has parts");
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut goals = [None];
     for _ in 0..100 {
@@ -135,7 +136,7 @@ fn games_alone_are_solved_board_by_board() {
     for game in ["dualHamilton", "jointButtonsAndLights"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("gdl-games/{game}.gdl"));
         let text = std::fs::read_to_string(path).expect("a readable game");
-        assert_eq!(goal_alone(&machine_of(&text), 3000), Some(100), "{game}");
+        assert_eq!(goal_alone(&game_of(&text), 3000), Some(100), "{game}");
     }
 }
 
@@ -157,15 +158,15 @@ fn moves_on_all_boards_at_once_are_put_together() {
         (<= (goal robot 50) bright (not shiny))
         (<= (goal robot 50) shiny (not bright))
         (<= (goal robot 0) (not bright) (not shiny))";
-    assert_eq!(goal_alone(&machine_of(lanes), 500), Some(100));
+    assert_eq!(goal_alone(&game_of(lanes), 500), Some(100));
 }
 
 #[test]
 fn a_game_that_is_one_has_no_parts() {
     let one = ROWS.replace("(row b)", "");
-    let machine = machine_of(&one);
-    assert!(machine.parts().is_none());
-    assert!(Factored::new(&machine, RoleId(0), &machine.initial_state(), &config()).is_none());
+    let game = game_of(&one);
+    assert!(game.parts.is_none());
+    assert!(Factored::new(&game, RoleId(0), &game.machine.initial_state(), &config()).is_none());
 }
 
 #[test]

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::lanes::LanesSource;
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
+use crate::build::LanesSource;
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::propnet::Network;

@@ -1,17 +1,18 @@
 use super::*;
 use crate::analysis::sample::Turns;
+use crate::build::{self, Playing};
 use crate::commands::game_source::{Game, Rulesheet};
 use crate::config::Settings;
 use crate::gdl::{self, Rules};
 use crate::ground;
-use crate::player::{self, Playing};
+use crate::player;
 
 fn studied(name: &str, budget: StudyBudget) -> Study {
     let game = Game::from_sheet(Rulesheet::find(name).unwrap()).unwrap();
     let limits = ground::Budget::generous();
-    let compiled = player::compile(&game.rules, limits).unwrap();
-    let (source, built) = (compiled.lanes.clone(), compiled.built.clone());
-    let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
+    let compiled = build::compile(&game.rules, limits).unwrap();
+    let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
+    let (machine, _) = build::fastest(compiled, limits, Playing::Decisively);
     study(
         Subject {
             machine: &machine,
@@ -95,7 +96,7 @@ fn a_study_can_be_kept_and_read() {
 #[test]
 fn without_a_network_only_playing_tells() {
     let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
-    let machine = player::prover(&game.rules).unwrap();
+    let machine = build::prover(&game.rules).unwrap().machine;
     let subject = Subject {
         machine: &machine,
         source: None,
@@ -121,9 +122,9 @@ fn a_study_without_time_is_over_at_once_and_knows_little() {
 /// Studies rules with all that the player may learn, for so long.
 fn studied_with_learning(rules: &Rules, time: Duration) -> Study {
     let limits = ground::Budget::generous();
-    let compiled = player::compile(rules, limits).unwrap();
+    let compiled = build::compile(rules, limits).unwrap();
     let source = compiled.lanes.clone();
-    let (machine, _) = player::faster(compiled, limits, Playing::Decisively);
+    let (machine, _) = build::fastest(compiled, limits, Playing::Decisively);
     let settings = Settings::load(None, &[]).unwrap();
     let config = player::search_config(&settings.search, 1);
     let subject = Subject {

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use super::{Building, Built, News, STACK_BYTES, Worker, panic_text};
 use crate::analysis::board::{self, BoardPainter};
+use crate::build::{BuildBudget, BuiltGame, GameBuilder};
 use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::machine::random::Random;
+use crate::player::keeping;
 use crate::player::metagame::{self, MetagameBudget};
 use crate::player::structure::Structure;
-use crate::player::{Budget, MachineFactory, keeping};
 
 /// The part of the time until START is answered that may be spent on what the rules alone say.
 const STRUCTURE: f64 = 0.1;
@@ -49,9 +50,9 @@ impl Worker {
     }
 
     /// Starts a builder thread.
-    pub(super) fn build(&self, is_fallback: bool, factory: Arc<dyn MachineFactory>) -> Building {
+    pub(super) fn build(&self, is_fallback: bool, factory: Arc<dyn GameBuilder>) -> Building {
         let rules = Arc::clone(&self.assignment.rules);
-        let budget = Budget {
+        let budget = BuildBudget {
             until: self.assignment.build_until,
             memory: self.assignment.memory,
             cancelled: Arc::clone(&self.cancelled),
@@ -126,7 +127,7 @@ impl Worker {
 
     /// Studies the game on a thread of its own, as long as START need not be answered, where what
     /// plays can use what is learned.
-    pub(super) fn study(&mut self, machine: &Arc<dyn Machine>) {
+    pub(super) fn study(&mut self, game: &BuiltGame) {
         let now = Instant::now();
         let settings: MetagameSettings = self.assignment.metagame.clone();
         let left = self.assignment.ready_by.saturating_duration_since(now);
@@ -140,10 +141,8 @@ impl Worker {
             until,
             cancelled: Arc::clone(&self.cancelled),
         };
-        let machine = Arc::clone(machine);
+        let game = game.clone();
         let config = self.assignment.search.clone();
-        let rules = Arc::clone(&self.assignment.rules);
-        let memory = self.assignment.memory;
         let notebook = self.assignment.notebook.clone();
         let sender = self.built_sender.clone();
         let alive = self.assignment.alive.clone();
@@ -153,18 +152,18 @@ impl Worker {
             .spawn(move || {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     let known = notebook.recollection();
-                    let known = known.and_then(|known| keeping::recall(&machine, &known));
+                    let known = known.and_then(|known| keeping::recall(&game.machine, &known));
                     let structure_until = Instant::now() + left.mul_f64(STRUCTURE);
-                    let structure = Structure::of(&rules, &machine, memory, structure_until);
+                    let structure = Structure::of(&game, structure_until);
                     let mut knowledge =
-                        metagame::study(&machine, known, &config, &settings, &budget);
+                        metagame::study(&game.machine, known, &config, &settings, &budget);
                     knowledge.structure = structure;
-                    for (kind, note) in keeping::notes(&machine, &knowledge) {
+                    for (kind, note) in keeping::notes(&game.machine, &knowledge) {
                         notebook.remember(kind, note);
                     }
                     knowledge
                 }));
-                drop(machine);
+                drop(game);
                 let outcome = outcome.map_err(|panic| panic_text(&*panic));
                 // The match may be over.
                 let _ = sender.send(News::Studied(outcome));

@@ -1,11 +1,9 @@
-//! The machines that the player plays with: a compiled network, and the prover when there is none.
+//! From rules to a machine of counters: grounding, the network, its passes and its phases.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lanes::{LanesSource, faster};
-use super::last_resort::ProverMachine;
-use super::{Budget, Factories, Playing, parts};
+use super::lanes::LanesSource;
 use crate::analysis::mutex_groups::{self, PlayBudget};
 use crate::gdl::Rules;
 use crate::ground;
@@ -13,40 +11,29 @@ use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::Layout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::parts::MachineWithParts;
 use crate::machine::specialised::SpecialisedLayout;
 use crate::propnet::{self, MutexGroup, Network, SpecialisedGame, passes};
 
-impl Factories {
-    /// Compiled networks to play with, and the prover as the last resort.
-    pub fn standard() -> Factories {
-        Factories {
-            main: Arc::new(build),
-            fallback: Some(Arc::new(|rules: &Rules, _: &Budget| prover(rules))),
-        }
-    }
-}
-
-/// Gates and edges above which one mutex group is compiled and no other.
+/// Gates and edges above which only one mutex group is tried.
 const LARGE: usize = 300_000;
-/// Gates and edges above which a network is not kept as it was built: some tens of megabytes.
-const LARGEST_KEPT: usize = 3_000_000;
-/// Positions from play that phases are weighed by.
+/// Gates and edges above which the network before the passes is not kept: some tens of megabytes.
+const MAX_KEPT: usize = 3_000_000;
+/// Positions of random games that phases are weighed by.
 const MAX_POSITIONS: usize = 48;
 
-/// Joint moves of a playout where none was seen.
-const LENGTH_UNSEEN: f64 = 40.0;
+/// Assumed joint moves of a game where none was played.
+const DEFAULT_LENGTH: f64 = 40.0;
 
-/// A compiled game, and what each stage from rules to machine made and took.
+/// A compiled game, with the sizes and times of each stage from rules to machine.
 #[derive(Debug)]
 pub struct Compiled {
     /// The machine.
     pub machine: CounterMachine,
-    /// Facts that can ever be true.
+    /// Reachable facts.
     pub bases: usize,
-    /// Moves that can ever be legal, of all roles together.
+    /// Reachable moves of all roles.
     pub moves: usize,
-    /// Instances of rules.
+    /// Ground rules.
     pub ground_rules: usize,
     /// Gates of the network before the passes.
     pub gates_full: usize,
@@ -58,20 +45,18 @@ pub struct Compiled {
     pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
-    /// From ground program to networks, those of mutex groups that were weighed and left among
-    /// them.
+    /// From ground program to networks, rejected mutex groups included.
     pub network_time: Duration,
     /// From networks to machine.
     pub compile_time: Duration,
-    /// What lanes can be made from.
+    /// The optimised network, for lanes.
     pub lanes: LanesSource,
-    /// The network before the passes, in which factors and symmetries of the rules are plain to
-    /// see; nothing for large games.
-    pub built: Option<Arc<Network>>,
+    /// The network before the passes. `None` for very large games.
+    pub network: Option<Arc<Network>>,
 }
 
-/// Compiles rules: grounds them, builds the network, makes it smaller, finds its phases, lays all
-/// of it out.
+/// Compiles rules: grounds them, builds and optimises the network, chooses its phases, lays all of
+/// it out.
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
@@ -79,7 +64,7 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
     compile_with(rules, &passes::PassSet::default(), limits)
 }
 
-/// As [`compile`], with the passes of a set.
+/// As [`compile`], with a choice of passes.
 ///
 /// # Errors
 /// As [`compile`].
@@ -88,21 +73,21 @@ pub fn compile_with(
     set: &passes::PassSet,
     limits: ground::Budget,
 ) -> Result<Compiled, String> {
-    let grounded = Grounded::new(rules, limits)?;
+    let grounded = GroundNetwork::new(rules, limits)?;
     Ok(compile_network(grounded, set, limits))
 }
 
-/// A game's network as it was built from its rules.
-struct Grounded {
-    network: Network,
+/// A network as built from its rules.
+pub(super) struct GroundNetwork {
+    pub network: Network,
     ground_rules: usize,
     ground_time: Duration,
-    /// When the network was begun.
+    /// When building the network began.
     begun: Instant,
 }
 
-impl Grounded {
-    fn new(rules: &Rules, limits: ground::Budget) -> Result<Self, String> {
+impl GroundNetwork {
+    pub fn new(rules: &Rules, limits: ground::Budget) -> Result<Self, String> {
         let started = Instant::now();
         let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
         let begun = Instant::now();
@@ -115,8 +100,8 @@ impl Grounded {
         })
     }
 
-    /// A network that came from no rules of its own.
-    fn of_part(network: Network) -> Self {
+    /// The network of a part of a game.
+    pub fn of_part(network: Network) -> Self {
         Self {
             network,
             ground_rules: 0,
@@ -126,9 +111,13 @@ impl Grounded {
     }
 }
 
-/// Makes a network smaller, finds its phases, lays all of it out.
-fn compile_network(grounded: Grounded, set: &passes::PassSet, limits: ground::Budget) -> Compiled {
-    let Grounded {
+/// Optimises a network, chooses its phases, lays all of it out.
+pub(super) fn compile_network(
+    grounded: GroundNetwork,
+    set: &passes::PassSet,
+    limits: ground::Budget,
+) -> Compiled {
+    let GroundNetwork {
         network,
         ground_rules,
         ground_time,
@@ -136,10 +125,10 @@ fn compile_network(grounded: Grounded, set: &passes::PassSet, limits: ground::Bu
     } = grounded;
     let (bases, moves) = (network.facts.len(), network.moves.len());
     let gates_full = network.gates.len();
-    let is_kept = network.gates.len() + network.n_edges() <= LARGEST_KEPT;
-    let built = is_kept.then(|| Arc::new(network.clone()));
+    let is_kept = network.gates.len() + network.n_edges() <= MAX_KEPT;
+    let kept = is_kept.then(|| Arc::new(network.clone()));
     let network = passes::optimise_with(network, set, limits);
-    let chosen = Choice {
+    let chosen = PhaseChoice {
         network: &network,
         set,
         limits,
@@ -165,31 +154,31 @@ fn compile_network(grounded: Grounded, set: &passes::PassSet, limits: ground::Bu
             mean_length: chosen.mean_length,
             set: *set,
         },
-        built,
+        network: kept,
     }
 }
 
-/// A machine for a game, and its phases' networks.
-struct Candidate {
+/// A machine with its phases' networks.
+struct PhasedMachine {
     machine: CounterMachine,
     networks: Vec<Network>,
-    /// What laying out took, candidates among it that were not taken.
+    /// Time for layouts, rejected ones included.
     compile_time: Duration,
     /// The mutex groups that were weighed.
     mutex_groups: Vec<MutexGroup>,
-    /// The joint moves of a random game, as far as play was seen.
+    /// Mean joint moves of the random games played.
     mean_length: f64,
 }
 
-/// The choice of a game's phases: a few are specialised, and the one that takes least work in play is
-/// taken.
-struct Choice<'a> {
+/// Chooses the phases of a game: a few mutex groups are specialised, and the one with the least
+/// work per step over the sampled positions is taken. Nothing is timed.
+struct PhaseChoice<'a> {
     network: &'a Network,
     set: &'a passes::PassSet,
     limits: ground::Budget,
 }
 
-impl Choice<'_> {
+impl PhaseChoice<'_> {
     /// The specialised phases of this mutex group, or the specialised game without one, and the phases'
     /// networks.
     fn specialise(&self, group: &[BaseId]) -> Option<(SpecialisedGame, Vec<Network>)> {
@@ -207,7 +196,7 @@ impl Choice<'_> {
         Some((specialised.ok().flatten()?, networks))
     }
 
-    fn best(&self) -> Candidate {
+    fn best(&self) -> PhasedMachine {
         if !self.network.blocks.is_empty() {
             return self.counted();
         }
@@ -219,7 +208,7 @@ impl Choice<'_> {
         let player: Arc<dyn Machine> = whole.clone();
         let found = mutex_groups::find(self.network, &player, budget);
         drop(player);
-        // Whoever played has given the machine back.
+        // `find` has dropped its clone.
         let Some(mut machine) = Arc::into_inner(whole) else {
             return self.counted();
         };
@@ -255,7 +244,7 @@ impl Choice<'_> {
             }
         }
         match best {
-            Some((_, networks)) => Candidate {
+            Some((_, networks)) => PhasedMachine {
                 machine,
                 networks,
                 compile_time,
@@ -266,9 +255,8 @@ impl Choice<'_> {
         }
     }
 
-    /// The machine of a game that cannot be specialised, with the phases that its network's form
-    /// shows.
-    fn counted(&self) -> Candidate {
+    /// The machine of a game that cannot be specialised, with the phases found by form.
+    fn counted(&self) -> PhasedMachine {
         let found = propnet::phases(self.network, self.limits);
         let found = match *self.set == passes::PassSet::default() {
             true => found,
@@ -283,51 +271,12 @@ impl Choice<'_> {
         let layouts = networks.iter().map(Layout::compile).collect();
         let whole = Layout::compile(self.network);
         let mutex_groups = [&group].into_iter().filter(|found| !found.is_empty());
-        Candidate {
+        PhasedMachine {
             mutex_groups: mutex_groups.cloned().collect(),
             machine: CounterMachine::with_phases(whole, group, layouts),
             networks,
             compile_time: networked.elapsed(),
-            mean_length: LENGTH_UNSEEN,
+            mean_length: DEFAULT_LENGTH,
         }
     }
-}
-
-/// The machine to play a game with: compiled, with lanes for playouts where those are faster, and
-/// with machines for its parts where it falls into some.
-///
-/// # Errors
-/// As [`compile`].
-pub fn build(rules: &Rules, budget: &Budget) -> Result<Arc<dyn Machine>, String> {
-    let limits = ground::Budget {
-        until: Some(budget.until),
-        max_bytes: budget.memory,
-    };
-    let grounded = Grounded::new(rules, limits)?;
-    let found = parts::find(&grounded.network, budget.until);
-    let compiled = compile_network(grounded, &passes::PassSet::default(), limits);
-    let whole = faster(compiled, limits, Playing::Decisively).0;
-    let parts = found.and_then(|found| {
-        found.machines(|network, playing| {
-            let compiled = compile_network(
-                Grounded::of_part(network),
-                &passes::PassSet::default(),
-                limits,
-            );
-            faster(compiled, limits, playing).0
-        })
-    });
-    Ok(match parts {
-        Some(parts) => Arc::new(MachineWithParts::new(whole, parts)),
-        None => whole,
-    })
-}
-
-/// A machine that evaluates the rules themselves: slow, and there at once.
-///
-/// # Errors
-/// The rules name no role, or what holds in every state cannot be evaluated.
-pub fn prover(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
-    let machine = ProverMachine::new(rules).map_err(|error| error.to_string())?;
-    Ok(Arc::new(machine))
 }

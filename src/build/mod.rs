@@ -1,0 +1,174 @@
+//! From rules to a game that is ready to be played: a [`BuiltGame`].
+//!
+//! [`compile`](compile()) grounds the rules, builds and optimises the network and lays it out for
+//! the counter engine. [`fastest`] measures counters against lanes. A game that falls into factors
+//! gets a machine for each. Rules without a network within the budget are played by
+//! [`ProverMachine`].
+//!
+//! Invariants: facts and moves have the numbers of the network built from the rules, in every
+//! machine and analysis of the game. What is chosen by measurement changes speed only, never legal
+//! moves, states or goals.
+//!
+//! Never knows: matches and their clocks (it is handed deadlines), search trees.
+
+mod compile;
+mod lanes;
+mod measure;
+mod parts;
+mod prover_machine;
+mod stopwatch;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::analysis::factors::Factors;
+use crate::gdl::Rules;
+use crate::ground;
+use crate::machine::parts::GameParts;
+use crate::machine::{GameInfo, Machine};
+use crate::propnet::passes::PassSet;
+use crate::propnet::{MutexGroup, Network};
+
+pub use crate::machine::lanes::compile::Playing;
+pub use compile::{Compiled, compile, compile_with};
+pub use lanes::{LanesSource, compile_lanes};
+pub use measure::{Speed, fastest};
+pub use prover_machine::ProverMachine;
+pub use stopwatch::Stopwatch;
+
+/// A game that is ready to be played and analysed.
+#[derive(Clone)]
+pub struct BuiltGame {
+    /// What runs the game.
+    pub machine: Arc<dyn Machine>,
+    /// The network as built from the rules, before the passes: symmetries and factors of the rules
+    /// are plain in it. `None` for the prover and for very large games.
+    pub network: Option<Arc<Network>>,
+    /// Mutex groups that were weighed as phases.
+    pub mutex_groups: Vec<MutexGroup>,
+    /// The factors of the game. `None` where they were not found in time.
+    pub factors: Option<Arc<Factors>>,
+    /// The factors with a machine each. `None` where the game has one factor.
+    pub parts: Option<Arc<GameParts>>,
+}
+
+impl BuiltGame {
+    /// The names of roles, moves and facts.
+    pub fn info(&self) -> &dyn GameInfo {
+        self.machine.info()
+    }
+}
+
+impl From<Arc<dyn Machine>> for BuiltGame {
+    /// A game of which only the machine is known.
+    fn from(machine: Arc<dyn Machine>) -> Self {
+        Self {
+            machine,
+            network: None,
+            mutex_groups: Vec::new(),
+            factors: None,
+            parts: None,
+        }
+    }
+}
+
+/// Limits of a build.
+#[derive(Clone, Debug)]
+pub struct BuildBudget {
+    /// The build gives up by then.
+    pub until: Instant,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// Set once the game is no longer needed. A long build may check it.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+/// Builds games from rules.
+///
+/// It runs on a thread of its own. A panic counts as an error.
+pub trait GameBuilder: Send + Sync {
+    /// Builds the game.
+    ///
+    /// # Errors
+    /// Why there is none, in one sentence.
+    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String>;
+}
+
+impl<F> GameBuilder for F
+where
+    F: Fn(&Rules, &BuildBudget) -> Result<BuiltGame, String> + Send + Sync,
+{
+    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+        self(rules, budget)
+    }
+}
+
+/// How the games of a player are built.
+#[derive(Clone)]
+pub struct GameBuilders {
+    /// Builds the game to play.
+    pub main: Arc<dyn GameBuilder>,
+    /// Builds a substitute when the main build is late or fails, or its game fails in play.
+    pub fallback: Option<Arc<dyn GameBuilder>>,
+}
+
+impl GameBuilders {
+    /// Compiled networks, with the prover as fallback.
+    pub fn standard() -> Self {
+        Self {
+            main: Arc::new(build),
+            fallback: Some(Arc::new(|rules: &Rules, _: &BuildBudget| prover(rules))),
+        }
+    }
+}
+
+/// Compiles the rules, chooses the fastest engine for playouts, and does the same for each relevant
+/// factor of the game.
+///
+/// # Errors
+/// As [`compile`](compile()).
+pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+    let limits = ground::Budget {
+        until: Some(budget.until),
+        max_bytes: budget.memory,
+    };
+    let grounded = compile::GroundNetwork::new(rules, limits)?;
+    let factors = parts::factors(&grounded.network, budget.until);
+    let parts = factors.as_ref().and_then(|factors| {
+        let parts = parts::part_networks(&grounded.network, factors, budget.until)?;
+        Some((parts, factors.is_joint))
+    });
+    let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
+    let network = compiled.network.clone();
+    let mutex_groups = compiled.lanes.mutex_groups.clone();
+    let machine = fastest(compiled, limits, Playing::Decisively).0;
+    let parts = parts.and_then(|(parts, is_joint)| {
+        let parts = parts.into_iter().map(|part| {
+            part.build(budget.until, |network, playing| {
+                let grounded = compile::GroundNetwork::of_part(network);
+                let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
+                fastest(compiled, limits, playing).0
+            })
+        });
+        let parts = parts.collect::<Option<Vec<_>>>()?;
+        Some(Arc::new(GameParts { parts, is_joint }))
+    });
+    Ok(BuiltGame {
+        machine,
+        network,
+        mutex_groups,
+        factors: factors.map(Arc::new),
+        parts,
+    })
+}
+
+/// A game that evaluates the rules themselves: slow, and built at once.
+///
+/// # Errors
+/// The rules name no role, or what holds in every state cannot be evaluated.
+pub fn prover(rules: &Rules) -> Result<BuiltGame, String> {
+    let machine = ProverMachine::new(rules).map_err(|error| error.to_string())?;
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    Ok(machine.into())
+}

@@ -1,0 +1,120 @@
+//! Games within a game: a network for each relevant factor.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Playing;
+use crate::analysis::factors::{self, Factor, Factors, forced_moves};
+use crate::ground::Budget;
+use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::machine::Machine;
+use crate::machine::parts::GamePart;
+use crate::propnet::{Network, Selection, part};
+
+/// Time limit for finding factors.
+const FACTORS_TIME: Duration = Duration::from_secs(2);
+/// Divisor of the time left for finding factors.
+const FACTORS_SHARE: u32 = 10;
+/// Games of more factors are played as a whole.
+const MAX_PARTS: usize = 16;
+
+/// A part without its machine.
+pub(super) struct PartNetwork {
+    network: Network,
+    bases: Vec<BaseId>,
+    moves: IdVec<MoveId, Option<MoveId>>,
+    is_pass: IdVec<MoveId, bool>,
+}
+
+/// The factors of a network as built from the rules. `None` where the time does not suffice.
+pub(super) fn factors(network: &Network, until: Instant) -> Option<Factors> {
+    let now = Instant::now();
+    let time = FACTORS_TIME.min(until.saturating_duration_since(now) / FACTORS_SHARE);
+    factors::factors(network, Some(now + time))
+}
+
+/// The networks of the relevant factors. `None` where there is only one, or too many.
+pub(super) fn part_networks(
+    network: &Network,
+    factors: &Factors,
+    until: Instant,
+) -> Option<Vec<PartNetwork>> {
+    let relevant = || factors.factors.iter().filter(|factor| factor.is_relevant);
+    if !(2..=MAX_PARTS).contains(&relevant().count()) {
+        return None;
+    }
+    let limits = Budget {
+        until: Some(until),
+        ..Budget::generous()
+    };
+    relevant()
+        .map(|factor| PartNetwork::new(network, factors, factor, limits))
+        .collect()
+}
+
+impl PartNetwork {
+    /// The factor's bases, the autonomous bases, and per role its classes of equivalent moves. A
+    /// player without opponents need not pass.
+    fn new(network: &Network, factors: &Factors, factor: &Factor, limits: Budget) -> Option<Self> {
+        let mut bases = [factor.bases.as_slice(), &factors.autonomous].concat();
+        bases.sort_unstable();
+        let is_puzzle = network.roles.len() == 1 && !factors.is_joint;
+        let mut selected: Vec<(RoleId, Vec<MoveId>)> = Vec::new();
+        let mut moves: IdVec<MoveId, Option<MoveId>> = network.moves.iter().map(|_| None).collect();
+        let mut is_pass = IdVec::new();
+        for role in network.roles.ids() {
+            let forced = factors.forced.iter();
+            let forced = forced.filter(|&&mv| network.moves[mv].0 == role);
+            let forced = forced.map(|&mv| (vec![mv], true));
+            let alike = factor.alike[role].iter();
+            let alike =
+                alike.map(|alike| (alike.moves.clone(), alike.is_usual && !factors.is_joint));
+            let alike = alike.filter(|&(_, passes)| !(passes && is_puzzle));
+            for (members, passes) in alike.chain(forced) {
+                for &member in &members {
+                    moves[member] = Some(MoveId::from_index(selected.len()));
+                }
+                is_pass.push(passes);
+                selected.push((role, members));
+            }
+        }
+        let selection = Selection {
+            bases: bases.clone(),
+            moves: selected,
+        };
+        Some(Self {
+            network: part(network, &selection, limits).ok()?,
+            bases,
+            moves,
+            is_pass,
+        })
+    }
+
+    /// Playouts of a part are uniform where players are free to pass: a player that avoids losing
+    /// moves would pass for ever.
+    fn playing(&self, until: Instant) -> Playing {
+        let forced = forced_moves(&self.network, Some(until)).unwrap_or_default();
+        let mut passes = self.is_pass.enumerate().filter(|&(_, &is_pass)| is_pass);
+        match passes.all(|(mv, _)| forced.binary_search(&mv).is_ok()) {
+            true => Playing::Decisively,
+            false => Playing::Evenly,
+        }
+    }
+
+    /// The part with its machine. `None` where the machine's states are not one bit per base.
+    pub(super) fn build(
+        self,
+        until: Instant,
+        build: impl Fn(Network, Playing) -> Arc<dyn Machine>,
+    ) -> Option<GamePart> {
+        let playing = self.playing(until);
+        let machine = build(self.network, playing);
+        let n_words = self.bases.len().div_ceil(64);
+        (machine.initial_state().len() == n_words).then_some(GamePart {
+            machine,
+            bases: self.bases,
+            moves: self.moves,
+            is_pass: self.is_pass,
+        })
+    }
+}
