@@ -7,7 +7,7 @@ use panza::commands::arguments::SettingsChoice;
 use panza::commands::game_manager::messages::rules_on_one_line;
 use panza::commands::game_manager::{
     Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Seat,
-    play_match,
+    SeatPlayer, play_match,
 };
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::players::{Player, PlayerSpec};
@@ -164,7 +164,10 @@ impl Scripted {
         });
         let name = "scripted".to_string();
         Self {
-            seat: Seat { name, address },
+            seat: Seat {
+                name,
+                player: SeatPlayer::Remote(address),
+            },
             heard,
         }
     }
@@ -359,7 +362,7 @@ fn an_unreachable_player_gets_moves() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = Seat {
         name: "gone".into(),
-        address: listener.local_addr().unwrap().into(),
+        player: SeatPlayer::Remote(listener.local_addr().unwrap().into()),
     };
     drop(listener);
     let record = play(&game, vec![gone, random.seat().clone()], &runtime);

@@ -12,8 +12,9 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use panza::build::Playing;
-use panza::commands::engine::EngineKind;
-use panza::commands::engine_choice::{Built, EngineChoice, build, build_faster, build_machine};
+use panza::commands::engine_choice::{
+    Built, EngineChoice, EngineKind, build, build_faster, build_machine,
+};
 use panza::commands::game_source::Game;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;

@@ -22,7 +22,6 @@ use serde_json::Value;
 
 use panza::build;
 use panza::commands::Outcome;
-use panza::commands::engine::{Engine, EngineError, MachineEngine};
 use panza::commands::game_source::{EMBEDDED, Game};
 use panza::commands::output::{Output, progress_bar};
 use panza::commands::playouts::MAX_STEPS;
@@ -204,52 +203,47 @@ pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fing
         gates_of_phases: compiled.gates_of_phases,
     };
     let machine: Arc<dyn Machine> = Arc::new(compiled.machine);
-    let mut engine = MachineEngine::new(&machine);
     Ok(Fingerprint {
         game: game.sheet.name.clone(),
         sizes,
-        behaviour: behaviour(&mut engine, seed, playouts)?,
-        engine: engine_playouts(&mut engine, seed, playouts)?,
+        behaviour: behaviour(&machine, seed, playouts),
+        engine: engine_playouts(&machine, seed, playouts),
     })
 }
 
-/// Where random playouts lead on an engine; the same on every engine that runs the game rightly.
-///
-/// # Errors
-/// The prover gave up.
-pub fn behaviour<E: Engine>(
-    engine: &mut E,
-    seed: u64,
-    playouts: u32,
-) -> Result<Behaviour, EngineError> {
+/// Where random playouts lead; the same on every correct machine.
+pub fn behaviour(machine: &Arc<dyn Machine>, seed: u64, playouts: u32) -> Behaviour {
     let mut random = Random::new(seed);
-    let n_roles = engine.roles().len();
-    let initial = engine.initial_state()?;
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let info = machine.info();
+    let n_roles = info.n_roles();
+    let mut goals = vec![None; n_roles];
     let mut found = Behaviour {
         goal_sums: vec![0; n_roles],
         ..Behaviour::default()
     };
     let mut hash = Fnv::new();
-    let (mut joint_move, mut legal) = (Vec::new(), Vec::new());
+    let mut joint_move = Vec::new();
     for _ in 0..playouts {
-        let mut state = initial.clone();
+        let mut state = machine.initial_state();
         let mut steps = 0;
         loop {
             found.states += 1;
-            for fact in engine.facts(&state) {
+            for fact in info.state_facts(&state) {
                 hash.add(fact.as_bytes());
                 hash.add(b"\n");
             }
-            // An empty line can be no fact, so a state's end is told from its facts.
+            // An empty line cannot be a fact, so it separates states.
             hash.add(b"\n");
-            let mut is_over = engine.is_terminal(&state)?;
+            reasoner.set_state(&state);
+            let mut is_over = reasoner.is_terminal();
             joint_move.clear();
             for role in (0..n_roles).map(RoleId::from_index) {
                 if is_over {
                     break;
                 }
-                engine.legal_moves(&state, role, &mut legal)?;
-                legal.sort_by_cached_key(|&mv| engine.move_text(mv));
+                let mut legal = reasoner.legal_moves(role).to_vec();
+                legal.sort_by_cached_key(|&mv| info.move_text(mv));
                 match legal.len() {
                     0 => is_over = true,
                     1 => joint_move.push(legal[0]),
@@ -257,7 +251,8 @@ pub fn behaviour<E: Engine>(
                 }
             }
             if is_over {
-                for (sum, goal) in found.goal_sums.iter_mut().zip(engine.goals(&state)?) {
+                reasoner.goals(&mut goals);
+                for (sum, goal) in found.goal_sums.iter_mut().zip(&goals) {
                     *sum += u64::from(goal.unwrap_or(0));
                 }
                 break;
@@ -266,35 +261,38 @@ pub fn behaviour<E: Engine>(
                 found.cut_off += 1;
                 break;
             }
-            state = engine.next_state(&state, &joint_move)?;
+            reasoner.next_state(&joint_move, &mut state);
             steps += 1;
         }
         found.steps += u64::from(steps);
     }
     found.states_hash = format!("{:016x}", hash.0);
-    Ok(found)
+    found
 }
 
-fn engine_playouts(
-    engine: &mut MachineEngine,
-    seed: u64,
-    playouts: u32,
-) -> Result<EnginePlayouts, EngineError> {
+fn engine_playouts(machine: &Arc<dyn Machine>, seed: u64, playouts: u32) -> EnginePlayouts {
     let mut random = Random::new(seed);
-    let initial = engine.initial_state()?;
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let initial = machine.initial_state();
+    let mut goals = vec![0; machine.info().n_roles()];
     let mut found = EnginePlayouts {
         engine_steps: 0,
-        engine_goal_sums: vec![0; engine.roles().len()],
+        engine_goal_sums: vec![0; goals.len()],
     };
     for _ in 0..playouts {
-        let sums = &mut found.engine_goal_sums;
-        let steps = match engine.playout(&initial, &mut random, MAX_STEPS, sums)? {
-            PlayoutEnd::Finished { steps } => steps,
+        reasoner.set_state(&initial);
+        let steps = match reasoner.playout(&mut random, MAX_STEPS, &mut goals) {
+            PlayoutEnd::Finished { steps } => {
+                for (sum, goal) in found.engine_goal_sums.iter_mut().zip(&goals) {
+                    *sum += u64::from(*goal);
+                }
+                steps
+            }
             PlayoutEnd::CutOff => MAX_STEPS,
         };
         found.engine_steps += u64::from(steps);
     }
-    Ok(found)
+    found
 }
 
 impl Fingerprints {
@@ -388,7 +386,7 @@ impl Fnv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza::commands::engine::ProverEngine;
+    use panza::commands::engine_choice::build_prover;
 
     #[test]
     fn the_hash_is_fnv_1a() {
@@ -402,14 +400,10 @@ mod tests {
         for name in ["ticTacToe", "connectFourSimultaneous", "hanoi"] {
             let game = Game::load(name).unwrap();
             let found = fingerprint(&game, 3, 4).unwrap();
-            let mut prover = ProverEngine::new(&game.rules).unwrap();
-            assert_eq!(
-                behaviour(&mut prover, 3, 4).unwrap(),
-                found.behaviour,
-                "{name}"
-            );
+            let prover = build_prover(&game.rules).unwrap();
+            assert_eq!(behaviour(&prover, 3, 4), found.behaviour, "{name}");
             assert_eq!(found.behaviour.states, found.behaviour.steps + 4, "{name}");
-            let other = behaviour(&mut prover, 4, 4).unwrap();
+            let other = behaviour(&prover, 4, 4);
             assert_ne!(other.states_hash, found.behaviour.states_hash, "{name}");
         }
     }

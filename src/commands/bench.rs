@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use super::engine::{EngineError, EngineKind};
-use super::engine_choice::{self, EngineChoice};
+use super::engine_choice::{self, EngineChoice, EngineKind};
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{ByRole, Output, grouped, progress_bar};
@@ -33,21 +32,8 @@ pub struct BenchArguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Playouts abreast where the engine is lanes: 256, 512 or 1024.
-    #[arg(long, default_value_t = engine_choice::WIDTH, value_parser = parse_width)]
+    #[arg(long, default_value_t = engine_choice::WIDTH, value_parser = engine_choice::parse_width)]
     width: usize,
-}
-
-/// Reads a number of playouts abreast.
-///
-/// # Errors
-/// Another than lanes have.
-pub fn parse_width(text: &str) -> Result<usize, String> {
-    match text {
-        "256" => Ok(256),
-        "512" => Ok(512),
-        "1024" => Ok(1024),
-        _ => Err("expected 256, 512 or 1024".to_string()),
-    }
 }
 
 #[derive(Serialize)]
@@ -100,7 +86,7 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         let playing = scope.spawn(|| {
             let until = Until::Elapsed(time);
             let figures = playouts::run(&built, n_threads, arguments.seed, until, &done)?;
-            Ok::<_, EngineError>((figures, started.elapsed().as_secs_f64()))
+            anyhow::Ok((figures, started.elapsed().as_secs_f64()))
         });
         while !playing.is_finished() && !bar.is_hidden() {
             bar.set_position((started.elapsed().as_millis() as u64).min(time.as_millis() as u64));

@@ -1,14 +1,49 @@
-//! Picks and builds the engine that a command asks for.
+//! The engine that a command runs a game with: which one, and how it is built.
+//!
+//! Engines are built without time limits, unlike those of a match.
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::engine::{EngineError, EngineKind, MachineEngine, ProverEngine};
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, Serialize};
+
 use crate::build::{self, Compiled, Playing};
 use crate::gdl::Rules;
 use crate::ground::Budget;
 use crate::machine::Machine;
 
-/// What the command line asks for.
+/// The number of lanes, unless a command is given another.
+pub const WIDTH: usize = 512;
+
+/// A way to run a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineKind {
+    /// The compiled network, one state at a time.
+    Counter,
+    /// The compiled network as logic over vectors of bits, hundreds of states at a time.
+    Lanes,
+    /// The reference prover, straight from the rules.
+    Prover,
+}
+
+impl EngineKind {
+    /// Every engine there is.
+    pub const ALL: [EngineKind; 3] = [EngineKind::Counter, EngineKind::Lanes, EngineKind::Prover];
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            EngineKind::Counter => "counter",
+            EngineKind::Lanes => "lanes",
+            EngineKind::Prover => "prover",
+        })
+    }
+}
+
+/// The engine that the command line names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineChoice {
     /// This one and no other.
@@ -17,23 +52,7 @@ pub enum EngineChoice {
     Auto,
 }
 
-/// An engine that is ready to be used by any number of threads.
-pub enum Built {
-    /// A compiled machine.
-    Machine(Arc<dyn Machine>),
-    /// The prover, made anew for each thread.
-    Prover(Rules),
-}
-
-/// One thread's engine.
-pub enum Hands {
-    /// On the prover.
-    Prover(Box<ProverEngine>),
-    /// On a compiled machine.
-    Machine(MachineEngine),
-}
-
-/// Reads the name of an engine.
+/// Reads the name of an engine, or `auto`.
 ///
 /// # Errors
 /// An unknown name.
@@ -51,46 +70,30 @@ pub fn parse(text: &str) -> Result<EngineChoice, String> {
 /// # Errors
 /// An unknown name.
 pub fn parse_kind(text: &str) -> Result<EngineKind, String> {
+    let mut kinds = EngineKind::ALL.into_iter();
+    let found = kinds.find(|kind| kind.to_string() == text);
+    found.ok_or_else(|| "expected counter, lanes, prover".to_string())
+}
+
+/// Reads a number of lanes.
+///
+/// # Errors
+/// Lanes have other numbers.
+pub fn parse_width(text: &str) -> Result<usize, String> {
     match text {
-        "counter" => Ok(EngineKind::Counter),
-        "prover" => Ok(EngineKind::Prover),
-        "lanes" => Ok(EngineKind::Lanes),
-        _ => Err("expected counter, lanes, prover".to_string()),
+        "256" => Ok(256),
+        "512" => Ok(512),
+        "1024" => Ok(1024),
+        _ => Err("expected 256, 512 or 1024".to_string()),
     }
 }
 
-/// Lanes of an engine that runs by lanes, unless a command is told otherwise.
-pub const WIDTH: usize = 512;
-
-/// Builds an engine, 512 lanes wide where it runs by lanes.
-///
-/// # Errors
-/// The engine asked for cannot run these rules. With [`EngineChoice::Auto`] that is true of every
-/// engine.
-pub fn build(rules: &Rules, choice: EngineChoice) -> Result<Built, EngineError> {
-    match choice {
-        // Lanes are no help with one state at a time.
-        EngineChoice::Auto => or_prover(build_machine(rules), rules),
-        EngineChoice::Only(_) => build_for_playouts(rules, choice, WIDTH),
-    }
-}
-
-/// Builds an engine for playouts, 256, 512 or 1024 lanes wide where lanes are asked for.
-/// [`EngineChoice::Auto`] is what measures faster.
-///
-/// # Errors
-/// As [`build`].
-pub fn build_for_playouts(
-    rules: &Rules,
-    choice: EngineChoice,
-    width: usize,
-) -> Result<Built, EngineError> {
-    match choice {
-        EngineChoice::Only(EngineKind::Lanes) => build_lanes(rules, width).map(Built::Machine),
-        EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
-        EngineChoice::Only(EngineKind::Prover) => build_prover(rules),
-        EngineChoice::Auto => or_prover(build_faster(rules, Playing::Evenly), rules),
-    }
+/// An engine for any number of threads.
+pub enum Built {
+    /// A compiled machine, which threads share.
+    Machine(Arc<dyn Machine>),
+    /// The prover, made anew for each thread, since its machine serves one thread at a time.
+    Prover(Rules),
 }
 
 impl Built {
@@ -103,90 +106,115 @@ impl Built {
         }
     }
 
-    /// A new thread's engine.
+    /// A machine for one thread.
     ///
     /// # Errors
     /// The prover refuses the rules.
-    pub fn hands(&self) -> Result<Hands, EngineError> {
-        Ok(match self {
-            Built::Machine(machine) => Hands::Machine(MachineEngine::new(machine)),
-            Built::Prover(rules) => Hands::Prover(Box::new(ProverEngine::new(rules)?)),
-        })
-    }
-}
-
-/// A machine, or the prover where there is none.
-fn or_prover(
-    machine: Result<Arc<dyn Machine>, EngineError>,
-    rules: &Rules,
-) -> Result<Built, EngineError> {
-    match machine {
-        Ok(machine) => Ok(Built::Machine(machine)),
-        Err(error) => {
-            tracing::info!(%error, "playing with the prover");
-            build_prover(rules)
+    pub fn machine(&self) -> anyhow::Result<Arc<dyn Machine>> {
+        match self {
+            Built::Machine(machine) => Ok(Arc::clone(machine)),
+            Built::Prover(rules) => build_prover(rules),
         }
     }
 }
 
-/// The prover cannot refuse later what it took once.
-fn build_prover(rules: &Rules) -> Result<Built, EngineError> {
-    ProverEngine::new(rules)?;
-    Ok(Built::Prover(rules.clone()))
-}
-
-/// The machine that the player plays with, built without hurry.
+/// Builds an engine for single states; lanes are [`WIDTH`] wide.
 ///
 /// # Errors
-/// The rules have no finite ground form, or it takes too much memory.
-pub fn build_machine(rules: &Rules) -> Result<Arc<dyn Machine>, EngineError> {
-    let compiled = build::compile(rules, Budget::generous()).map_err(EngineError::Build)?;
-    Ok(Arc::new(compiled.machine))
-}
-
-/// The machine that measures faster, for a search; for a single thread one that does not depend on
-/// what was measured, so that a seed means the same search each time: lanes where there are any.
-///
-/// # Errors
-/// As [`build_machine`].
-pub fn build_to_search(rules: &Rules, threads: u16) -> Result<Arc<dyn Machine>, EngineError> {
-    if threads > 1 {
-        return build_faster(rules, Playing::Decisively);
+/// The engine cannot run these rules; with [`EngineChoice::Auto`] no engine can.
+pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
+    match choice {
+        EngineChoice::Auto => or_prover(build_machine(rules), rules),
+        EngineChoice::Only(_) => build_for_playouts(rules, choice, WIDTH),
     }
-    let limits = Budget::generous();
-    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
-    let Compiled { machine, lanes, .. } = compiled;
-    let counter = Arc::new(machine);
-    let abreast = build::compile_lanes(Arc::clone(&counter), &lanes, limits, WIDTH / 64);
-    Ok(match abreast {
-        Some(machine) => Arc::new(machine),
-        None => counter,
+}
+
+/// Builds an engine for playouts; [`EngineChoice::Auto`] takes the one that measures faster.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_for_playouts(
+    rules: &Rules,
+    choice: EngineChoice,
+    width: usize,
+) -> anyhow::Result<Built> {
+    match choice {
+        EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
+        EngineChoice::Only(EngineKind::Lanes) => {
+            let (_, Some(lanes)) = counter_and_lanes(rules, width)? else {
+                bail!("no compiled machine: the game is too large for lanes");
+            };
+            Ok(Built::Machine(lanes))
+        }
+        EngineChoice::Only(EngineKind::Prover) => {
+            let built = Built::Prover(rules.clone());
+            built.machine()?;
+            Ok(built)
+        }
+        EngineChoice::Auto => or_prover(build_faster(rules, Playing::Evenly), rules),
+    }
+}
+
+fn or_prover(machine: anyhow::Result<Arc<dyn Machine>>, rules: &Rules) -> anyhow::Result<Built> {
+    machine.map(Built::Machine).or_else(|error| {
+        tracing::info!("the prover runs the game: {error}");
+        build_for_playouts(rules, EngineChoice::Only(EngineKind::Prover), WIDTH)
     })
 }
 
-/// The machine that measures faster in random playouts, built without hurry.
+/// The counter machine.
+///
+/// # Errors
+/// The rules have no finite ground form, or it takes too much memory.
+pub fn build_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
+    Ok(Arc::new(compile(rules)?.machine))
+}
+
+/// The machine that evaluates the rules themselves.
+///
+/// # Errors
+/// The prover refuses the rules.
+pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
+    let built = build::prover(rules);
+    built
+        .map(|built| built.machine)
+        .map_err(|error| anyhow!(error))
+}
+
+/// The machine for a search. For several threads it is the one that measures faster; for a single
+/// thread lanes where there are any, so that a seed means the same search each time.
 ///
 /// # Errors
 /// As [`build_machine`].
-pub fn build_faster(rules: &Rules, playing: Playing) -> Result<Arc<dyn Machine>, EngineError> {
-    let limits = Budget::generous();
-    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
-    Ok(build::fastest(compiled, limits, playing).0)
+pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Machine>> {
+    if threads > 1 {
+        return build_faster(rules, Playing::Decisively);
+    }
+    let (counter, lanes) = counter_and_lanes(rules, WIDTH)?;
+    Ok(lanes.unwrap_or(counter))
 }
 
-/// The lanes machine of a game, built without hurry.
+/// The machine that measures faster in random playouts.
 ///
 /// # Errors
-/// As [`build_machine`], or the game is too large for lanes.
-fn build_lanes(rules: &Rules, width: usize) -> Result<Arc<dyn Machine>, EngineError> {
-    let limits = Budget::generous();
-    let compiled = build::compile(rules, limits).map_err(EngineError::Build)?;
-    let Compiled { machine, lanes, .. } = compiled;
-    let machine = build::compile_lanes(Arc::new(machine), &lanes, limits, width / 64);
-    match machine {
-        Some(machine) => Ok(Arc::new(machine)),
-        None => Err(EngineError::Build(
-            "the game is too large for lanes".to_string(),
-        )),
-    }
+/// As [`build_machine`].
+pub fn build_faster(rules: &Rules, playing: Playing) -> anyhow::Result<Arc<dyn Machine>> {
+    let compiled = compile(rules)?;
+    Ok(build::fastest(compiled, Budget::generous(), playing).0)
+}
+
+type Machines = (Arc<dyn Machine>, Option<Arc<dyn Machine>>);
+
+/// The counter machine, and lanes of a width unless the game is too large for them.
+fn counter_and_lanes(rules: &Rules, width: usize) -> anyhow::Result<Machines> {
+    let Compiled { machine, lanes, .. } = compile(rules)?;
+    let counter = Arc::new(machine);
+    let n_words = width / 64;
+    let lanes = build::compile_lanes(Arc::clone(&counter), &lanes, Budget::generous(), n_words);
+    Ok((counter, lanes.map(|lanes| Arc::new(lanes) as _)))
+}
+
+fn compile(rules: &Rules) -> anyhow::Result<Compiled> {
+    let compiled = build::compile(rules, Budget::generous());
+    compiled.map_err(|reason| anyhow!("no compiled machine: {reason}"))
 }

@@ -17,7 +17,7 @@ use super::arguments::SettingsChoice;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
     Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
-    RoleTurn, Spectator, match_id, play_match,
+    RoleTurn, SeatPlayer, Spectator, match_id, play_match,
 };
 use super::game_source::Game;
 use super::interrupt;
@@ -265,9 +265,13 @@ impl Series<'_> {
             self.seed
         ))?;
         for (role, &player) in self.roles.iter().zip(seated) {
-            let address = &self.players[player].seat().address;
             self.output
-                .line(format_args!("  {role}: {} at {address}", specs[player]))?;
+                .line(match &self.players[player].seat().player {
+                    SeatPlayer::Remote(address) => {
+                        format!("  {role}: {} at {address}", specs[player])
+                    }
+                    _ => format!("  {role}: {}", specs[player]),
+                })?;
         }
         Ok(())
     }

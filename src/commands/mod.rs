@@ -11,7 +11,6 @@ pub mod arguments;
 pub mod bench;
 pub mod check;
 pub mod child;
-pub mod engine;
 pub mod engine_choice;
 pub mod format;
 pub mod game_manager;

@@ -1,21 +1,22 @@
 //! `panza perft`: counts the paths of joint moves from the initial state.
 //!
-//! The count is the same for every right engine, so equal numbers from two of them say that legal
-//! moves, next states and terminality agree in a whole neighbourhood of the initial state.
+//! The counts are the same for every correct engine. Equal counts of two engines show that legal
+//! moves, next states and terminality agree in all states near the initial one.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::engine::{Engine, EngineError, MachineEngine, ProverEngine};
-use super::engine_choice::{self, EngineChoice, Hands};
+use super::engine_choice::{self, EngineChoice};
 use super::game_source::Game;
 use super::outcome::Outcome;
-use super::output::{Output, grouped, spinner};
-use crate::ids::{Id, RoleId};
+use super::output::{Column, Output, grouped, spinner, table};
+use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::{Machine, Reasoner};
 
-/// The deepest count that is taken up; far beyond what can be waited for.
+/// The greatest depth, far beyond what ends in reasonable time.
 const MAX_DEPTH: u32 = 64;
 
 /// Arguments of `panza perft`.
@@ -26,7 +27,7 @@ pub struct PerftArguments {
     /// Joint moves per path.
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_DEPTH)))]
     depth: u32,
-    /// What runs the game: counter, lanes, prover or auto (counter where it can be built).
+    /// The engine: counter, lanes, prover or auto (counter where it can be built).
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     machine: EngineChoice,
 }
@@ -62,10 +63,7 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
     let built = engine_choice::build(&game.rules, arguments.machine)?;
     let progress = spinner(format!("{}: depth {}", game.sheet.name, arguments.depth));
     let started = Instant::now();
-    let counts = match built.hands()? {
-        Hands::Prover(mut engine) => count::<ProverEngine>(engine.as_mut(), arguments.depth),
-        Hands::Machine(mut engine) => count::<MachineEngine>(&mut engine, arguments.depth),
-    }?;
+    let counts = count(&built.machine()?, arguments.depth);
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
     let last = counts.last().copied().unwrap_or_default();
@@ -79,75 +77,72 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
         by_depth: &counts,
     })?;
     output.line(format_args!(
-        "{} ({}), {seconds:.3} s\ndepth {:>20} {:>20}",
+        "{} ({}), {seconds:.3} s",
         game.sheet.name,
-        built.kind(),
-        "nodes",
-        "terminal"
+        built.kind()
     ))?;
-    for DepthCount {
-        depth,
-        nodes,
-        terminal,
-    } in &counts
-    {
-        let (nodes, terminal) = (grouped(*nodes), grouped(*terminal));
-        output.line(format_args!("{depth:>5} {nodes:>20} {terminal:>20}"))?;
-    }
+    let row = |count: &DepthCount| {
+        [u64::from(count.depth), count.nodes, count.terminal]
+            .map(grouped)
+            .to_vec()
+    };
+    let rows: Vec<Vec<String>> = counts.iter().map(row).collect();
+    let columns = ["depth", "nodes", "terminal"].map(Column::figure);
+    output.line(table(&columns, &rows))?;
     Ok(Outcome::Holds)
 }
 
-/// Counts the paths of each length up to `depth`; one entry per length, from 0.
-///
-/// # Errors
-/// The prover gave up.
-pub fn count<E: Engine>(engine: &mut E, depth: u32) -> Result<Vec<DepthCount>, EngineError> {
-    let mut counts: Vec<DepthCount> = (0..=depth)
-        .map(|depth| DepthCount {
-            depth,
-            ..DepthCount::default()
-        })
-        .collect();
-    let initial = engine.initial_state()?;
-    count_from(engine, &initial, &mut counts)?;
-    Ok(counts)
+/// Counts the paths of each length from 0 up to `depth`.
+pub fn count(machine: &Arc<dyn Machine>, depth: u32) -> Vec<DepthCount> {
+    let empty = |depth| DepthCount {
+        depth,
+        ..DepthCount::default()
+    };
+    let mut counts: Vec<DepthCount> = (0..=depth).map(empty).collect();
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let n_roles = machine.info().n_roles();
+    count_from(
+        reasoner.as_mut(),
+        n_roles,
+        &machine.initial_state(),
+        &mut counts,
+    );
+    counts
 }
 
 /// Adds the paths from `state`, whose own length is the first entry of `counts`.
-fn count_from<E: Engine>(
-    engine: &mut E,
-    state: &E::State,
+fn count_from(
+    reasoner: &mut dyn Reasoner,
+    n_roles: usize,
+    state: &[u64],
     counts: &mut [DepthCount],
-) -> Result<(), EngineError> {
+) {
     let Some((here, deeper)) = counts.split_first_mut() else {
-        return Ok(());
+        return;
     };
+    reasoner.set_state(state);
     here.nodes += 1;
-    if engine.is_terminal(state)? {
+    if reasoner.is_terminal() {
         here.terminal += 1;
-        return Ok(());
+        return;
     }
-    if deeper.is_empty() {
-        return Ok(());
+    let roles = (0..n_roles).map(RoleId::from_index);
+    let legal = roles.map(|role| reasoner.legal_moves(role).to_vec());
+    let legal: Vec<Vec<MoveId>> = legal.collect();
+    if deeper.is_empty() || legal.iter().any(Vec::is_empty) {
+        return;
     }
-    let mut legal: Vec<Vec<E::Move>> = vec![Vec::new(); engine.roles().len()];
-    for (role, moves) in legal.iter_mut().enumerate() {
-        engine.legal_moves(state, RoleId::from_index(role), moves)?;
-    }
-    if legal.iter().any(Vec::is_empty) {
-        return Ok(());
-    }
-    // The joint moves are counted through like the digits of a number, the last role fastest.
-    let mut picks = vec![0usize; legal.len()];
+    // The joint moves are enumerated like the digits of a number, the last role fastest.
+    let mut picks = vec![0usize; n_roles];
+    let mut next = Vec::new();
     loop {
-        let joint_move: Vec<E::Move> = legal.iter().zip(&picks).map(|(m, &at)| m[at]).collect();
-        let next = engine.next_state(state, &joint_move)?;
-        count_from(engine, &next, deeper)?;
-        let Some(role) = (0..picks.len())
-            .rev()
-            .find(|&role| picks[role] + 1 < legal[role].len())
-        else {
-            return Ok(());
+        let joint_move: Vec<MoveId> = legal.iter().zip(&picks).map(|(m, &at)| m[at]).collect();
+        reasoner.set_state(state);
+        reasoner.next_state(&joint_move, &mut next);
+        count_from(reasoner, n_roles, &next, deeper);
+        let has_more = |&role: &usize| picks[role] + 1 < legal[role].len();
+        let Some(role) = (0..n_roles).rev().find(has_more) else {
+            return;
         };
         picks[role] += 1;
         picks[role + 1..].fill(0);
@@ -156,14 +151,14 @@ fn count_from<E: Engine>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::engine_choice::build_prover;
     use super::super::game_source::Rulesheet;
     use super::*;
 
     #[test]
     fn tic_tac_toe_has_its_known_numbers_of_games() {
         let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
-        let mut engine = ProverEngine::new(&game.rules).unwrap();
-        let counts = count(&mut engine, 5).unwrap();
+        let counts = count(&build_prover(&game.rules).unwrap(), 5);
         let nodes: Vec<u64> = counts.iter().map(|count| count.nodes).collect();
         assert_eq!(nodes, [1, 9, 72, 504, 3024, 15120]);
         let terminal: Vec<u64> = counts.iter().map(|count| count.terminal).collect();

@@ -7,18 +7,18 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use anyhow::Context;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::arguments::SettingsChoice;
-use super::game_manager::Seat;
-use super::game_manager::builtin::{BuiltinPlayer, Style};
 use super::game_manager::wire::Address;
+use super::game_manager::{Seat, SeatPlayer};
 use crate::config::Settings;
+use crate::machine::random::Random;
 use crate::player::GameBuilders;
 use crate::server;
 
@@ -78,10 +78,8 @@ pub struct Player {
 
 #[derive(Debug)]
 enum Running {
+    /// Nothing runs for it in this process.
     Elsewhere,
-    Builtin {
-        _player: BuiltinPlayer,
-    },
     Server {
         address: SocketAddr,
         shutdown: oneshot::Sender<()>,
@@ -105,19 +103,15 @@ impl Player {
         seed: u64,
         runtime: &Handle,
     ) -> anyhow::Result<Self> {
-        let (address, running) = match spec {
-            PlayerSpec::Remote(address) => (address.clone(), Running::Elsewhere),
-            PlayerSpec::Random | PlayerSpec::Legal => {
-                let style = match spec {
-                    PlayerSpec::Random => Style::Random,
-                    _ => Style::FirstLegal,
-                };
-                let player = runtime
-                    .block_on(BuiltinPlayer::start(style, seed))
-                    .context("cannot start a built-in player")?;
-                let address = player.address().into();
-                (address, Running::Builtin { _player: player })
+        let (player, running) = match spec {
+            PlayerSpec::Remote(address) => {
+                (SeatPlayer::Remote(address.clone()), Running::Elsewhere)
             }
+            PlayerSpec::Random => {
+                let random = Arc::new(Mutex::new(Random::new(seed)));
+                (SeatPlayer::Random(random), Running::Elsewhere)
+            }
+            PlayerSpec::Legal => (SeatPlayer::FirstLegal, Running::Elsewhere),
             PlayerSpec::Panza => {
                 let logs = is_logged.then(tempfile::tempdir).transpose()?;
                 let folder = logs.as_ref().map(TempDir::path);
@@ -129,7 +123,7 @@ impl Player {
             _ => spec.to_string(),
         };
         Ok(Self {
-            seat: Seat { name, address },
+            seat: Seat { name, player },
             running,
         })
     }
@@ -202,7 +196,7 @@ fn start_server(
     settings: Settings,
     logs: Option<TempDir>,
     runtime: &Handle,
-) -> anyhow::Result<(Address, Running)> {
+) -> anyhow::Result<(SeatPlayer, Running)> {
     let (shutdown, shut_down) = oneshot::channel();
     let (listening, address) = oneshot::channel();
     let task = runtime.spawn(async move {
@@ -224,7 +218,7 @@ fn start_server(
                 task,
                 logs,
             };
-            Ok((address.into(), running))
+            Ok((SeatPlayer::Remote(address.into()), running))
         }
         Err(_) => {
             runtime.block_on(task)??;

@@ -1,42 +1,38 @@
-//! Uniformly random playouts by the clock, on one thread or several, and what they say.
+//! Uniformly random playouts on one or several threads, for measurements.
 //!
-//! Each thread has its own engine and its own stream of random numbers, and plays until the time is
-//! up. Rates are per second of the thread's own processor time, so that a busy machine does not
-//! make an engine look slow.
+//! Each thread has its own stream of random numbers. Rates are per second of the thread's own
+//! processor time, so that other load on the machine does not count against an engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, EngineError};
-use super::engine_choice::{Built, Hands};
+use super::engine_choice::Built;
 use crate::machine::random::Random;
-use crate::machine::{PlayoutEnd, Playouts, Tally};
+use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
 use crate::sync::clock::thread_cpu_time;
 
 /// A playout that has made this many joint moves is cut off: the game may have no end.
 pub const MAX_STEPS: u32 = 10_000;
 
-/// What one or more threads counted.
+/// The counts of one or more threads.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
-    /// Playouts that came to their end.
+    /// Playouts that ended.
     pub playouts: u64,
     /// Playouts that were cut off.
     pub cut_off: u64,
     /// Joint moves made, those of playouts that were cut off included.
     pub steps: u64,
-    /// Joint moves of playouts that came to their end.
+    /// Joint moves of playouts that ended.
     pub finished_steps: u64,
-    /// Sum of each role's goals over the playouts that came to their end, and where playouts run
-    /// abreast over those that were cut off too: there each counts with the goals of its last
-    /// state.
+    /// Sum of each role's goals over the playouts that ended. Abreast, playouts that were cut off
+    /// count too, with the goals of their last state.
     pub goal_sums: Vec<u64>,
-    /// How many playouts are in that sum.
+    /// Playouts in that sum.
     pub with_goals: u64,
-    /// How many playouts a thread has under way abreast; nothing where it makes one after the
-    /// other.
+    /// Playouts that a thread has under way abreast; none where it makes one after the other.
     pub width: Option<usize>,
     /// Processor time, all threads together.
     pub cpu: Duration,
@@ -47,12 +43,12 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Mean joint moves of a playout that came to its end; nothing when none did.
+    /// Mean joint moves of a playout that ended; none when none did.
     pub fn mean_length(&self) -> Option<f64> {
         (self.playouts > 0).then(|| self.finished_steps as f64 / self.playouts as f64)
     }
 
-    /// Each role's mean goal; nothing when no playout came to its end.
+    /// Each role's mean goal; none when no playout ended.
     pub fn mean_goals(&self) -> Option<Vec<f64>> {
         let mean = |&sum: &u64| sum as f64 / self.with_goals as f64;
         (self.playouts > 0).then(|| self.goal_sums.iter().map(mean).collect())
@@ -66,10 +62,7 @@ impl Figures {
         self.cut_off += cut_off;
         self.steps += tally.steps;
         self.finished_steps += tally.steps - cut_off * u64::from(MAX_STEPS);
-        self.goal_sums.resize(tally.totals.len(), 0);
-        for (sum, more) in self.goal_sums.iter_mut().zip(&tally.totals) {
-            *sum += more;
-        }
+        add(&mut self.goal_sums, tally.totals.iter().copied());
     }
 
     /// The figures with the time that the playouts took, and their rates over it.
@@ -89,15 +82,20 @@ impl Figures {
         self.cut_off += other.cut_off;
         self.steps += other.steps;
         self.finished_steps += other.finished_steps;
-        self.goal_sums.resize(other.goal_sums.len(), 0);
-        for (sum, more) in self.goal_sums.iter_mut().zip(&other.goal_sums) {
-            *sum += more;
-        }
+        add(&mut self.goal_sums, other.goal_sums.iter().copied());
         self.with_goals += other.with_goals;
         self.width = self.width.or(other.width);
         self.cpu += other.cpu;
         self.playouts_per_second += other.playouts_per_second;
         self.steps_per_second += other.steps_per_second;
+    }
+}
+
+/// Adds to sums by position.
+fn add(sums: &mut Vec<u64>, more: impl ExactSizeIterator<Item = u64>) {
+    sums.resize(more.len(), 0);
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
     }
 }
 
@@ -114,63 +112,52 @@ pub enum Until {
 /// counts the playouts while they are made.
 ///
 /// # Errors
-/// The prover gave up on one of the threads.
+/// The prover refuses the rules.
 pub fn run(
     built: &Built,
     n_threads: usize,
     seed: u64,
     until: Until,
     done: &AtomicU64,
-) -> Result<Figures, EngineError> {
-    let results: Vec<Result<Figures, EngineError>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..n_threads)
-            .map(|thread| {
-                let seed = seed.wrapping_add(thread as u64);
-                scope.spawn(move || match built.hands()? {
-                    Hands::Prover(mut engine) => play(engine.as_mut(), seed, until, done),
-                    Hands::Machine(mut engine) => match abreast(built, seed, until, done) {
-                        Some(figures) => Ok(figures),
-                        None => play(&mut engine, seed, until, done),
-                    },
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
-    });
-    let mut total = Figures::default();
-    for figures in results {
-        total.add(&figures?);
-    }
-    Ok(total)
+) -> anyhow::Result<Figures> {
+    let machines = (0..n_threads).map(|_| built.machine());
+    let machines: Vec<Arc<dyn Machine>> = machines.collect::<anyhow::Result<_>>()?;
+    Ok(thread::scope(|scope| {
+        let start = |(machine, seed)| scope.spawn(move || play(machine, seed, until, done));
+        let threads: Vec<_> = machines.iter().zip(seed..).map(start).collect();
+        let mut total = Figures::default();
+        for thread in threads {
+            let figures = thread.join();
+            total.add(&figures.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        total
+    }))
 }
 
-/// Plays on this thread.
-///
-/// # Errors
-/// The prover gave up.
-pub fn play<E: Engine>(
-    engine: &mut E,
-    seed: u64,
-    until: Until,
-    done: &AtomicU64,
-) -> Result<Figures, EngineError> {
+/// Plays on this thread, abreast where the machine does so.
+fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &AtomicU64) -> Figures {
+    let playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS);
+    let state = machine.initial_state();
+    playouts
+        .and_then(|mut playouts| play_abreast(playouts.as_mut(), &state, until, done))
+        .unwrap_or_else(|| play_in_turn(machine, seed, until, done))
+}
+
+/// Plays one playout after the other.
+fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &AtomicU64) -> Figures {
     let mut random = Random::new(seed);
-    let initial = engine.initial_state()?;
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let initial = machine.initial_state();
+    let n_roles = machine.info().n_roles();
+    let mut goals = vec![0; n_roles];
     let mut figures = Figures {
-        goal_sums: vec![0; engine.roles().len()],
+        goal_sums: vec![0; n_roles],
         ..Figures::default()
     };
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
-    // Looking at the clock after each playout would cost short games a few per cent, so it is
-    // looked at after a batch, which grows as long as it takes less than a millisecond.
+    // Reading the clock after each playout would cost short games a few per cent. So it is read
+    // after a batch, which doubles as long as it takes less than a millisecond.
     let mut batch = 1;
     loop {
         let batch_started = started.elapsed();
@@ -183,12 +170,16 @@ pub fn play<E: Engine>(
             break;
         }
         for _ in 0..wanted {
-            let goals = &mut figures.goal_sums;
-            match engine.playout(&initial, &mut random, MAX_STEPS, goals)? {
+            reasoner.set_state(&initial);
+            match reasoner.playout(&mut random, MAX_STEPS, &mut goals) {
                 PlayoutEnd::Finished { steps } => {
                     figures.playouts += 1;
                     figures.finished_steps += u64::from(steps);
                     figures.steps += u64::from(steps);
+                    add(
+                        &mut figures.goal_sums,
+                        goals.iter().map(|&goal| u64::from(goal)),
+                    );
                 }
                 PlayoutEnd::CutOff => {
                     figures.cut_off += 1;
@@ -202,22 +193,12 @@ pub fn play<E: Engine>(
         }
     }
     figures.with_goals = figures.playouts;
-    Ok(figures.over(started, cpu_started))
+    figures.over(started, cpu_started)
 }
 
-/// Plays abreast on this thread, for a machine that does so; nothing where playouts are made one
-/// after the other.
-fn abreast(built: &Built, seed: u64, until: Until, done: &AtomicU64) -> Option<Figures> {
-    let Built::Machine(machine) = built else {
-        return None;
-    };
-    let mut playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS)?;
-    play_abreast(playouts.as_mut(), &machine.initial_state(), until, done)
-}
-
-/// Plays with so much asked for at all times that no lane waits for another, until the time is up;
-/// then all that was asked for is played, since those that end early would be the short ones.
-/// Nothing where the state cannot be played from abreast.
+/// Plays with more playouts requested at all times than there are lanes, so that no lane is idle.
+/// When the time is up, all requested playouts are finished: those that end early would be the
+/// short ones. None where the state cannot be played from abreast.
 fn play_abreast(
     playouts: &mut dyn Playouts,
     state: &[u64],
@@ -234,7 +215,7 @@ fn play_abreast(
     let cpu_started = thread_cpu_time();
     let mut n_submitted = 0;
     loop {
-        // As many in waiting as are under way.
+        // As many wait as are under way.
         while playouts.n_wanted() < 2 * width {
             let samples = match until {
                 Until::Elapsed(time) if started.elapsed() >= time => 0,
@@ -260,8 +241,7 @@ fn play_abreast(
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::EngineKind;
-    use super::super::engine_choice::{EngineChoice, build};
+    use super::super::engine_choice::{EngineChoice, EngineKind, build};
     use super::super::game_source::{Game, Rulesheet};
     use super::*;
 

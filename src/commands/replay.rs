@@ -1,19 +1,20 @@
 //! Replays a recorded trace on an engine and counts where the two differ.
 //!
-//! Every recorded state is taken as it stands, so that one fault is counted where it arises and not
-//! again at each state after it; only where a trace leaves the state out is the playout followed
-//! with the engine's own successor. Compared are the initial state, each successor, whether the
-//! game is over, each role's legal moves and the goals that were recorded.
+//! Every recorded state is set up as recorded, so that one fault is counted where it arises and not
+//! again at each later state. Only where a trace leaves the state out is the playout followed with
+//! the engine's own successor. Compared are the initial state, each successor, terminality, each
+//! role's legal moves, and the recorded goals.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::engine::{Engine, EngineError};
 use super::trace::{TraceReader, TraceState, canonical};
-use crate::ids::{Id, RoleId};
+use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::{Machine, Reasoner};
 
 /// Texts listed of a difference, at most.
 const MAX_LISTED: usize = 8;
@@ -29,8 +30,7 @@ pub struct Disagreement {
     pub playout: u64,
     /// Number of the state in it.
     pub step: u64,
-    /// What differs: `init`, `state`, `next`, `terminal`, `legal`, `moves`, `goal`, `roles` or
-    /// `engine`.
+    /// What differs: `init`, `state`, `next`, `terminal`, `legal`, `moves`, `goal` or `roles`.
     pub what: &'static str,
     /// The role, where it is about one.
     pub role: Option<String>,
@@ -58,7 +58,7 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Replay {
     /// States compared.
@@ -67,25 +67,27 @@ pub struct Replay {
     pub disagreements: u64,
     /// The first of them.
     pub first: Option<Disagreement>,
-    /// What traces are known to have wrong: differences in these parts are counted apart.
+    /// Parts in which the traces are known to be wrong; differences in them are counted apart.
     pub excused_parts: Vec<&'static str>,
     /// Differences in those parts.
     pub excused: u64,
 }
 
-/// Replays one file and adds what it finds to `replay`; `on_state` is called after each state.
+/// Replays one file and adds its differences to `replay`; calls `on_state` after each state.
 ///
 /// # Errors
-/// The file cannot be read. What the engine fails at is a disagreement and no error.
-pub fn replay_file<E: Engine>(
-    engine: &mut E,
+/// The file cannot be read.
+pub fn replay_file(
+    machine: &Arc<dyn Machine>,
     path: &Path,
     replay: &mut Replay,
     mut on_state: impl FnMut(),
 ) -> anyhow::Result<()> {
     let mut reader = TraceReader::open(path)?;
     let mut comparison = Comparison {
-        engine,
+        machine: machine.as_ref(),
+        reasoner: Arc::clone(machine).reasoner(),
+        roles: machine.info().roles(),
         trace: path.display().to_string(),
         line: 0,
         replay,
@@ -94,179 +96,174 @@ pub fn replay_file<E: Engine>(
     while let Some(state) = reader.next_state()? {
         comparison.line = reader.line();
         comparison.replay.states += 1;
-        if let Err(error) = comparison.compare(&state) {
-            comparison.expected_next = None;
-            comparison.disagree(&state, "engine", None, "an answer", &error.to_string());
-        }
+        comparison.compare(&state);
         on_state();
     }
     Ok(())
 }
 
-/// The engine's successor of the state before, and which line it should be found on.
-struct Successor<S> {
+/// The engine's successor of the previous state, and the line that should have it.
+struct Successor {
     playout: u64,
     step: u64,
-    state: S,
+    state: Vec<u64>,
 }
 
-struct Comparison<'a, E: Engine> {
-    engine: &'a mut E,
+struct Comparison<'a> {
+    machine: &'a dyn Machine,
+    reasoner: Box<dyn Reasoner>,
+    roles: Vec<String>,
     trace: String,
     line: u64,
     replay: &'a mut Replay,
-    expected_next: Option<Successor<E::State>>,
+    expected_next: Option<Successor>,
 }
 
-impl<E: Engine> Comparison<'_, E> {
-    fn compare(&mut self, recorded: &TraceState) -> Result<(), EngineError> {
-        let Some(state) = self.stand(recorded)? else {
-            return Ok(());
+impl Comparison<'_> {
+    fn compare(&mut self, recorded: &TraceState) {
+        let Some(state) = self.set_up(recorded) else {
+            return;
         };
-        if !recorded.recorder_failed_at("terminal") {
-            let is_terminal = self.engine.is_terminal(&state)?;
-            if is_terminal != recorded.terminal {
-                let expected = recorded.terminal.to_string();
-                self.disagree(
-                    recorded,
-                    "terminal",
-                    None,
-                    &expected,
-                    &is_terminal.to_string(),
-                );
+        self.reasoner.set_state(&state);
+        let is_terminal = self.reasoner.is_terminal();
+        if !recorded.recorder_failed_at("terminal") && is_terminal != recorded.terminal {
+            let found = is_terminal.to_string();
+            self.disagree(
+                recorded,
+                "terminal",
+                None,
+                &recorded.terminal.to_string(),
+                &found,
+            );
+        }
+        if recorded.legal.is_some() || recorded.moves.is_some() {
+            // The prover finds no moves but those that were listed.
+            let roles = (0..self.roles.len()).map(RoleId::from_index);
+            let legal = roles.map(|role| self.reasoner.legal_moves(role).to_vec());
+            let legal: Vec<Vec<MoveId>> = legal.collect();
+            if !recorded.recorder_failed_at("legal") {
+                self.compare_legal_moves(recorded, &legal);
             }
         }
-        if !recorded.recorder_failed_at("legal") {
-            self.compare_legal_moves(recorded, &state)?;
-        }
         if !recorded.recorder_failed_at("goal") {
-            self.compare_goals(recorded, &state)?;
+            self.compare_goals(recorded);
         }
         if !recorded.recorder_failed_at("next") {
-            self.follow(recorded, &state)?;
+            self.follow(recorded);
         }
-        Ok(())
     }
 
-    /// The state to compare at, compared with what was expected of it; nothing when it cannot be
-    /// known.
-    fn stand(&mut self, recorded: &TraceState) -> Result<Option<E::State>, EngineError> {
+    /// The state to compare in, after it was compared with the expected one; none when it is
+    /// unknown.
+    fn set_up(&mut self, recorded: &TraceState) -> Option<Vec<u64>> {
         let expected = self.expected_next.take().filter(|expected| {
             expected.playout == recorded.playout && expected.step == recorded.step
         });
         let (what, own) = match expected {
             Some(expected) => ("next", Some(expected.state)),
-            None if recorded.step == 0 => ("init", Some(self.engine.initial_state()?)),
+            None if recorded.step == 0 => ("init", Some(self.machine.initial_state())),
             None => ("state", None),
         };
         let Some(facts) = &recorded.state else {
-            return Ok(own);
+            return own;
         };
-        let facts: BTreeSet<String> = facts.iter().map(|fact| canonical(fact)).collect();
+        let facts = canonical_set(facts);
         if let Some(own) = own {
-            let own_facts: BTreeSet<String> = self.engine.facts(&own).into_iter().collect();
+            let own_facts = self.machine.info().state_facts(&own);
+            let own_facts: BTreeSet<String> = own_facts.into_iter().collect();
             if own_facts == facts {
-                return Ok(Some(own));
+                return Some(own);
             }
             self.disagree_on_sets(recorded, what, None, &facts, &own_facts);
         }
         let facts: Vec<String> = facts.into_iter().collect();
-        match self.engine.state_from_facts(&facts) {
-            Ok(state) => Ok(Some(state)),
-            Err(message) => {
-                self.disagree(recorded, "state", None, "a state of the game", &message);
-                Ok(None)
-            }
-        }
+        let state = self.machine.info().state_from_facts(&facts);
+        state
+            .map_err(|why| self.disagree(recorded, "state", None, "a state of the game", &why))
+            .ok()
     }
 
-    fn compare_legal_moves(
-        &mut self,
-        recorded: &TraceState,
-        state: &E::State,
-    ) -> Result<(), EngineError> {
+    fn compare_legal_moves(&mut self, recorded: &TraceState, own: &[Vec<MoveId>]) {
         let Some(legal) = &recorded.legal else {
-            return Ok(());
+            return;
         };
-        let roles = self.engine.roles().to_vec();
         let recorded_roles: BTreeSet<String> = legal.keys().cloned().collect();
+        let roles = self.roles.clone();
         let own_roles: BTreeSet<String> = roles.iter().cloned().collect();
         if recorded_roles != own_roles {
             self.disagree_on_sets(recorded, "roles", None, &recorded_roles, &own_roles);
         }
-        let mut moves = Vec::new();
-        for (index, role) in roles.iter().enumerate() {
+        for (role, own) in roles.iter().zip(own) {
             let Some(expected) = legal.get(role) else {
                 continue;
             };
-            let expected: BTreeSet<String> = expected.iter().map(|mv| canonical(mv)).collect();
-            let id = RoleId::from_index(index);
-            self.engine.legal_moves(state, id, &mut moves)?;
-            let found: Vec<String> = moves.iter().map(|&mv| self.engine.move_text(mv)).collect();
-            let listed = found.len();
-            let found: BTreeSet<String> = found.into_iter().collect();
+            let expected = canonical_set(expected);
+            let found = own.iter().map(|&mv| self.machine.info().move_text(mv));
+            let found: BTreeSet<String> = found.collect();
             if found != expected {
                 self.disagree_on_sets(recorded, "legal", Some(role), &expected, &found);
-            } else if listed != found.len() {
+            } else if own.len() != found.len() {
                 let expected = format!("{} moves", found.len());
-                let found = format!("{listed} moves, some of them twice");
+                let found = format!("{} moves, some of them twice", own.len());
                 self.disagree(recorded, "legal", Some(role), &expected, &found);
             }
         }
-        Ok(())
     }
 
-    fn compare_goals(
-        &mut self,
-        recorded: &TraceState,
-        state: &E::State,
-    ) -> Result<(), EngineError> {
+    fn compare_goals(&mut self, recorded: &TraceState) {
         if recorded.goal.is_none() && recorded.goal_values.is_none() {
-            return Ok(());
+            return;
         }
-        let goals = self.engine.goals(state)?;
-        let roles = self.engine.roles().to_vec();
-        for (role, found) in roles.iter().zip(goals) {
+        let mut goals = vec![None; self.roles.len()];
+        self.reasoner.goals(&mut goals);
+        for (role, found) in self.roles.clone().iter().zip(goals) {
+            let found = found.map(i64::from);
             if let Some(expected) = recorded_goal(recorded, role)
-                && expected != found.map(i64::from)
+                && expected != found
             {
                 let shown =
                     |goal: Option<i64>| goal.map_or("none".to_string(), |goal| goal.to_string());
-                let found = shown(found.map(i64::from));
-                self.disagree(recorded, "goal", Some(role), &shown(expected), &found);
+                self.disagree(
+                    recorded,
+                    "goal",
+                    Some(role),
+                    &shown(expected),
+                    &shown(found),
+                );
             }
         }
-        Ok(())
     }
 
-    /// Makes the recorded joint move, so that the next line can be compared with where it leads.
-    fn follow(&mut self, recorded: &TraceState, state: &E::State) -> Result<(), EngineError> {
+    /// Makes the recorded joint move, so that its successor can be compared with the next line.
+    fn follow(&mut self, recorded: &TraceState) {
         let Some(moves) = &recorded.moves else {
-            return Ok(());
+            return;
         };
-        let roles = self.engine.roles().to_vec();
-        let mut joint_move = Vec::with_capacity(roles.len());
-        for (index, role) in roles.iter().enumerate() {
+        let mut joint_move = Vec::with_capacity(self.roles.len());
+        for (index, role) in self.roles.clone().iter().enumerate() {
             let text = moves.get(role).map(|text| canonical(text));
-            let id = RoleId::from_index(index);
-            let mv = text
-                .as_ref()
-                .and_then(|text| self.engine.find_move(id, text));
-            match mv {
-                Some(mv) => joint_move.push(mv),
-                None => {
-                    let expected = text.unwrap_or_else(|| "a move of each role".to_string());
+            let found = text.as_ref().and_then(|text| {
+                let role = RoleId::from_index(index);
+                self.machine.info().find_move(role, text)
+            });
+            let Some(mv) = found else {
+                let expected = text.unwrap_or_else(|| "a move of each role".to_string());
+                // A move that is legal in the trace alone is a difference in `legal` already.
+                let legal = recorded.legal.as_ref().and_then(|legal| legal.get(role));
+                if !legal.is_some_and(|legal| canonical_set(legal).contains(&expected)) {
                     self.disagree(recorded, "moves", Some(role), &expected, "no such move");
-                    return Ok(());
                 }
-            }
+                return;
+            };
+            joint_move.push(mv);
         }
+        let mut state = Vec::new();
+        self.reasoner.next_state(&joint_move, &mut state);
         self.expected_next = Some(Successor {
             playout: recorded.playout,
             step: recorded.step.saturating_add(1),
-            state: self.engine.next_state(state, &joint_move)?,
+            state,
         });
-        Ok(())
     }
 
     fn disagree_on_sets(
@@ -278,22 +275,16 @@ impl<E: Engine> Comparison<'_, E> {
         found: &BTreeSet<String>,
     ) {
         let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
-            let missing: Vec<&String> = one.difference(other).collect();
-            let listed: Vec<&str> = missing
-                .iter()
-                .take(MAX_LISTED)
-                .map(|s| s.as_str())
-                .collect();
-            let more = missing.len() - listed.len();
-            let tail = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
+            let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+            let listed = &only[..only.len().min(MAX_LISTED)];
+            let more = match only.len() - listed.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
             };
-            match listed.is_empty() {
-                true => format!("{} in all, nothing that the other lacks", one.len()),
-                false => format!(
-                    "{} in all, alone here: {}{tail}",
+            match listed {
+                [] => format!("{} in all, all of them in the other", one.len()),
+                _ => format!(
+                    "{} in all, only here: {}{more}",
                     one.len(),
                     listed.join(" ")
                 ),
@@ -329,8 +320,12 @@ impl<E: Engine> Comparison<'_, E> {
     }
 }
 
-/// What the trace says of a role's goal: nothing, that there is none, or the goal. Of several
-/// values the highest counts; a role with a value that is no number is left out.
+fn canonical_set(texts: &[String]) -> BTreeSet<String> {
+    texts.iter().map(|text| canonical(text)).collect()
+}
+
+/// The recorded goal of a role: unknown, none, or the highest of its values. A role with a value
+/// that is no number is left out.
 fn recorded_goal(recorded: &TraceState, role: &str) -> Option<Option<i64>> {
     let single = recorded.goal.as_ref().and_then(|goals| goals.get(role));
     if let Some(&goal) = single {
@@ -343,7 +338,7 @@ fn recorded_goal(recorded: &TraceState, role: &str) -> Option<Option<i64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::ProverEngine;
+    use super::super::engine_choice::build_prover;
     use super::*;
     use crate::gdl;
 
@@ -361,12 +356,12 @@ mod tests {
 
     fn replay(trace: &str) -> Replay {
         let (rules, _) = gdl::load(GAME);
-        let mut engine = ProverEngine::new(&rules).unwrap();
+        let machine = build_prover(&rules).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
         std::fs::write(&path, trace).unwrap();
         let mut replay = Replay::default();
-        replay_file(&mut engine, &path, &mut replay, || {}).unwrap();
+        replay_file(&machine, &path, &mut replay, || {}).unwrap();
         replay
     }
 
@@ -400,7 +395,7 @@ mod tests {
     #[test]
     fn what_is_known_to_be_wrong_is_counted_apart() {
         let (rules, _) = gdl::load(GAME);
-        let mut engine = ProverEngine::new(&rules).unwrap();
+        let machine = build_prover(&rules).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
         let wrong = TRACE.replacen("{\"a\":100", "{\"a\":99", 1);
@@ -413,7 +408,7 @@ mod tests {
             excused_parts: vec!["goal"],
             ..Replay::default()
         };
-        replay_file(&mut engine, &path, &mut replay, || {}).unwrap();
+        replay_file(&machine, &path, &mut replay, || {}).unwrap();
         assert_eq!((replay.disagreements, replay.excused), (1, 1), "{replay:?}");
         assert_eq!(replay.first.map(|first| first.what), Some("terminal"));
     }
@@ -421,9 +416,13 @@ mod tests {
     #[test]
     fn of_several_goal_values_the_highest_counts() {
         let (rules, _) = gdl::load(&format!("{GAME} (<= (goal b 40) (true (count 2)))"));
-        let mut engine = ProverEngine::new(&rules).unwrap();
-        let state = engine.state_from_facts(&["(count 2)".to_string()]).unwrap();
-        assert_eq!(engine.goals(&state).unwrap(), [Some(100), Some(40)]);
+        let machine = build_prover(&rules).unwrap();
+        let state = machine.info().state_from_facts(&["(count 2)".to_string()]);
+        let mut reasoner = Arc::clone(&machine).reasoner();
+        reasoner.set_state(&state.unwrap());
+        let mut goals = [None, None];
+        reasoner.goals(&mut goals);
+        assert_eq!(goals, [Some(100), Some(40)]);
         let line = |values: &str| {
             let text = format!(
                 r#"{{"playout":0,"step":2,"terminal":true,"goal_values":{{"b":{values}}}}}"#

@@ -10,12 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::arguments::SearchChoice;
-use super::engine_choice::build_to_search;
+use super::engine_choice::{build_prover, build_to_search};
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Column, Output, countdown, grouped, spinner, table};
 use super::trace::canonical;
-use crate::build;
 use crate::gdl::{Sexpr, sexpr};
 use crate::ids::{Id, RoleId};
 use crate::machine::Machine;
@@ -99,9 +98,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         Ok(machine) => machine,
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
-            build::prover(&game.rules)
-                .map_err(|error| anyhow!(error))?
-                .machine
+            build_prover(&game.rules)?
         }
     };
     let state = match facts {

@@ -1,9 +1,7 @@
-//! Recorded playouts: one JSON object per line, one line per state, as independent reasoners wrote
-//! them.
+//! Recorded playouts of independent reasoners: one JSON object per line and state.
 //!
-//! A trace says of each state which facts hold, whether the game is over, who may do what, what was
-//! played and what the goals are. Fields may be missing: large traces give `state` at some steps
-//! only, goals are given where they were asked for. Files ending in `.gz` are unpacked on the way.
+//! A line has the facts of the state, terminality, legal moves, the joint move and goals. Fields may
+//! be missing: large traces have `state` at some steps only. Files ending in `.gz` are unpacked.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,10 +45,8 @@ impl TraceState {
     pub fn recorder_failed_at(&self, part: &str) -> bool {
         let faults = self.error.as_deref().unwrap_or_default();
         faults.split("; ").any(|fault| {
-            let is_of_part = fault
-                .strip_prefix(part)
-                .is_some_and(|rest| rest.starts_with(':'));
-            is_of_part || part == "next" && fault == "next state has a non-ground fact"
+            fault.split_once(':').is_some_and(|(of, _)| of == part)
+                || part == "next" && fault == "next state has a non-ground fact"
         })
     }
 }
@@ -66,12 +62,12 @@ pub fn canonical(text: &str) -> String {
             },
             Sexpr::List(items, _) if items.len() == 1 => write(&items[0], symbols, out),
             Sexpr::List(items, _) => {
-                out.push('(');
                 for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.push(' ');
-                    }
+                    out.push(if index == 0 { '(' } else { ' ' });
                     write(item, symbols, out);
+                }
+                if items.is_empty() {
+                    out.push('(');
                 }
                 out.push(')');
             }
@@ -89,7 +85,7 @@ pub fn canonical(text: &str) -> String {
 }
 
 thread_local! {
-    /// A table that knows GDL's own words and nothing else.
+    /// A table of GDL's keywords alone.
     static KEYWORDS: Symbols = Symbols::new();
 }
 

@@ -1,12 +1,11 @@
-//! `panza verify`: holds recorded playouts against our own machines.
+//! `panza verify`: compares recorded playouts with the engines.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::engine::{EngineError, EngineKind};
-use super::engine_choice::{self, EngineChoice, Hands};
+use super::engine_choice::{self, EngineChoice, EngineKind};
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, spinner};
@@ -17,26 +16,22 @@ use super::replay::{Disagreement, Replay, replay_file};
 pub struct VerifyArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
-    /// Recorded playouts: JSON lines, packed where the name ends in .gz.
+    /// Recorded playouts: JSON lines, compressed where the name ends in .gz.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     trace: Vec<PathBuf>,
-    /// What is compared with the trace: counter, lanes, prover or all (those that the
-    /// game has).
+    /// The engine that is compared: counter, lanes, prover or all (those that the game has).
     #[arg(long, default_value = "all", value_parser = parse_machines)]
     machine: Machines,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Machines {
-    One(EngineKind),
-    All,
-}
+/// One engine, or all that a game has.
+type Machines = Option<EngineKind>;
 
 fn parse_machines(text: &str) -> Result<Machines, String> {
     match text {
-        "all" => Ok(Machines::All),
+        "all" => Ok(None),
         _ => engine_choice::parse_kind(text)
-            .map(Machines::One)
+            .map(Some)
             .map_err(|error| format!("{error} or all")),
     }
 }
@@ -48,7 +43,7 @@ struct Report<'a> {
     states: u64,
     disagreements: u64,
     first: Option<&'a Disagreement>,
-    /// Why the game has no such machine, where it has none.
+    /// Why the game has no such engine, where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
 }
@@ -59,22 +54,27 @@ struct Report<'a> {
 /// A game or trace that cannot be read, or rules that the machine refuses.
 pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
+    let is_all = arguments.machine.is_none();
     let kinds = match arguments.machine {
-        Machines::One(kind) => vec![kind],
-        Machines::All => EngineKind::ALL.to_vec(),
+        Some(kind) => vec![kind],
+        None => EngineKind::ALL.to_vec(),
     };
     let mut outcome = Outcome::Holds;
     for kind in kinds {
-        let (replay, refused) = match verify(&game, kind, &arguments.trace) {
-            Ok(replay) => (replay, None),
-            Err(error) => match (arguments.machine, error.downcast::<EngineError>()) {
-                (Machines::All, Ok(EngineError::Build(reason))) => {
-                    (Replay::default(), Some(reason))
+        let progress = spinner(format!("{} ({kind})", game.sheet.name));
+        let (mut replay, mut refused) = (Replay::default(), None);
+        match engine_choice::build(&game.rules, EngineChoice::Only(kind)) {
+            Ok(built) => {
+                let machine = built.machine()?;
+                for trace in &arguments.trace {
+                    replay_file(&machine, trace, &mut replay, || progress.inc(1))?;
                 }
-                (_, Ok(error)) => return Err(error.into()),
-                (_, Err(error)) => return Err(error),
-            },
-        };
+            }
+            // Any game has the prover.
+            Err(error) if is_all && kind != EngineKind::Prover => refused = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        progress.finish_and_clear();
         if replay.disagreements > 0 {
             outcome = Outcome::DoesNotHold;
         }
@@ -102,20 +102,4 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
         }
     }
     Ok(outcome)
-}
-
-fn verify(game: &Game, kind: EngineKind, traces: &[PathBuf]) -> anyhow::Result<Replay> {
-    let progress = spinner(format!("{} ({kind})", game.sheet.name));
-    let built = engine_choice::build(&game.rules, EngineChoice::Only(kind))?;
-    let mut hands = built.hands()?;
-    let mut replay = Replay::default();
-    for trace in traces {
-        let on_state = || progress.inc(1);
-        match &mut hands {
-            Hands::Prover(engine) => replay_file(engine.as_mut(), trace, &mut replay, on_state)?,
-            Hands::Machine(engine) => replay_file(engine, trace, &mut replay, on_state)?,
-        }
-    }
-    progress.finish_and_clear();
-    Ok(replay)
 }

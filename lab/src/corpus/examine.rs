@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use panza::build::{self, Compiled};
-use panza::commands::engine::{Engine, EngineKind, MachineEngine, ProverEngine};
+use panza::commands::engine_choice::{EngineKind, build_prover};
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::replay::{Replay, replay_file};
 use panza::ground;
@@ -103,13 +103,12 @@ pub fn examine(
     on_finding(Finding::Built(built(&compiled, time, cpu_time)))?;
     if let Ok(compiled) = compiled {
         let machine: Arc<dyn Machine> = Arc::new(compiled.machine);
-        let mut engine = MachineEngine::new(&machine);
-        let verified = verify(corpus, key, EngineKind::Counter, &mut engine)?;
+        let verified = verify(corpus, key, EngineKind::Counter, &machine)?;
         on_finding(Finding::Verified(verified))?;
     }
     if with_prover {
-        let mut engine = ProverEngine::new(&rules)?;
-        let verified = verify(corpus, key, EngineKind::Prover, &mut engine)?;
+        let machine = build_prover(&rules)?;
+        let verified = verify(corpus, key, EngineKind::Prover, &machine)?;
         on_finding(Finding::Verified(verified))?;
     }
     Ok(())
@@ -138,8 +137,8 @@ fn built(compiled: &Result<Compiled, String>, time: Duration, cpu_time: Option<D
 fn verify(
     corpus: &Corpus,
     key: &str,
-    machine: EngineKind,
-    engine: &mut impl Engine,
+    kind: EngineKind,
+    machine: &Arc<dyn Machine>,
 ) -> anyhow::Result<Verified> {
     let started = Instant::now();
     let mut replay = Replay {
@@ -147,7 +146,7 @@ fn verify(
         ..Replay::default()
     };
     for trace in corpus.traces(key) {
-        replay_file(engine, &trace, &mut replay, || {})?;
+        replay_file(machine, &trace, &mut replay, || {})?;
     }
     let first = replay.first.map(|mut first| {
         if let Ok(inside) = Path::new(&first.trace).strip_prefix(corpus.folder()) {
@@ -156,7 +155,7 @@ fn verify(
         first.to_string()
     });
     Ok(Verified {
-        machine,
+        machine: kind,
         states: replay.states,
         disagreements: replay.disagreements,
         known_defects: replay.excused,

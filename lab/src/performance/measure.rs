@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use panza::build::{self, Compiled};
-use panza::commands::engine::EngineKind;
-use panza::commands::engine_choice::{self, Built, EngineChoice};
+use panza::commands::engine_choice::{self, Built, EngineChoice, EngineKind};
 use panza::commands::game_source::Game;
 use panza::commands::playouts::{self, Until};
 use panza::ground::Budget;

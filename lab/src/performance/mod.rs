@@ -16,7 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use panza::commands::arguments::parse_seconds;
-use panza::commands::bench;
+use panza::commands::engine_choice;
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::outcome::Outcome;
 use panza::commands::output::{Output, progress_bar};
@@ -53,7 +53,7 @@ pub struct PerformanceArguments {
     #[arg(long, default_value = "300", value_parser = parse_seconds, value_name = "S")]
     baseline_timeout: f64,
     /// Widths of the lanes engine, of 256, 512 and 1024.
-    #[arg(long, default_value = "256,512,1024", value_delimiter = ',', value_parser = bench::parse_width, value_name = "WIDTH,...")]
+    #[arg(long, default_value = "256,512,1024", value_delimiter = ',', value_parser = engine_choice::parse_width, value_name = "WIDTH,...")]
     widths: Vec<usize>,
     /// Games to measure on the counter engine with each pass of the network left out.
     #[arg(long, value_delimiter = ',', value_name = "GAME,...")]

@@ -7,8 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use panza::commands::engine::EngineKind;
-use panza::commands::engine_choice::{self, EngineChoice, Hands};
+use panza::commands::engine_choice::{self, EngineChoice, EngineKind};
 use panza::commands::game_source::EMBEDDED;
 use panza::commands::replay::{Replay, replay_file};
 use panza::gdl;
@@ -134,13 +133,9 @@ fn our_own_games_agree_with_their_traces_on_every_machine() {
             let built = engine_choice::build(&rules, EngineChoice::Only(kind))
                 .unwrap_or_else(|error| panic!("{name} ({kind}): {error}"));
             let mut replay = Replay::default();
-            match built.hands().expect("the engine takes the rules") {
-                Hands::Prover(mut engine) => {
-                    replay_file(engine.as_mut(), &path, &mut replay, || {})
-                }
-                Hands::Machine(mut engine) => replay_file(&mut engine, &path, &mut replay, || {}),
-            }
-            .unwrap_or_else(|error| panic!("{name} ({kind}): {error:#}"));
+            let machine = built.machine().expect("the engine takes the rules");
+            let replayed = replay_file(&machine, &path, &mut replay, || {});
+            replayed.unwrap_or_else(|error| panic!("{name} ({kind}): {error:#}"));
             assert!(replay.states > 0, "{name} ({kind})");
             assert_eq!(replay.first, None, "{name} ({kind})");
         }

@@ -1,24 +1,21 @@
-//! A game manager: plays one match among players that are reached over HTTP, as ggp-base's
-//! GameServer does.
+//! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
 //!
-//! START goes to all players, then PLAY with the last joint move at each step, then STOP; requests
-//! of one kind go out at once and each has its own clock. Who does not answer in time, breaks the
-//! connection or names an illegal move gets a random legal move, the fault is noted, and the match
-//! goes on. [`play_match`] blocks the calling thread, which evaluates the rules, while the requests
-//! run on a runtime.
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP. Requests
+//! of one kind are sent at once, and each has its own clock. A missing, late or illegal move is
+//! replaced by a random legal one, the fault is recorded, and the match goes on. [`play_match`]
+//! blocks the calling thread, which evaluates the rules, while the requests run on a runtime.
 //!
-//! Invariants: each joint move that is played is legal by the reference prover, and the players are
-//! told just that joint move. A match ends within a given number of joint moves. An interrupted
+//! Invariants: each joint move is legal by the reference prover, and each player gets that joint
+//! move in the next request. A match ends within a given number of joint moves. An interrupted
 //! match is aborted at all players.
 //!
-//! Never knows: how players think; who they are beyond an address and a name.
+//! Never knows: players beyond their addresses and names.
 
-pub mod builtin;
 pub mod messages;
 pub mod referee;
 pub mod wire;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -34,19 +31,30 @@ use crate::prover::ProverError;
 use referee::Referee;
 use wire::{Address, NoAnswer, ask};
 
-/// A match of more joint moves than this has no end, as far as anyone would wait for it.
+/// A match of more joint moves than this is aborted.
 pub const MAX_STEPS: u32 = 10_000;
 
-/// One player at the table.
+/// The player of one role.
 #[derive(Clone, Debug)]
 pub struct Seat {
     /// Its name, as the `Receiver` header has it.
     pub name: String,
-    /// Where it listens.
-    pub address: Address,
+    /// How it is reached.
+    pub player: SeatPlayer,
 }
 
-/// The clocks that players are told, in seconds.
+/// How a player is reached.
+#[derive(Clone, Debug)]
+pub enum SeatPlayer {
+    /// Over HTTP.
+    Remote(Address),
+    /// The game manager plays its uniformly random legal moves; clones share the numbers.
+    Random(Arc<Mutex<Random>>),
+    /// The game manager plays its legal move whose text comes first.
+    FirstLegal,
+}
+
+/// The clocks of a match, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     /// From START to the first PLAY.
@@ -55,7 +63,7 @@ pub struct Clocks {
     pub play: u32,
 }
 
-/// What is waited beside the clocks.
+/// Time limits beside the clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// For a connection.
@@ -67,7 +75,7 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// What GameServer waits.
+    /// The limits of GameServer.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
@@ -77,7 +85,7 @@ impl Default for Patience {
     }
 }
 
-/// A match to be played.
+/// A match to play.
 #[derive(Clone, Debug)]
 pub struct MatchPlan<'a> {
     /// Its name; one symbol.
@@ -90,15 +98,15 @@ pub struct MatchPlan<'a> {
     pub seats: Vec<Seat>,
     /// The clocks.
     pub clocks: Clocks,
-    /// What is waited beside them.
+    /// Time limits beside them.
     pub patience: Patience,
     /// A match of more joint moves than this is aborted; [`MAX_STEPS`] unless there is a reason.
     pub max_steps: u32,
-    /// Fixes the moves that replace missing ones.
+    /// Seed of the moves that replace missing ones.
     pub seed: u64,
 }
 
-/// What a player did wrong.
+/// A kind of fault of a player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
@@ -128,21 +136,21 @@ pub struct Fault {
     pub request: &'static str,
     /// Joint moves made before it.
     pub step: u32,
-    /// Whose fault, by position in role order.
+    /// The role, by position in role order.
     #[serde(skip)]
     pub role: usize,
-    /// What kind.
+    /// The kind.
     pub kind: FaultKind,
-    /// More about it.
+    /// Details.
     pub detail: String,
 }
 
-/// One role's part in a step.
+/// One role's move in a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoleTurn {
     /// The move that was played.
     pub mv: String,
-    /// From request to answer, or until the manager gave up.
+    /// From request to answer or time limit.
     pub time: Duration,
     /// Why the move is not the player's own.
     pub fault: Option<Fault>,
@@ -202,7 +210,7 @@ pub enum MatchError {
         /// Roles of the game.
         expected: usize,
     },
-    /// It was told to stop, and has aborted the match at the players.
+    /// It was cancelled, and the match was aborted at the players.
     #[error("interrupted")]
     Interrupted,
 }
@@ -351,15 +359,21 @@ impl Table<'_> {
         let mut joint_move = Vec::with_capacity(legal.len());
         let mut turns = Vec::with_capacity(legal.len());
         for (role, ((answer, time), legal)) in answers.into_iter().zip(legal).enumerate() {
-            // Drawn whether it is needed or not, so that a seed's later moves do not hang on
-            // earlier faults.
+            // Drawn in any case, so that a seed's later moves do not depend on earlier faults.
             let replacement = legal[self.random.below(legal.len() as u32) as usize];
-            let (mv, fault) = match answer {
-                Ok(answer) => match self.referee.read_move(&answer) {
+            let (mv, fault) = match (&plan.seats[role].player, answer) {
+                (SeatPlayer::FirstLegal, _) => (legal[0], None),
+                (SeatPlayer::Random(random), _) => {
+                    let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+                    (legal[random.below(legal.len() as u32) as usize], None)
+                }
+                (SeatPlayer::Remote(_), Ok(answer)) => match self.referee.read_move(&answer) {
                     Some(mv) if legal.contains(&mv) => (mv, None),
                     _ => (replacement, Some((FaultKind::Illegal, shortened(&answer)))),
                 },
-                Err(no_answer) => (replacement, Some(described(no_answer))),
+                (SeatPlayer::Remote(_), Err(no_answer)) => {
+                    (replacement, Some(described(no_answer)))
+                }
             };
             let fault = fault.map(|(kind, detail)| self.note("PLAY", role, kind, detail));
             joint_move.push(mv);
@@ -375,7 +389,7 @@ impl Table<'_> {
         Ok(turns)
     }
 
-    /// Sends requests whose answers do not matter; only their lack is noted.
+    /// Sends requests whose answers are ignored; a missing answer is a fault.
     fn ask_without_moves(
         &mut self,
         request: &'static str,
@@ -409,8 +423,7 @@ impl Table<'_> {
         fault
     }
 
-    /// Asks all players at once, the body at each position going to the player of that role, and
-    /// waits for all.
+    /// Sends each role's body to its player, all at once, and waits for all answers.
     fn ask_all(&mut self, bodies: Vec<String>, clock: Duration) -> Result<Vec<Answer>, MatchError> {
         let connect = self.plan.patience.connect;
         let asking = ask_seats(&self.plan.seats, bodies, connect, clock);
@@ -418,14 +431,14 @@ impl Table<'_> {
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
-                // An error means that nobody can cancel any more.
+                // An error means that the match cannot be cancelled any more.
                 Ok(_) = cancelled.wait_for(|&cancelled| cancelled) => Err(MatchError::Interrupted),
                 answers = asking => Ok(answers),
             }
         })
     }
 
-    /// Tells all players that the match will not be ended; what they say to it does not matter.
+    /// Sends ABORT to all players and ignores their answers.
     fn abort(&self) {
         let bodies = vec![messages::abort(&self.plan.id); self.plan.seats.len()];
         let Patience { connect, abort, .. } = self.plan.patience;
@@ -444,21 +457,26 @@ async fn ask_seats(
     connect: Duration,
     clock: Duration,
 ) -> Vec<Answer> {
-    // Names that a header cannot carry are left out.
+    // Names with characters outside ASCII do not fit in a header.
     let is_plain = |name: &str| name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let names = seats.iter().map(|seat| seat.name.as_str());
     let names: Vec<&str> = names
         .map(|name| if is_plain(name) { name } else { "?" })
         .collect();
     let players: Arc<str> = names.join(", ").into();
-    let lost = || NoAnswer::Connection("the request was lost".to_string());
-    let mut answers: Vec<Answer> = vec![(Err(lost()), Duration::ZERO); seats.len()];
+    // Players without an address have no answers.
+    let mut answers: Vec<Answer> = vec![(Ok(String::new()), Duration::ZERO); seats.len()];
     let mut asking = JoinSet::new();
     for (position, (seat, body)) in seats.iter().cloned().zip(bodies).enumerate() {
+        let SeatPlayer::Remote(address) = seat.player else {
+            continue;
+        };
         let players = Arc::clone(&players);
+        let lost = NoAnswer::Connection("the request was lost".to_string());
+        answers[position].0 = Err(lost);
         asking.spawn(async move {
             let started = Instant::now();
-            let answer = ask(&seat.address, &seat.name, &players, body, connect, clock).await;
+            let answer = ask(&address, &seat.name, &players, body, connect, clock).await;
             (position, (answer, started.elapsed()))
         });
     }

@@ -1,10 +1,9 @@
 //! The file of a tournament: players, pairs, games, clocks, cores, and the matches that follow from
 //! them.
 //!
-//! A [`Plan`] is read once and then only looked at. Its [`Fixture`]s are all matches of the
-//! tournament in the order in which they are played: a round of every game and pair with both
-//! sides, then the next round, so that a tournament that was broken off has played everything about
-//! equally often.
+//! A [`Plan`] does not change. Its [`Fixture`]s are all matches in the order in which they are
+//! played: a round of every game and pair with both sides, then the next round. So an interrupted
+//! tournament has played all games and pairs about equally often.
 //!
 //! Invariants: names of players are unique; pairs name two different players; each match has at
 //! least one role and each of its players can be started as often as it is seated.
@@ -23,9 +22,9 @@ use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
 
-/// A place in a player's command that becomes a free loopback port.
+/// The placeholder for a free loopback port in a player's command.
 pub const PORT: &str = "{port}";
-/// A place in a player's command that becomes a number of its own for each match.
+/// The placeholder for the seed of the match in a player's command.
 pub const SEED: &str = "{seed}";
 
 /// Larger files are refused.
@@ -42,13 +41,13 @@ pub struct Plan {
     pub pairs: Vec<(usize, usize)>,
     /// All games.
     pub events: Vec<Event>,
-    /// Fixes what random players play.
+    /// Seed of all matches.
     pub seed: u64,
     /// Matches at once.
     pub parallel: usize,
     /// Cores for the players of matches, as many as play at once; or none.
     pub cores: Vec<CoreId>,
-    /// Where the output of started players goes; nothing throws it away.
+    /// The folder for the output of started players, which is dropped without one.
     pub log_folder: Option<PathBuf>,
 }
 
@@ -59,9 +58,9 @@ pub struct Contestant {
     pub name: String,
     /// How it is reached.
     pub entry: Entry,
-    /// What tables say about which one it is.
+    /// Its version, as tables show it.
     pub version: String,
-    /// How long it may take until it answers.
+    /// Time limit until it answers.
     pub ready: Duration,
 }
 
@@ -77,9 +76,9 @@ pub enum Entry {
     },
     /// A process to start for each match.
     Command {
-        /// Program and arguments, places not filled in.
+        /// Program and arguments, with placeholders.
         argv: Vec<String>,
-        /// Variables that it has beside those of this process.
+        /// Environment variables beside those of this process.
         environment: BTreeMap<String, String>,
     },
 }
@@ -186,11 +185,22 @@ impl Plan {
     pub fn seated(&self, fixture: &Fixture) -> Vec<usize> {
         let (a, b) = self.pairs[fixture.pair];
         (0..self.events[fixture.event].n_roles)
-            .map(|role| match is_role_of_a(role, fixture.side) {
-                true => a,
-                false => b,
+            .map(|role| {
+                if is_role_of_a(role, fixture.side) {
+                    a
+                } else {
+                    b
+                }
             })
             .collect()
+    }
+
+    /// Game and players of a match, for people.
+    pub fn title(&self, fixture: &Fixture) -> String {
+        let players = self.seated(fixture).into_iter();
+        let players = players.map(|player| self.players[player].name.as_str());
+        let game = &self.events[fixture.event].game.sheet.name;
+        format!("{game}, {}", players.collect::<Vec<_>>().join(" - "))
     }
 
     /// A seed of its own for each match, the same whenever it is played.
@@ -200,7 +210,7 @@ impl Plan {
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        // Fits any program's idea of a seed, and 0 means none to some.
+        // 31 bits fit the seeds of most programs; 0 means no seed to some.
         ((hash ^ (hash >> 32)) & 0x7fff_ffff).max(1)
     }
 

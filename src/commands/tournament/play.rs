@@ -1,17 +1,17 @@
-//! Plays the matches of a tournament that have no result yet, several at once where that is asked
-//! for.
+//! Plays the matches of a tournament that have no result yet, several at once where asked.
 //!
-//! Threads of this process take matches from one list; each match starts its players, is played by
-//! the game manager, ends its players and is appended to the results. A match whose players could
-//! not be had is told and left out; a player that could not be had three times in a row is not
-//! waited for again.
+//! Each thread takes matches from one list. It starts the players of a match, runs the game
+//! manager, ends the players and appends the result. A match whose players do not start is reported
+//! and has no result. A player that did not start [`MAX_FAILURES`] times in a row is not started
+//! again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use indicatif::{MultiProgress, ProgressBar};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -21,28 +21,30 @@ use super::results::{MatchResult, PlayerFault, ResultsFile};
 use super::seats::{Conditions, Seated};
 use crate::commands::game_manager::messages::rules_on_one_line;
 use crate::commands::game_manager::{
-    Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, match_id, play_match,
+    Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Spectator, match_id,
+    play_match,
 };
+use crate::commands::output::show_seconds;
 use crate::commands::provenance::{processor, today};
 use crate::sync::pinning::CoreId;
 
-/// A player that could not be had this often in a row is given up.
-const MOST_FAILURES: u32 = 3;
+/// A player that did not start so often in a row is not started again.
+const MAX_FAILURES: u32 = 3;
 
 /// What became of the matches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Played {
-    /// Matches that have a result now.
+    /// Matches with a new result.
     pub finished: usize,
-    /// Matches whose players could not be had.
+    /// Matches whose players did not start.
     pub failed: usize,
-    /// Matches of players that had been given up.
+    /// Matches of players that are not started again.
     pub left_out: usize,
-    /// Whether it was broken off.
+    /// Whether it was interrupted.
     pub is_interrupted: bool,
 }
 
-/// Plays `fixtures`, in their order. `known` are results from before, for the running score and the
+/// Plays `fixtures`, in their order. `known` are earlier results, for the running score and the
 /// time left.
 ///
 /// # Errors
@@ -55,11 +57,12 @@ pub fn play(
     runtime: &Handle,
     cancelled: &watch::Receiver<bool>,
 ) -> anyhow::Result<Played> {
-    let hall = Hall {
+    let run = Run {
         plan,
         runtime,
         cancelled,
         processor: processor(),
+        bars: MultiProgress::new(),
         state: Mutex::new(State {
             waiting: fixtures.iter().copied().collect(),
             file,
@@ -70,27 +73,27 @@ pub fn play(
         }),
     };
     thread::scope(|scope| {
-        for table in 0..plan.parallel {
-            let hall = &hall;
-            scope.spawn(move || hall.serve_table(table));
+        for thread in 0..plan.parallel {
+            let run = &run;
+            scope.spawn(move || run.play_all(thread));
         }
     });
-    let state = hall
-        .state
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let state = run.state.into_inner();
+    let state = state.unwrap_or_else(PoisonError::into_inner);
     match state.error {
         Some(error) => Err(error),
         None => Ok(state.played),
     }
 }
 
-/// All that the tables share.
-struct Hall<'a> {
+/// What the threads share.
+struct Run<'a> {
     plan: &'a Plan,
     runtime: &'a Handle,
     cancelled: &'a watch::Receiver<bool>,
     processor: Option<String>,
+    /// A line for each match under way, on a terminal.
+    bars: MultiProgress,
     state: Mutex<State<'a>>,
 }
 
@@ -98,7 +101,7 @@ struct State<'a> {
     waiting: VecDeque<Fixture>,
     file: &'a mut ResultsFile,
     progress: Progress<'a>,
-    /// How often a player could not be had since it was last.
+    /// How often in a row each player did not start.
     failures: BTreeMap<usize, u32>,
     played: Played,
     /// The first error; nothing is played after it.
@@ -108,22 +111,49 @@ struct State<'a> {
 /// What became of one match.
 enum Attempt {
     Finished(Box<MatchResult>),
-    /// Whose fault, and what it was.
+    /// A player did not start.
     Failed(usize, anyhow::Error),
     Interrupted,
 }
 
-impl<'a> Hall<'a> {
-    /// The state stays whole when a holder panics: each change is one call.
+/// Shows the clock of a match on a terminal.
+struct ClockLine {
+    bar: ProgressBar,
+    title: String,
+}
+
+impl Spectator for ClockLine {
+    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
+        let clock_name = match request {
+            "START" => "start clock".to_string(),
+            _ => format!("step {}, play clock", step + 1),
+        };
+        let message = format!("{}: {clock_name}", self.title);
+        show_seconds(&self.bar, message, Some(clock));
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The state stays valid when a holder panics: each change is one call.
     fn state(&self) -> MutexGuard<'_, State<'a>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Plays until nothing is left to play.
-    fn serve_table(&self, table: usize) {
+    /// Plays until no match waits.
+    fn play_all(&self, thread: usize) {
         while let Some(fixture) = self.next() {
-            let begun = Instant::now();
-            let attempt = self.attempt(&fixture, table);
+            let started = Instant::now();
+            let mut clock_line = ClockLine {
+                bar: self.bars.add(ProgressBar::new_spinner()),
+                title: self.plan.title(&fixture),
+            };
+            show_seconds(
+                &clock_line.bar,
+                format!("{}: players start", clock_line.title),
+                None,
+            );
+            let attempt = self.attempt(&fixture, thread, &mut clock_line);
+            clock_line.bar.finish_and_clear();
             let mut state = self.state();
             let message = match attempt {
                 Ok(Attempt::Finished(result)) => {
@@ -135,15 +165,15 @@ impl<'a> Hall<'a> {
                         return;
                     }
                     state.played.finished += 1;
-                    state.progress.finished(&fixture, &result, begun.elapsed())
+                    state
+                        .progress
+                        .finished(&fixture, &result, started.elapsed())
                 }
                 Ok(Attempt::Failed(player, error)) => {
                     *state.failures.entry(player).or_default() += 1;
                     state.played.failed += 1;
-                    let name = &self.plan.players[player].name;
-                    state
-                        .progress
-                        .failed(&fixture, &format!("{name}: {error:#}"))
+                    let why = format!("{}: {error:#}", self.plan.players[player].name);
+                    state.progress.failed(&fixture, &why)
                 }
                 Ok(Attempt::Interrupted) => {
                     state.played.is_interrupted = true;
@@ -154,12 +184,12 @@ impl<'a> Hall<'a> {
                     return;
                 }
             };
-            // Whoever closed standard error does not want to know.
-            let _ = writeln!(io::stderr(), "{message}");
+            // A closed standard error is no error.
+            let _ = self.bars.suspend(|| writeln!(io::stderr(), "{message}"));
         }
     }
 
-    /// The next match to play; none when all are done or it is over for another reason.
+    /// The next match to play.
     fn next(&self) -> Option<Fixture> {
         let mut state = self.state();
         loop {
@@ -173,7 +203,7 @@ impl<'a> Hall<'a> {
             let fixture = state.waiting.pop_front()?;
             let is_given_up = |player: &usize| {
                 let failures = state.failures.get(player);
-                failures.is_some_and(|&failures| failures >= MOST_FAILURES)
+                failures.is_some_and(|&failures| failures >= MAX_FAILURES)
             };
             if !self.plan.seated(&fixture).iter().any(is_given_up) {
                 return Some(fixture);
@@ -183,19 +213,39 @@ impl<'a> Hall<'a> {
         }
     }
 
-    fn attempt(&self, fixture: &Fixture, table: usize) -> anyhow::Result<Attempt> {
+    fn attempt(
+        &self,
+        fixture: &Fixture,
+        thread: usize,
+        spectator: &mut ClockLine,
+    ) -> anyhow::Result<Attempt> {
+        let mut players = Vec::new();
+        let attempt = self.attempt_with(fixture, thread, spectator, &mut players);
+        for player in players {
+            player.leave(self.runtime);
+        }
+        attempt
+    }
+
+    /// Starts the players, which the caller ends, and plays.
+    fn attempt_with(
+        &self,
+        fixture: &Fixture,
+        thread: usize,
+        spectator: &mut ClockLine,
+        players: &mut Vec<Seated>,
+    ) -> anyhow::Result<Attempt> {
         let plan = self.plan;
         let event = &plan.events[fixture.event];
         let seated = plan.seated(fixture);
         let seed = plan.seed(fixture);
         let id = match_id(&event.game.sheet.name, fixture.round);
-        let first_core = table * plan.most_roles();
+        let first_core = thread * plan.most_roles();
         let cores: Vec<Option<CoreId>> = (0..seated.len())
             .map(|role| plan.cores.get(first_core + role).copied())
             .collect();
-        let mut at_table: Vec<Seated> = Vec::new();
-        for (role, (&player, &core)) in seated.iter().zip(&cores).enumerate() {
-            let contestant = &plan.players[player];
+        for (role, (&number, &core)) in seated.iter().zip(&cores).enumerate() {
+            let contestant = &plan.players[number];
             let log = plan.log_folder.as_deref().map(|folder| {
                 let name = contestant.name.replace(' ', "-");
                 (folder, format!("{id}.{role}.{name}.log"))
@@ -206,29 +256,23 @@ impl<'a> Hall<'a> {
                 log,
             };
             match Seated::start(contestant, &conditions, self.runtime) {
-                Ok(started) => at_table.push(started),
-                Err(error) => {
-                    self.dismiss(at_table);
-                    return Ok(Attempt::Failed(player, error));
-                }
+                Ok(player) => players.push(player),
+                Err(error) => return Ok(Attempt::Failed(number, error)),
             }
         }
-        for (player, &number) in at_table.iter_mut().zip(&seated) {
+        for (player, &number) in players.iter_mut().zip(&seated) {
             let patience = plan.players[number].ready;
-            let unready = match player.wait_until_ready(patience, self.runtime, self.cancelled) {
-                Ok(true) => continue,
-                Ok(false) => Attempt::Interrupted,
-                Err(error) => Attempt::Failed(number, error),
-            };
-            self.dismiss(at_table);
-            return Ok(unready);
+            match player.wait_until_ready(patience, self.runtime, self.cancelled) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Attempt::Interrupted),
+                Err(error) => return Ok(Attempt::Failed(number, error)),
+            }
         }
-        let rules_text = rules_on_one_line(&event.game.sheet.text);
         let match_plan = MatchPlan {
             id,
             rules: &event.game.rules,
-            rules_text: &rules_text,
-            seats: at_table.iter().map(|player| player.seat.clone()).collect(),
+            rules_text: &rules_on_one_line(&event.game.sheet.text),
+            seats: players.iter().map(|player| player.seat.clone()).collect(),
             clocks: Clocks {
                 start: event.start_clock,
                 play: event.play_clock,
@@ -237,21 +281,13 @@ impl<'a> Hall<'a> {
             max_steps: MAX_STEPS,
             seed,
         };
-        let record = play_match(&match_plan, self.runtime, self.cancelled, &mut ());
-        self.dismiss(at_table);
-        match record {
+        match play_match(&match_plan, self.runtime, self.cancelled, spectator) {
             Ok(record) => {
                 let result = self.result(fixture, record, seed, &seated, &cores);
                 Ok(Attempt::Finished(Box::new(result)))
             }
             Err(MatchError::Interrupted) => Ok(Attempt::Interrupted),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    fn dismiss(&self, players: Vec<Seated>) {
-        for player in players {
-            player.leave(self.runtime);
         }
     }
 
@@ -268,6 +304,13 @@ impl<'a> Hall<'a> {
             let core = core.filter(|_| player.can_be_confined());
             core.map(|core| core.id)
         });
+        let faults = record.faults.into_iter().map(|fault| PlayerFault {
+            role: fault.role,
+            request: fault.request.to_string(),
+            step: fault.step,
+            kind: fault.kind.as_str().to_string(),
+            detail: fault.detail,
+        });
         MatchResult {
             key: self.plan.key(fixture),
             roles: self.plan.events[fixture.event].game.role_names(),
@@ -277,17 +320,7 @@ impl<'a> Hall<'a> {
             ending: record.ending.as_str().to_string(),
             steps: record.moves.len(),
             seconds: record.time.as_secs_f64(),
-            faults: record
-                .faults
-                .into_iter()
-                .map(|fault| PlayerFault {
-                    role: fault.role,
-                    request: fault.request.to_string(),
-                    step: fault.step,
-                    kind: fault.kind.as_str().to_string(),
-                    detail: fault.detail,
-                })
-                .collect(),
+            faults: faults.collect(),
             moves: record.moves,
             seed,
             processor: self.processor.clone(),

@@ -1,9 +1,8 @@
-//! What is told on standard error while a tournament is played: each match, the running score of
-//! its pair, and about how long the rest will take.
+//! The lines on standard error while a tournament is played: each match, the running score of its
+//! pair, and an estimate of the time left.
 //!
-//! The time left is that of the matches that wait, each as long as matches of its game were with
-//! the same clocks, or as all were on average where there was none, divided among those that are
-//! played at once.
+//! The estimate adds up the matches that wait, each with the mean time of its game so far, or of
+//! all games where there is none, and divides by the number of matches at once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +26,7 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Before the first match; `known` are results from before.
+    /// Before the first match; `known` are earlier results.
     pub fn new(plan: &'a Plan, fixtures: &[Fixture], known: &[MatchResult]) -> Self {
         let mut progress = Self {
             plan,
@@ -67,8 +66,8 @@ impl<'a> Progress<'a> {
         *waiting = waiting.saturating_sub(1);
     }
 
-    /// Notes a match with a result and tells it; `time` is from the start of its players to their
-    /// end.
+    /// Adds a match with a result and gives its line; `time` is from the start of its players to
+    /// their end.
     pub fn finished(&mut self, fixture: &Fixture, result: &MatchResult, time: Duration) -> String {
         self.take(fixture);
         self.add(fixture, result, time);
@@ -96,40 +95,29 @@ impl<'a> Progress<'a> {
         )
     }
 
-    /// Notes a match that could not be played and tells it.
+    /// Adds a match that could not be played and gives its line.
     pub fn failed(&mut self, fixture: &Fixture, why: &str) -> String {
         self.take(fixture);
         format!("{}: not played: {why}", self.head(fixture))
     }
 
-    /// Notes a match that is not played.
+    /// Adds a match that is not played.
     pub fn left_out(&mut self, fixture: &Fixture) {
         self.take(fixture);
     }
 
     fn head(&self, fixture: &Fixture) -> String {
-        let players: Vec<&str> = self
-            .plan
-            .seated(fixture)
-            .into_iter()
-            .map(|player| self.plan.players[player].name.as_str())
-            .collect();
         format!(
-            "{} of {}: {}, {}",
+            "{} of {}: {}",
             self.done,
             self.total,
-            self.plan.events[fixture.event].game.sheet.name,
-            players.join(" - ")
+            self.plan.title(fixture)
         )
     }
 
     fn left(&self) -> String {
-        let (matches, sum) = self
-            .times
-            .iter()
-            .fold((0, Duration::ZERO), |(matches, sum), (more, time)| {
-                (matches + more, sum + *time)
-            });
+        let matches: u32 = self.times.iter().map(|(matches, _)| matches).sum();
+        let sum: Duration = self.times.iter().map(|(_, time)| time).sum();
         let mean = sum / matches.max(1);
         let left: Duration = self
             .waiting
@@ -148,7 +136,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A time in the two units that say most.
+/// A time in its two largest units.
 fn in_words(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

@@ -1,7 +1,7 @@
-//! Brings the players of one match to the table: started, confined, and seen to answer.
+//! Starts the players of one match, confined to cores, and waits until they answer.
 //!
-//! A player is ready when it answers INFO and does not say that it is busy. One that is not ready
-//! in time is no fault of its play: the match does not count and can be played another time.
+//! A player is ready when it answers INFO and is not busy. One that is not ready in time makes no
+//! fault: the match has no result and can be played later.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,21 +14,20 @@ use tokio::sync::watch;
 
 use super::plan::{Contestant, Entry, PORT, SEED};
 use crate::commands::child::{self, Child};
-use crate::commands::game_manager::Seat;
 use crate::commands::game_manager::wire::{Address, NoAnswer, ask};
+use crate::commands::game_manager::{Seat, SeatPlayer};
 use crate::commands::players::Player;
 use crate::sync::pinning::CoreId;
 
-/// How long one INFO may take.
+/// Time limit of one INFO.
 const ANSWER: Duration = Duration::from_secs(2);
-/// Between two tries.
+/// Time between two INFOs.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A player at the table. It leaves with [`Seated::leave`]; a process of its own ends also when
-/// this is dropped.
+/// A player of a match; it ends with [`Seated::leave`], a process also when this is dropped.
 #[derive(Debug)]
 pub struct Seated {
-    /// Where it sits.
+    /// Its place in the match.
     pub seat: Seat,
     running: Running,
 }
@@ -39,14 +38,14 @@ enum Running {
     Child(Child),
 }
 
-/// What a player is given for a match.
+/// The conditions of a player in a match.
 #[derive(Debug)]
 pub struct Conditions<'a> {
-    /// Fixes what it draws, where it wants to know.
+    /// Seed of its random numbers, where it takes one.
     pub seed: u64,
-    /// The core that its process may use.
+    /// The core that its process is confined to.
     pub core: Option<CoreId>,
-    /// The folder for its output, and the file's name there.
+    /// The folder for its output, and the name of the file.
     pub log: Option<(&'a Path, String)>,
 }
 
@@ -87,44 +86,34 @@ impl Seated {
             }
         }
         let child = Child::start(command, conditions.core)?;
+        let host = "127.0.0.1".to_string();
         Ok(Self {
             seat: Seat {
                 name: player.name.clone(),
-                address: Address {
-                    host: "127.0.0.1".to_string(),
-                    port,
-                },
+                player: SeatPlayer::Remote(Address { host, port }),
             },
             running: Running::Child(child),
         })
     }
 
-    /// Waits until it answers; false when `cancelled` became true meanwhile.
+    /// Waits until it is ready; false when `cancelled` became true meanwhile.
     ///
     /// # Errors
-    /// It ended, or did not get ready in time.
+    /// It ended, or was not ready in time.
     pub fn wait_until_ready(
         &mut self,
         patience: Duration,
         runtime: &Handle,
         cancelled: &watch::Receiver<bool>,
     ) -> anyhow::Result<bool> {
+        let SeatPlayer::Remote(address) = &self.seat.player else {
+            return Ok(true);
+        };
         let until = Instant::now() + patience;
-        loop {
-            if *cancelled.borrow() {
-                return Ok(false);
-            }
+        while !*cancelled.borrow() {
             let info = "( INFO )".to_string();
-            let answer = ask(
-                &self.seat.address,
-                &self.seat.name,
-                "",
-                info,
-                ANSWER,
-                ANSWER,
-            );
+            let answer = ask(address, &self.seat.name, "", info, ANSWER, ANSWER);
             let why = match runtime.block_on(answer) {
-                // Any answer shows that it listens; a busy one would not play.
                 Ok(answer) if !answer.to_ascii_lowercase().contains("busy") => return Ok(true),
                 Ok(_) => "it is busy with another match".to_string(),
                 Err(NoAnswer::Timeout) => "no answer to INFO".to_string(),
@@ -140,6 +129,7 @@ impl Seated {
             }
             std::thread::sleep(PAUSE);
         }
+        Ok(false)
     }
 
     /// Ends it, and waits for its end.
