@@ -1,18 +1,18 @@
 //! Typed indices and the vectors they index.
 //!
-//! Every table of the program is addressed by a `u32` of its own type, so that a role can never
-//! index a table of gates. [`IdVec`] is a plain vector whose index type is fixed. Nothing here
+//! Every table of the program is indexed by a `u32` newtype of its own, so that a role can never
+//! index a table of gates. [`IdVec`] is a vector whose index type is fixed. Nothing here
 //! knows what a role or a gate means.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A typed index: a `u32` in a coat.
+/// A typed index: a newtype of `u32`.
 pub trait Id: Copy + Eq + std::hash::Hash + std::fmt::Debug {
-    /// Wraps a position. Positions beyond `u32::MAX` are a defect of the caller, who bounds its
+    /// The id of an index. An index above `u32::MAX` is a defect of the caller, who bounds its
     /// tables.
     fn from_index(index: usize) -> Self;
-    /// The position in the table.
+    /// The index in the table.
     fn index(self) -> usize;
 }
 
@@ -58,7 +58,7 @@ define_id! {
     BaseId
 }
 define_id! {
-    /// A role's move as the machine numbers it: the network's input, unique over all roles.
+    /// A role's move: an input of the network, unique over all roles.
     MoveId
 }
 define_id! {
@@ -83,7 +83,7 @@ impl<I: Id, T> IdVec<I, T> {
         Self::from_vec(Vec::new())
     }
 
-    /// Takes over a plain vector.
+    /// Wraps a vector.
     pub fn from_vec(items: Vec<T>) -> Self {
         Self {
             items,
@@ -108,7 +108,7 @@ impl<I: Id, T> IdVec<I, T> {
         self.items.is_empty()
     }
 
-    /// The item, or nothing when the id is beyond the end.
+    /// The item, or `None` when the id is out of range.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }

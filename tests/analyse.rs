@@ -2,7 +2,7 @@
 
 use crate::support::renamed::Disguise;
 use panza::analysis::sample::{Spread, Turns};
-use panza::build::{Playing, compile, fastest};
+use panza::build::{PlayoutPolicy, compile, fastest};
 use panza::commands::game_source::Rulesheet;
 use panza::gdl::{self, Rules, sexpr};
 use panza::ground::Budget;
@@ -25,7 +25,7 @@ fn studied(rules: &Rules) -> Study {
     let limits = Budget::generous();
     let compiled = compile(rules, limits).unwrap();
     let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
-    let (machine, _) = fastest(compiled, limits, Playing::Decisively);
+    let (machine, _) = fastest(compiled, limits, PlayoutPolicy::Decisive);
     let subject = Subject {
         machine: &machine,
         source: Some(&source),

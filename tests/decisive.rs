@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use panza::build::{self, Playing};
+use panza::build::{self, PlayoutPolicy};
 use panza::commands::engine_choice::build_machine;
 use panza::commands::game_source::Game;
 use panza::ground::Budget;
@@ -118,9 +118,9 @@ fn compare(name: &str) {
     let machine = build_machine(&game.rules).expect("it has a network");
     let budget = Budget::generous();
     let compiled = build::compile(&game.rules, budget).expect("it has a network");
-    let programs = compiled.lanes.programs(budget, Playing::Decisively);
+    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
     let programs = programs.expect("it fits lanes");
-    let even = compiled.lanes.programs(budget, Playing::Evenly);
+    let even = compiled.lanes.programs(budget, PlayoutPolicy::Uniform);
     let even = even.expect("it fits lanes").n_operations();
     assert!(
         programs.n_operations() > even,

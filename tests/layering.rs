@@ -112,10 +112,7 @@ const CLOCKS: &[(&str, Clock)] = &[
     ("ground", Clock::Deadlines(&[])),
     ("propnet", Clock::Deadlines(&[])),
     // Lanes of several widths are timed against each other.
-    (
-        "machine",
-        Clock::Deadlines(&["lanes/machine.rs", "lanes/profile.rs"]),
-    ),
+    ("machine", Clock::Deadlines(&["lanes/machine.rs"])),
     // Playouts are counted per second; learning ends when its share of the time is spent.
     ("analysis", Clock::Deadlines(&["sample", "learning"])),
 ];

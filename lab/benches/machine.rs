@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use panza::build::Playing;
+use panza::build::PlayoutPolicy;
 use panza::commands::engine_choice::{
     Built, EngineChoice, EngineKind, build, build_faster, build_machine,
 };
@@ -307,7 +307,8 @@ impl Measurement for WorkTime {
 fn looks(criterion: &mut Criterion<WorkTime>) {
     for name in GAMES.iter().chain(&["hex"]) {
         let game = Game::load(name).expect("the game can be played");
-        let lanes = build_faster(&game.rules, Playing::Evenly).expect("the game has a network");
+        let lanes =
+            build_faster(&game.rules, PlayoutPolicy::Uniform).expect("the game has a network");
         let counter = build_machine(&game.rules).expect("the game has a network");
         for (what, looking, with_legal) in [
             ("leaves", Looking::Leaves, true),

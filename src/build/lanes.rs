@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::Playing;
+use super::PlayoutPolicy;
 use crate::ground;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, Programs};
@@ -28,18 +28,18 @@ pub struct LanesSource {
 
 impl LanesSource {
     /// Compiles programs. `None` where they would be too large.
-    pub fn programs(&self, limits: ground::Budget, playing: Playing) -> Option<Programs> {
-        let compile = |phases: Option<&Phases>, playing| {
-            compile::compile(&self.network, phases, self.mean_length, playing)
+    pub fn programs(&self, limits: ground::Budget, policy: PlayoutPolicy) -> Option<Programs> {
+        let compile = |phases: Option<&Phases>, policy| {
+            compile::compile(&self.network, phases, self.mean_length, policy)
         };
-        let mut best = compile(None, Playing::Evenly);
+        let mut best = compile(None, PlayoutPolicy::Uniform);
         let mut best_phases = None;
         for group in &self.mutex_groups {
             let phases = propnet::phases_of(&self.network, group, &self.set, limits);
             let Some(phases) = phases.filter(compile::is_in_lockstep) else {
                 continue;
             };
-            let split = compile(Some(&phases), Playing::Evenly);
+            let split = compile(Some(&phases), PlayoutPolicy::Uniform);
             let work = |programs: &Option<Programs>| {
                 programs.as_ref().map_or(usize::MAX, Programs::n_operations)
             };
@@ -50,7 +50,7 @@ impl LanesSource {
         }
         match best_phases {
             // Without phases no role is known to choose alone, and playouts stay uniform.
-            Some(phases) if playing != Playing::Evenly => compile(Some(&phases), playing),
+            Some(phases) if policy != PlayoutPolicy::Uniform => compile(Some(&phases), policy),
             _ => best,
         }
     }
@@ -65,7 +65,7 @@ pub fn compile_lanes(
     n_words: usize,
 ) -> Option<LanesMachine> {
     let expander = compile::compile_expander(&source.network)?;
-    let gangs = source.programs(limits, Playing::Evenly);
+    let gangs = source.programs(limits, PlayoutPolicy::Uniform);
     let features = Features::detect();
     Some(LanesMachine::new(
         counter,

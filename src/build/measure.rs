@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::compile::Compiled;
-use super::{Playing, Stopwatch};
+use super::{PlayoutPolicy, Stopwatch};
 use crate::ground;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::interpret::Features;
@@ -44,7 +44,7 @@ const ADVANCES_AT_ONCE: u32 = 8;
 pub fn fastest(
     compiled: Compiled,
     limits: ground::Budget,
-    playing: Playing,
+    policy: PlayoutPolicy,
 ) -> (Arc<dyn Machine>, Vec<Speed>) {
     let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
     let counter = Arc::new(compiled.machine);
@@ -59,7 +59,7 @@ pub fn fastest(
     if left(&limits) < took * 3 {
         return (alone, Vec::new());
     }
-    let Some(programs) = compiled.lanes.programs(limits, playing) else {
+    let Some(programs) = compiled.lanes.programs(limits, policy) else {
         return (alone, Vec::new());
     };
     let time = MEASURING_TIME.min(left(&limits) / MEASURING_SHARE);
@@ -202,10 +202,13 @@ mod tests {
         let compiled = crate::build::compile(&rules, limits).unwrap();
         assert!(!compiled.lanes.network.blocks.is_empty());
         assert!(compiled.gates_of_phases.is_empty());
-        let programs = compiled.lanes.programs(limits, Playing::Evenly).unwrap();
+        let programs = compiled
+            .lanes
+            .programs(limits, PlayoutPolicy::Uniform)
+            .unwrap();
         assert_eq!(programs.phases.len(), 1);
         assert!(programs.n_operations() > 0);
-        let (machine, speeds) = fastest(compiled, limits, Playing::Decisively);
+        let (machine, speeds) = fastest(compiled, limits, PlayoutPolicy::Decisive);
         assert_eq!(speeds.len(), 1 + WIDTHS.len());
         assert_eq!(machine.info().n_roles(), 1);
     }

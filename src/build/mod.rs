@@ -30,7 +30,7 @@ use crate::machine::{GameInfo, Machine};
 use crate::propnet::passes::PassSet;
 use crate::propnet::{MutexGroup, Network};
 
-pub use crate::machine::lanes::compile::Playing;
+pub use crate::machine::lanes::compile::PlayoutPolicy;
 pub use compile::{Compiled, compile, compile_with};
 pub use lanes::{LanesSource, compile_lanes};
 pub use measure::{Speed, fastest};
@@ -142,13 +142,13 @@ pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
     let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
     let network = compiled.network.clone();
     let mutex_groups = compiled.lanes.mutex_groups.clone();
-    let machine = fastest(compiled, limits, Playing::Decisively).0;
+    let machine = fastest(compiled, limits, PlayoutPolicy::Decisive).0;
     let parts = parts.and_then(|(parts, is_joint)| {
         let parts = parts.into_iter().map(|part| {
-            part.build(budget.until, |network, playing| {
+            part.build(budget.until, |network, policy| {
                 let grounded = compile::GroundNetwork::of_part(network);
                 let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
-                fastest(compiled, limits, playing).0
+                fastest(compiled, limits, policy).0
             })
         });
         let parts = parts.collect::<Option<Vec<_>>>()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Playing;
+use super::PlayoutPolicy;
 use crate::analysis::factors::{self, Factor, Factors, forced_moves};
 use crate::ground::Budget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
@@ -92,12 +92,12 @@ impl PartNetwork {
 
     /// Playouts of a part are uniform where players are free to pass: a player that avoids losing
     /// moves would pass for ever.
-    fn playing(&self, until: Instant) -> Playing {
+    fn policy(&self, until: Instant) -> PlayoutPolicy {
         let forced = forced_moves(&self.network, Some(until)).unwrap_or_default();
         let mut passes = self.is_pass.enumerate().filter(|&(_, &is_pass)| is_pass);
         match passes.all(|(mv, _)| forced.binary_search(&mv).is_ok()) {
-            true => Playing::Decisively,
-            false => Playing::Evenly,
+            true => PlayoutPolicy::Decisive,
+            false => PlayoutPolicy::Uniform,
         }
     }
 
@@ -105,10 +105,10 @@ impl PartNetwork {
     pub(super) fn build(
         self,
         until: Instant,
-        build: impl Fn(Network, Playing) -> Arc<dyn Machine>,
+        build: impl Fn(Network, PlayoutPolicy) -> Arc<dyn Machine>,
     ) -> Option<GamePart> {
-        let playing = self.playing(until);
-        let machine = build(self.network, playing);
+        let policy = self.policy(until);
+        let machine = build(self.network, policy);
         let n_words = self.bases.len().div_ceil(64);
         (machine.initial_state().len() == n_words).then_some(GamePart {
             machine,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::build::{self, Compiled, Playing};
+use crate::build::{self, Compiled, PlayoutPolicy};
 use crate::gdl::Rules;
 use crate::ground::Budget;
 use crate::machine::Machine;
@@ -151,7 +151,7 @@ pub fn build_for_playouts(
             built.machine()?;
             Ok(built)
         }
-        EngineChoice::Auto => or_prover(build_faster(rules, Playing::Evenly), rules),
+        EngineChoice::Auto => or_prover(build_faster(rules, PlayoutPolicy::Uniform), rules),
     }
 }
 
@@ -188,7 +188,7 @@ pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
 /// As [`build_machine`].
 pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Machine>> {
     if threads > 1 {
-        return build_faster(rules, Playing::Decisively);
+        return build_faster(rules, PlayoutPolicy::Decisive);
     }
     let (counter, lanes) = counter_and_lanes(rules, WIDTH)?;
     Ok(lanes.unwrap_or(counter))
@@ -198,7 +198,7 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Ma
 ///
 /// # Errors
 /// As [`build_machine`].
-pub fn build_faster(rules: &Rules, playing: Playing) -> anyhow::Result<Arc<dyn Machine>> {
+pub fn build_faster(rules: &Rules, policy: PlayoutPolicy) -> anyhow::Result<Arc<dyn Machine>> {
     let compiled = compile(rules)?;
     Ok(build::fastest(compiled, Budget::generous(), playing).0)
 }

@@ -2,39 +2,38 @@
 //!
 //! Components are numbered in one space: bases, moves, then all others by level, where a
 //! component's level is above those of its inputs. Each level starts at a multiple of 64, so that
-//! 64 numbers of one word never depend on each other; the gates of blocks come last. Each has a
-//! counter whose top bit is its value. A component's users lie in one run of the edge array, those
-//! that take it plain before those that take it inverted, so that a flip is an add of one number to
-//! the first run and of its negative to the second, whatever the users' kinds. (The idea of
-//! counters whose sign bit is the value is from Sancho's external representation.)
+//! the 64 components of one word never depend on each other; gates of blocks come last. Each
+//! component has a counter whose top bit is its value. A component's users are one run of the edge
+//! array, plain users before inverted ones, so a flip adds one number to the first run and its
+//! negative to the second, whatever the users' kinds. (Counters whose sign bit is the value are
+//! Sancho's external representation.)
 //!
-//! An output hangs on a component as its trigger. A signal that cannot carry one (an inverted one,
-//! an input, one that carries another already) gets a helper: an OR of that one signal.
+//! An output is attached to a component as its trigger. A signal that cannot carry one (an inverted
+//! one, an input, one with a trigger already) gets a helper: an OR of that one signal.
 //!
-//! A block of gates that depend on each other is cut out of the graph: what leads into it ends at
-//! helpers, its ports, whose trigger wakes the block; what leads out of it starts at other helpers,
-//! its mirrors, which the block sets.
+//! A block is cut out of the graph: its inputs end at helpers, its ports, whose trigger schedules
+//! the block; its outputs start at other helpers, its mirrors, which the block sets.
 
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::machine::NetworkInfo;
 use crate::propnet::{GateKind, Network, Node, Signal};
 
-/// The counter of an OR none of whose inputs is on.
+/// The counter of an OR with every input off.
 pub(super) const OR_START: u32 = 0x7FFF_FFFF;
-/// The counter of an AND of no inputs; one less for each input that is off.
+/// The counter of an AND with every input on; one less for each input that is off.
 pub(super) const AND_FULL: u32 = 0x8000_0000;
 
-/// Who is to be told of a component's new value.
+/// What a component's new value updates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum TriggerKind {
-    /// Nobody.
+    /// Nothing.
     None,
     /// The next state's bit.
     Next,
     /// The role's set of legal moves.
     Legal,
-    /// The block that the port belongs to; the number is the port's.
+    /// The port's block; the number is the port's.
     Port,
 }
 
@@ -42,11 +41,11 @@ pub(super) enum TriggerKind {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Component {
-    /// Where its users start in the edge array.
+    /// The start of its users in the edge array.
     pub start: u32,
-    /// Where those that take it inverted start.
+    /// The start of its inverted users.
     pub inverted: u32,
-    /// Where they end.
+    /// The end of its users.
     pub end: u32,
     /// The trigger: kind in the top 2 bits, number below.
     pub trigger: u32,
@@ -72,9 +71,9 @@ impl Component {
     }
 }
 
-/// An output that is read, not told: constant, or a component's value.
+/// The source of an output that is read on demand: a constant, or a component's value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reading {
+pub(super) enum OutputSource {
     Constant(bool),
     Plain(u32),
     Inverted(u32),
@@ -83,22 +82,22 @@ pub(super) enum Reading {
 /// One input of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
-    /// Which block.
+    /// Its block.
     pub block: u32,
     /// The helper that carries the value.
     pub component: u32,
-    /// The block's gates that count it.
+    /// The block's gates that use it.
     pub targets: Box<[u32]>,
 }
 
-/// A set of gates that depend on each other.
+/// A block: gates that depend on each other.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// The gates' components, with their counters when every input is off.
+    /// The gates' components, with their counters for all inputs off.
     pub gates: Box<[(u32, u32)]>,
     /// Its ports.
     pub ports: std::ops::Range<u32>,
-    /// Inner edges: of the n-th gate in `gates`, `edges[starts[n]..starts[n + 1]]`, as positions in
+    /// The edges inside the block: of the n-th gate, `edges[starts[n]..starts[n + 1]]`, as indices of
     /// `gates`.
     pub starts: Box<[u32]>,
     /// See `starts`.
@@ -114,15 +113,15 @@ pub struct Layout {
     pub(super) initial: Vec<u64>,
     pub(super) components: Vec<Component>,
     pub(super) edges: Vec<u32>,
-    /// Counters with every base false and no move made, the network at rest.
+    /// Counters for every base false and no move made, propagated.
     pub(super) at_rest: Vec<u32>,
     /// Next-state words at rest.
     pub(super) next_at_rest: Vec<u64>,
     /// Legal moves at rest.
     pub(super) legal_at_rest: Vec<MoveId>,
-    pub(super) terminal: Reading,
+    pub(super) terminal: OutputSource,
     /// Per role, from the highest value down.
-    pub(super) goals: IdVec<RoleId, Vec<(u8, Reading)>>,
+    pub(super) goals: IdVec<RoleId, Vec<(u8, OutputSource)>>,
     pub(super) blocks: Vec<Block>,
     pub(super) ports: Vec<Port>,
 }
@@ -147,9 +146,9 @@ struct Compiler<'a> {
     /// From, to, inverted.
     edges: Vec<(u32, u32, bool)>,
     triggers: Vec<u32>,
-    /// Which block a gate belongs to.
+    /// Per component its block.
     block_of: Vec<u32>,
-    /// Who stands for a gate outside its block.
+    /// Per component its mirror.
     mirror_of: Vec<u32>,
 }
 
@@ -184,7 +183,7 @@ impl<'a> Compiler<'a> {
         (self.first_gate + gate.index()) as u32
     }
 
-    /// The component that carries a signal, seen from inside its own block; nothing for a constant.
+    /// The component of a signal, inside its own block; `None` for a constant.
     fn component(&self, signal: Signal) -> Option<u32> {
         match self.network.node(signal) {
             Node::False => None,
@@ -194,7 +193,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The component that carries a signal outside all blocks.
+    /// The component of a signal outside all blocks.
     fn outer_component(&mut self, signal: Signal) -> Option<u32> {
         let component = self.component(signal)?;
         if self.block_of[component as usize] == NOT_IN_BLOCK {
@@ -215,15 +214,15 @@ impl<'a> Compiler<'a> {
         self.kinds.len() as u32 - 1
     }
 
-    /// A helper that follows a signal, to carry a trigger.
+    /// A helper with the value of a signal, to carry a trigger.
     fn follower(&mut self, source: u32, is_inverted: bool) -> u32 {
         let helper = self.helper();
         self.edges.push((source, helper, is_inverted));
         helper
     }
 
-    /// Hangs an output on the signal's component. False for a constant.
-    fn hang(&mut self, signal: Signal, kind: TriggerKind, number: usize) -> bool {
+    /// Attaches an output to the signal's component. False for a constant.
+    fn attach_trigger(&mut self, signal: Signal, kind: TriggerKind, number: usize) -> bool {
         let Some(source) = self.outer_component(signal) else {
             return false;
         };
@@ -239,11 +238,11 @@ impl<'a> Compiler<'a> {
         true
     }
 
-    fn reading(&mut self, signal: Signal) -> Reading {
+    fn output_source(&mut self, signal: Signal) -> OutputSource {
         match self.outer_component(signal) {
-            None => Reading::Constant(signal == Signal::TRUE),
-            Some(component) if signal.is_inverted() => Reading::Inverted(component),
-            Some(component) => Reading::Plain(component),
+            None => OutputSource::Constant(signal == Signal::TRUE),
+            Some(component) if signal.is_inverted() => OutputSource::Inverted(component),
+            Some(component) => OutputSource::Plain(component),
         }
     }
 
@@ -268,22 +267,26 @@ impl<'a> Compiler<'a> {
         }
         let mut next_constants = Vec::new();
         for (base, &signal) in network.next.enumerate() {
-            if !self.hang(signal, TriggerKind::Next, base.index()) && signal == Signal::TRUE {
+            if !self.attach_trigger(signal, TriggerKind::Next, base.index())
+                && signal == Signal::TRUE
+            {
                 next_constants.push(base);
             }
         }
         let mut legal_constants = Vec::new();
         for (mv, &signal) in network.legal.enumerate() {
-            if !self.hang(signal, TriggerKind::Legal, mv.index()) && signal == Signal::TRUE {
+            if !self.attach_trigger(signal, TriggerKind::Legal, mv.index())
+                && signal == Signal::TRUE
+            {
                 legal_constants.push(mv);
             }
         }
-        let terminal = self.reading(network.terminal);
-        let mut goals: IdVec<RoleId, Vec<(u8, Reading)>> =
+        let terminal = self.output_source(network.terminal);
+        let mut goals: IdVec<RoleId, Vec<(u8, OutputSource)>> =
             network.roles.iter().map(|_| Vec::new()).collect();
         for &(role, value, signal) in &network.goals {
-            let reading = self.reading(signal);
-            goals[role].push((value, reading));
+            let source = self.output_source(signal);
+            goals[role].push((value, source));
         }
         goals
             .iter_mut()
@@ -303,7 +306,7 @@ impl<'a> Compiler<'a> {
         )
     }
 
-    /// Makes a port for each signal that leads into a block.
+    /// Makes a port for each signal that enters a block.
     fn add_ports(&mut self, block: usize, ports: &mut Vec<Port>) {
         let network = self.network;
         let mut entering: Vec<(Signal, u32)> = Vec::new();
@@ -371,7 +374,7 @@ impl<'a> Compiler<'a> {
             gates: gates
                 .iter()
                 .map(|&gate| {
-                    // Constant true inputs do not occur; see the network's invariants.
+                    // Constant inputs do not occur; see the network's invariants.
                     let n_inputs = network.inputs(gate).len() as u32;
                     let start = match network.gates[gate].kind {
                         GateKind::And => AND_FULL - n_inputs,
@@ -397,8 +400,8 @@ impl<'a> Compiler<'a> {
             users[from as usize].push(to);
             n_waiting[to as usize] += 1;
         }
-        // Mirrors have no inputs here, so they count as level 0 like bases and moves; they never
-        // wait for a turn.
+        // Mirrors have no inputs here, so they are at level 0 like bases and moves; they are never
+        // queued.
         let mut level = vec![0u32; n];
         let mut open: Vec<u32> = (0..n as u32)
             .filter(|&component| n_waiting[component as usize] == 0)
@@ -435,15 +438,15 @@ impl<'a> Compiler<'a> {
         self,
         mut ports: Vec<Port>,
         mut blocks: Vec<Block>,
-        terminal: Reading,
-        mut goals: IdVec<RoleId, Vec<(u8, Reading)>>,
+        terminal: OutputSource,
+        mut goals: IdVec<RoleId, Vec<(u8, OutputSource)>>,
         next_constants: &[BaseId],
         legal_constants: &[MoveId],
     ) -> Layout {
         let network = self.network;
         let (number_of, n) = self.numbering();
         let number = |component: u32| number_of[component as usize];
-        // Two runs per component, filled by counting.
+        // Two runs of users per component, by counting sort.
         let mut starts = vec![0u32; 2 * n + 1];
         for &(from, _, is_inverted) in &self.edges {
             starts[2 * number(from) as usize + usize::from(is_inverted) + 1] += 1;
@@ -468,9 +471,9 @@ impl<'a> Compiler<'a> {
                 trigger: 0,
             })
             .collect();
-        // Before any input has a value: every component off, and counters as if no edge had been
-        // counted. The engine brings this to rest by counting each inverted edge of a component
-        // that is off. Numbers that pad a level are never touched.
+        // All components off, and no edge counted yet. The engine propagates this to rest, first
+        // counting each inverted edge of a component that is off. Numbers that pad a level have no
+        // edges.
         let mut at_rest = vec![OR_START; n];
         for (component, &kind) in self.kinds.iter().enumerate() {
             let number = number_of[component] as usize;
@@ -479,16 +482,16 @@ impl<'a> Compiler<'a> {
                 at_rest[number] = AND_FULL - n_inputs[number];
             }
         }
-        let renumber = |reading: Reading| match reading {
-            Reading::Constant(value) => Reading::Constant(value),
-            Reading::Plain(component) => Reading::Plain(number(component)),
-            Reading::Inverted(component) => Reading::Inverted(number(component)),
+        let renumber = |source: OutputSource| match source {
+            OutputSource::Constant(value) => OutputSource::Constant(value),
+            OutputSource::Plain(component) => OutputSource::Plain(number(component)),
+            OutputSource::Inverted(component) => OutputSource::Inverted(number(component)),
         };
         let terminal = renumber(terminal);
         goals
             .iter_mut()
             .flatten()
-            .for_each(|(_, reading)| *reading = renumber(*reading));
+            .for_each(|(_, source)| *source = renumber(*source));
         for port in &mut ports {
             port.component = number(port.component);
             port.targets
@@ -514,7 +517,7 @@ impl<'a> Compiler<'a> {
         next_constants
             .iter()
             .for_each(|base| next_at_rest[base.index() / 64] |= 1 << (base.index() % 64));
-        // The engine's unchecked accesses rest on these two.
+        // The engine's unchecked accesses depend on these two.
         assert!(
             edges.iter().all(|&user| (user as usize) < n),
             "an edge leads out of the network"

@@ -1,15 +1,13 @@
-//! The counter engine: one state at a time, by counting.
+//! The counter engine: one state at a time, updated incrementally by counters.
 //!
-//! A game is run specialised where that can be done (see [`super::specialised`]). What is left runs on
-//! the counters of a network as it is, which follow the moves gate by gate and hold recursion:
-//! games that cannot be specialised, states that belong to no phase, and joint moves that are not
-//! legal.
+//! A game runs specialised where possible (see [`super::specialised`]). The rest runs on the counters
+//! of the network, which propagate moves gate by gate and support recursion: games that cannot be
+//! specialised, states outside all phases, and illegal joint moves.
 //!
-//! Invariants between calls: either `specialised_phase` names the phase whose values stand on the
-//! state at hand, or the counters of `phases[current]` do; all counters are what their inputs make
-//! them ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of a
-//! role's legal moves in the order of their numbers, once for each role that has several, roles in
-//! order.
+//! Invariants between calls: either `specialised_phase` names the phase whose values are those of the
+//! current state, or the counters of `phases[current]` are; every counter agrees with its inputs
+//! ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of a role's
+//! legal moves in the order of their numbers, once for each role that has several, roles in order.
 
 #[cfg(test)]
 mod tests;
@@ -19,15 +17,15 @@ use std::sync::Arc;
 
 use super::compile::Layout;
 use super::random::Random;
-use super::specialised::{SpecialisedCounters, SpecialisedLayout, Stopped, place_of};
+use super::specialised::{SpecialisedCounters, SpecialisedLayout, Stopped, move_index};
 use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use whole::Counters;
 
-/// A game run by counting.
+/// A game run by counters.
 ///
-/// A game with a mutex group has a layout per phase, chosen by the state at hand; each keeps counters
-/// of its own, standing on the last state of that phase.
+/// A game with a mutex group has a layout per phase, chosen by the current state. Each keeps counters
+/// of its own, in the last state of that phase.
 #[derive(Debug)]
 pub struct CounterMachine {
     /// The whole game first, then the phases.
@@ -35,12 +33,12 @@ pub struct CounterMachine {
     mutex_group: Vec<BaseId>,
     /// The phases, or the whole game when there are none, specialised by moves.
     specialised: Option<SpecialisedLayout>,
-    /// Each network at rest on the initial state, copied for each new thread.
+    /// Each network's counters in the initial state, copied for each new thread.
     start: Vec<Counters>,
 }
 
 impl CounterMachine {
-    /// Brings a compiled network to its initial state.
+    /// A machine for a compiled network.
     pub fn new(layout: Layout) -> Self {
         Self::with_phases(layout, Vec::new(), Vec::new())
     }
@@ -109,7 +107,7 @@ impl CounterMachine {
         }
     }
 
-    /// A new thread's counters on the game.
+    /// A reasoner for a new thread.
     pub fn counter_reasoner(self: Arc<Self>) -> CounterReasoner {
         let initial = self.layout().initial.clone();
         let mut reasoner = CounterReasoner {
@@ -121,7 +119,7 @@ impl CounterMachine {
                 .map(|layout| SpecialisedCounters::new(layout, self.info().n_roles())),
             specialised_phase: None,
             legal: Vec::new(),
-            places: Vec::new(),
+            indices: Vec::new(),
             next: Vec::new(),
             machine: self,
         };
@@ -140,7 +138,7 @@ impl CounterMachine {
         &self.layouts[1..]
     }
 
-    /// Which layout runs a state.
+    /// The index of the layout that runs a state.
     #[inline]
     fn phase_of(&self, state: &[u64]) -> usize {
         let is_true = |base: &BaseId| {
@@ -179,7 +177,7 @@ impl Machine for CounterMachine {
     }
 }
 
-/// The layout, phase and counters of a reasoner that stands in a phase of an specialised game.
+/// The layout, phase and counters of a reasoner in a phase of a specialised game.
 macro_rules! specialised {
     ($reasoner:expr) => {
         match (
@@ -193,25 +191,25 @@ macro_rules! specialised {
     };
 }
 
-/// One thread's counters on a game.
+/// One thread's counters of a game.
 pub struct CounterReasoner {
     machine: Arc<CounterMachine>,
     phases: Vec<Counters>,
     current: usize,
     specialised: Option<SpecialisedCounters>,
-    /// The phase of the specialised game in which the state at hand is; none when the state is on one
-    /// of `phases`.
+    /// The phase of the current state in the specialised game; `None` when the state is in one of
+    /// `phases`.
     specialised_phase: Option<usize>,
-    /// A role's legal moves, on demand.
+    /// A buffer for a role's legal moves.
     legal: Vec<MoveId>,
-    /// A joint move, as places in the phase's lists of moves.
-    places: Vec<u32>,
-    /// Room for a state on its way from one phase to the next.
+    /// A joint move, as indices of the phase's lists of moves.
+    indices: Vec<u32>,
+    /// A buffer for the next state.
     next: Vec<u64>,
 }
 
 impl CounterReasoner {
-    /// Recomputes every counter from the network and compares.
+    /// Recomputes every counter from the network and compares them.
     ///
     /// # Errors
     /// Names the first component whose counter is wrong.
@@ -234,7 +232,7 @@ impl CounterReasoner {
 }
 
 impl CounterReasoner {
-    /// Plays on in specialised phases as far as they go.
+    /// Plays in specialised phases until the game ends or leaves them.
     #[inline(always)]
     fn play_specialised<const BMI2: bool>(
         &mut self,
@@ -251,8 +249,8 @@ impl CounterReasoner {
         Some(stopped)
     }
 
-    /// As [`Self::play_specialised`], compiled for processors with these instructions: counting and
-    /// finding bits take one instruction instead of a dozen.
+    /// As [`Self::play_specialised`], compiled for BMI1, BMI2, POPCNT and LZCNT, which count and find
+    /// bits in one instruction instead of a dozen.
     ///
     /// # Safety
     /// The processor must have them.
@@ -267,8 +265,8 @@ impl CounterReasoner {
         self.play_specialised::<true>(random, steps, max_steps)
     }
 
-    /// Plays one move on the counters of a phase or of the whole game. False when the game ends
-    /// before.
+    /// Plays one move on the counters of a phase or of the whole game. Returns the end of the
+    /// playout, if it has ended.
     fn play_whole(&mut self, random: &mut Random, may_move: bool) -> Option<PlayoutEnd> {
         let (layout, counters) = self.now();
         if counters.reads(layout.terminal) || !counters.choose_moves(random) {
@@ -332,7 +330,7 @@ impl Reasoner for CounterReasoner {
         if let Some((layout, phase, counters)) = specialised!(self) {
             let role = &layout.phases[phase].roles[role];
             let legal = &mut self.legal;
-            counters.for_each_legal(role, |place| legal.push(role.moves[place]));
+            counters.for_each_legal(role, |index| legal.push(role.moves[index]));
             return &self.legal;
         }
         &self.phases[self.current].legal[role]
@@ -342,18 +340,18 @@ impl Reasoner for CounterReasoner {
         out.clear();
         if let Some((layout, phase, counters)) = specialised!(self) {
             let phase = &layout.phases[phase];
-            let places = phase.roles.iter().zip(joint_move).map(|(role, &mv)| {
-                place_of(role, mv).filter(|&place| counters.is_legal(role, place as usize))
+            let indices = phase.roles.iter().zip(joint_move).map(|(role, &mv)| {
+                move_index(role, mv).filter(|&index| counters.is_legal(role, index as usize))
             });
-            let n_legal = places.clone().flatten().count();
+            let n_legal = indices.clone().flatten().count();
             if n_legal == phase.roles.len() {
-                self.places.clear();
-                self.places.extend(places.flatten());
-                out.extend_from_slice(counters.next_state(layout, phase, &self.places));
+                self.indices.clear();
+                self.indices.extend(indices.flatten());
+                out.extend_from_slice(counters.next_state(layout, phase, &self.indices));
                 return;
             }
-            // SpecialisedGame phases take legal moves for granted. What others are said to have played is
-            // followed on the whole game's network, without leaving the phase.
+            // Specialised phases support legal moves only. An illegal move of another player is
+            // made on the whole game's network, without leaving the phase.
             let whole = &self.machine.layouts[0];
             self.phases[0].set_state(whole, &counters.state);
             self.phases[0].make_moves(whole, joint_move);
@@ -381,7 +379,7 @@ impl Reasoner for CounterReasoner {
             if self.specialised_phase.is_some() {
                 #[cfg(all(target_arch = "x86_64", not(miri)))]
                 let stopped = if has_bmi2() {
-                    // SAFETY: the processor was just asked.
+                    // SAFETY: the processor has the instructions, as just detected.
                     unsafe { self.play_specialised_bmi2(random, &mut steps, max_steps) }
                 } else {
                     self.play_specialised::<false>(random, &mut steps, max_steps)
@@ -397,7 +395,7 @@ impl Reasoner for CounterReasoner {
                         next.extend(
                             self.specialised
                                 .iter()
-                                .flat_map(|counters| counters.worked_out()),
+                                .flat_map(|counters| counters.computed_next()),
                         );
                         self.set_state(&next);
                         self.next = next;
@@ -431,7 +429,7 @@ impl Reasoner for CounterReasoner {
 /// Whether the processor has the instructions of [`CounterReasoner::play_specialised_bmi2`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_bmi2() -> bool {
-    // The answers are kept by the library, so that asking is one load.
+    // The library caches the answers, so each check is one load.
     std::is_x86_feature_detected!("bmi1")
         && std::is_x86_feature_detected!("bmi2")
         && std::is_x86_feature_detected!("popcnt")

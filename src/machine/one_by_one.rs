@@ -1,24 +1,24 @@
-//! Expansion where nothing is faster than one position after the other: with a reasoner.
+//! Expansion by a reasoner, one position after the other.
 //!
-//! Steps from one state that follow each other are made while the reasoner stands on it, and only
-//! then it goes from one to the next of what they led to, which differ little: an engine that
-//! follows changes likes that best.
+//! Steps from one state that follow each other are made while the reasoner is in that state. Only
+//! then it is set to each resulting position in turn; these differ little, which suits an engine that
+//! updates incrementally.
 //!
-//! Never knows: which engine the reasoner is of.
+//! Never knows: the reasoner's engine.
 
 use super::{Expander, Positions, Reasoner, Step};
 use crate::ids::{Id, RoleId};
 
-/// An expander made of a reasoner.
+/// An expander that uses a reasoner.
 pub struct OneByOne {
     n_roles: usize,
     reasoner: Box<dyn Reasoner>,
-    /// Room for a state.
+    /// A buffer for a state.
     next: Vec<u64>,
 }
 
 impl OneByOne {
-    /// An expander of a game with so many roles, made of a reasoner that nobody else uses.
+    /// An expander of a game with so many roles. Nothing else may use the reasoner.
     pub fn new(n_roles: usize, reasoner: Box<dyn Reasoner>) -> Self {
         Self {
             n_roles,
@@ -27,7 +27,7 @@ impl OneByOne {
         }
     }
 
-    /// Adds what the steps, which all start from one state, lead to.
+    /// Appends the results of steps that all start from one state.
     fn expand_run(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
         let first = positions.state_ends.len();
         let mut is_there = false;
@@ -47,12 +47,12 @@ impl OneByOne {
         }
         for index in first..positions.state_ends.len() {
             self.reasoner.set_state(positions.state(index));
-            self.look(with_legal, positions);
+            self.append_current(with_legal, positions);
         }
     }
 
-    /// Adds what the state is like that the reasoner stands on.
-    fn look(&mut self, with_legal: bool, positions: &mut Positions) {
+    /// Appends terminality, goals and legal moves of the reasoner's state.
+    fn append_current(&mut self, with_legal: bool, positions: &mut Positions) {
         let is_terminal = self.reasoner.is_terminal();
         positions.terminal.push(is_terminal);
         let start = positions.goals.len();

@@ -1,5 +1,5 @@
-//! Randomness for playouts: xoshiro256++, a fixed algorithm, so that a seed means the same playouts
-//! for ever.
+//! Random numbers for playouts: xoshiro256++ (Blackman and Vigna, 2018), a fixed algorithm, so that
+//! a seed gives the same playouts in every version.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,20 +1,18 @@
-//! Wide vectors for plain code: work is compiled twice, for any processor and for one with AVX2,
-//! and the fitting one is run.
+//! Multiversioned code: work is compiled twice, for the baseline processor and for AVX2, and the
+//! better version runs.
 //!
-//! Loops over rows of numbers then work on eight at a time instead of four, without a word about
-//! vectors in them. Both ways do the same operations in the same order on each number, so the
-//! results are the same.
+//! The compiler then vectorises loops over rows of numbers eight wide instead of four. Both versions
+//! do the same operations in the same order on each number, so the results are the same.
 //!
 //! Never knows: what the work is.
 
-/// Does the work, with the widest vectors that the compiler may use for it. What it calls is only
-/// compiled anew where it is inlined.
+/// Does the work with the widest vectors available. Functions that the work calls are compiled for
+/// AVX2 only where they are inlined.
 #[inline]
 pub fn widely<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has just said that it has AVX2, which is all that `with_avx2` asks
-        // for.
+        // SAFETY: the processor has AVX2, as just detected, which is all that `with_avx2` requires.
         return unsafe { with_avx2(work) };
     }
     work()
@@ -31,7 +29,7 @@ mod tests {
     use super::widely;
 
     #[test]
-    fn work_comes_to_the_same_wide_or_not() {
+    fn both_versions_give_the_same_result() {
         let numbers: Vec<f32> = (0..1000).map(|number| (number as f32).sin()).collect();
         let work = || {
             let mut sums = [0.0f32; 8];

@@ -1,9 +1,8 @@
-//! Processor time, which passes for a thread only while it runs: what others do on the machine
-//! counts little in it.
+//! The processor time of a thread, which other processes on the machine affect little.
 
 use std::time::Duration;
 
-/// Processor time that this thread has used so far, where the system tells.
+/// The processor time that this thread has used so far, where the system reports it.
 pub fn thread_cpu_time() -> Option<Duration> {
     #[cfg(unix)]
     {

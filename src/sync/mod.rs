@@ -1,17 +1,16 @@
-//! What the threads of a search share: a lock-free ring, core pinning, and a
+//! Primitives shared by the threads of a search: a lock-free ring, core pinning, and a
 //! way to stop and to wait.
 //!
-//! One thread writes the game graph and several run playouts. They talk over
-//! [`ring`]s, one pair per rollout thread, so no lock is ever taken on the way
-//! of a playout. [`stop`] ends them together and lets an idle one sleep without
-//! ever missing its wake-up; [`pinning`] keeps each on a core of its own when
-//! there are cores to spare. [`pages`] asks the system for memory that is quick
-//! to find one's way in; [`clock`] tells what a thread has used of a processor.
+//! One thread writes the game graph and several run playouts. They communicate over
+//! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
+//! ends the threads together and lets an idle one sleep without missing a wake-up;
+//! [`pinning`] keeps each on a core of its own when there are cores to spare. [`pages`]
+//! allocates memory in huge pages; [`clock`] reads the processor time of a thread.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
 //!
-//! This module never knows what travels through its rings: no game notion, no
+//! This module never knows what its rings carry: no game notion, no
 //! deadline, no setting.
 //!
 //! # Models

@@ -1,13 +1,13 @@
-//! Memory in large pages, for what is read at random all over.
+//! Memory in huge pages, for tables with random access.
 //!
-//! A processor finds its way in few large pages more quickly than in many small ones. The system is
-//! only given advice: where it does not follow, all is the same but slower.
+//! Huge pages cost fewer TLB misses. The system is only advised: where it does not follow, the
+//! memory works the same and is slower.
 //!
-//! Invariant: memory that nobody has written to is not touched.
+//! Invariant: the memory is not touched, so unused parts take no physical pages.
 //!
-//! Never knows: what is kept there.
+//! Never knows: what is stored there.
 
-/// Room for so many values, in large pages where the system has them. Nothing is touched.
+/// An empty vector with capacity for `count` values, in huge pages where the system has them.
 pub fn room_for<T>(count: usize) -> Vec<T> {
     let room = Vec::<T>::with_capacity(count);
     #[cfg(all(target_os = "linux", not(miri)))]
@@ -31,7 +31,7 @@ pub fn room_for<T>(count: usize) -> Vec<T> {
                 )
             };
             if let Err(error) = advised {
-                tracing::debug!(%error, "the system has no large pages to give");
+                tracing::debug!(%error, "the system has no huge pages");
             }
         }
     }

@@ -8,7 +8,7 @@
 //! [`available_cores`] and [`pin_current`] are the thin layer over
 //! `core_affinity` that finds the cores and does the pinning.
 //!
-//! Nothing here starts a thread or logs; the caller says what came of it.
+//! Nothing here starts a thread or logs.
 
 pub use core_affinity::CoreId;
 
@@ -28,7 +28,7 @@ pub struct Plan {
 }
 
 /// The cores that this process may use, in the order of their numbers; empty
-/// where the system does not tell.
+/// where the system does not report them.
 pub fn available_cores() -> Vec<CoreId> {
     let mut cores = core_affinity::get_core_ids().unwrap_or_default();
     cores.sort_unstable();
@@ -36,10 +36,10 @@ pub fn available_cores() -> Vec<CoreId> {
     cores
 }
 
-/// How many rollout threads to run when the setting asks for `requested` of
-/// them and the process may use `cores` cores. A request of 0 means as many as
-/// the cores allow: all but one for the writer, and from eight cores on all but
-/// one more for the rest of the program. At least one in any case.
+/// The number of rollout threads for a setting of `requested`, when the process
+/// may use `cores` cores. A setting of 0 means as many as the cores allow: all but
+/// one for the writer, and from eight cores on all but one more for the rest of the
+/// program. At least one in any case.
 pub fn rollout_threads(requested: usize, cores: usize) -> usize {
     if requested > 0 {
         return requested;
@@ -69,7 +69,7 @@ pub fn plan(cores: &[CoreId], rollout_threads: usize) -> Plan {
 }
 
 /// Pins the calling thread to `core`. Returns whether the system did so; a
-/// thread that could not be pinned runs on all the same.
+/// thread that could not be pinned runs on unpinned.
 #[must_use = "a pinning that failed belongs in the log"]
 pub fn pin_current(core: CoreId) -> bool {
     core_affinity::set_for_current(core)

@@ -2,8 +2,8 @@
 //!
 //! Normally these are the standard library's, and crossbeam's parker. Under
 //! `--cfg panza_loom` they are loom's, which records every access and tries the
-//! interleavings. Both editions have the same names and signatures, so the
-//! code above them is the same code in production and in a model.
+//! interleavings. Both editions have the same names and signatures, so
+//! production and models run the same code above them.
 
 #[cfg(not(panza_loom))]
 mod edition {
@@ -21,13 +21,13 @@ mod edition {
             UnsafeCell(std::cell::UnsafeCell::new(value))
         }
 
-        /// Hands out a pointer for reading.
+        /// Passes a pointer for reading.
         #[inline(always)]
         pub(crate) fn with<R>(&self, access: impl FnOnce(*const T) -> R) -> R {
             access(self.0.get())
         }
 
-        /// Hands out a pointer for writing.
+        /// Passes a pointer for writing.
         #[inline(always)]
         pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
             access(self.0.get())

@@ -11,7 +11,7 @@ use panza::ground::Budget;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::compile::Layout as WholeLayout;
 use panza::machine::counter::CounterMachine;
-use panza::machine::lanes::compile::{Playing, compile, is_in_lockstep};
+use panza::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
 use panza::machine::lanes::gang::Layout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
@@ -143,7 +143,7 @@ fn compare_gang(
         phases.is_some()
     );
     let programs =
-        compile(network, phases, mean_length, Playing::Evenly).expect("the game is small");
+        compile(network, phases, mean_length, PlayoutPolicy::Uniform).expect("the game is small");
     let layout = Layout::new(&programs, chances.n_roles, features, n_words);
     let mut gang = Arc::new(layout).gang(random, MAX_STEPS);
     let mut states: Vec<&State> = chances.of.keys().collect();

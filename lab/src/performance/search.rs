@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza::build::Playing;
+use panza::build::PlayoutPolicy;
 use panza::commands::engine_choice::build_faster;
 use panza::commands::game_source::Game;
 use panza::config::Settings;
@@ -52,7 +52,7 @@ pub fn measure(
     threads: usize,
     on_run: impl Fn(),
 ) -> anyhow::Result<SearchReport> {
-    let machine = build_faster(&game.rules, Playing::Decisively)?;
+    let machine = build_faster(&game.rules, PlayoutPolicy::Decisive)?;
     let settings = Settings::load(None, &[])?;
     let mut rates: [Vec<f64>; 4] = Default::default();
     let (mut parts, mut bytes_per_node, mut proven_seconds) = (None, None, None);

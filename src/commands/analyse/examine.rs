@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use super::findings::Report;
-use crate::build::{self, Playing};
+use crate::build::{self, PlayoutPolicy};
 use crate::commands::game_source::Game;
 use crate::config::Settings;
 use crate::ground::Budget;
@@ -37,7 +37,7 @@ pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::
     let (machine, source, built, reason) = match build::compile(&game.rules, limits_of_build) {
         Ok(compiled) => {
             let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
-            let (machine, _) = build::fastest(compiled, limits_of_build, Playing::Decisively);
+            let (machine, _) = build::fastest(compiled, limits_of_build, PlayoutPolicy::Decisive);
             (machine, Some(source), built, None)
         }
         Err(reason) => {

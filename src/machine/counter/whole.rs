@@ -1,48 +1,47 @@
-//! The counters of a network, of whatever form it is.
+//! The counters of a network of any form.
 //!
-//! Every component is one `u32` whose top bit is its value. When a component flips, one is added to
-//! (or taken from) each user's counter; a user whose top bit changed has flipped in turn. Flipped
-//! components wait as bits of a set that is scanned upwards; components are numbered inputs first,
-//! so each is settled when its turn comes and tells its users once, and one that flips twice before
-//! its turn tells nobody. Standing on another state means flipping the bases that differ.
+//! Every component is one `u32` whose top bit is its value. A flip of a component adds one to each
+//! user's counter or subtracts one; a user whose top bit changed has flipped in turn. Flipped
+//! components are bits of a set that is scanned upwards. Components are in topological order, so each
+//! is final when the scan reaches it and updates its users once, and one that has flipped twice by
+//! then updates nothing. Setting a state flips the bases that differ.
 //!
-//! A block of gates that depend on each other holds its least fixpoint: rising inputs are counted
-//! in as they come, but when one falls the block is taken back to nothing and derived anew, since a
-//! cycle of gates would otherwise hold itself up.
+//! A block holds its least fixpoint. Rising inputs are counted in as they come; when an input falls,
+//! the block is reset and derived anew, since a cycle of gates would otherwise support itself.
 //!
-//! Invariants between calls: the set is empty, no block is waiting, and each counter outside blocks
-//! is its start plus the number of its inputs that are on ([`Counters::check`] recomputes them).
+//! Invariants between calls: the set is empty, no block is queued, and each counter outside blocks is
+//! its start plus the number of its inputs that are on ([`Counters::check`] recomputes them).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::ids::{Id, IdVec, MoveId, RoleId};
-use crate::machine::compile::{Component, Layout, OR_START, Reading, TriggerKind};
+use crate::machine::compile::{Component, Layout, OR_START, OutputSource, TriggerKind};
 use crate::machine::random::Random;
 
 const TOP: u32 = 1 << 31;
 
-/// What changes while a game runs.
+/// The mutable state of a running game.
 #[derive(Clone, Debug)]
 pub(super) struct Counters {
     counters: Vec<u32>,
-    /// Components that flipped and have not told their users.
+    /// Components that flipped and have not updated their users.
     flipped: FlippedSet,
     pub(super) state: Vec<u64>,
     pub(super) next: Vec<u64>,
     /// Per role, its legal moves in no order.
     pub(super) legal: IdVec<RoleId, Vec<MoveId>>,
-    /// Per move, its place in its role's list.
+    /// Per move, its index in its role's list.
     place: Vec<u32>,
     role_of: Vec<RoleId>,
     /// Per role, the move whose input is on.
     made: Vec<Option<MoveId>>,
     chosen: Vec<MoveId>,
-    /// A role's legal moves while one is drawn.
+    /// A buffer to draw one of a role's legal moves.
     drawing: Vec<MoveId>,
     blocks: Vec<BlockState>,
-    /// The lowest first: blocks come after those they depend on, so each is settled once.
+    /// Queued blocks, the lowest first: blocks are in topological order, so each is settled once.
     waiting_blocks: BinaryHeap<Reverse<u32>>,
     is_applied: Vec<bool>,
     block_work: Vec<u32>,
@@ -90,8 +89,7 @@ impl Counters {
         }
     }
 
-    /// From 'nothing counted' to the values that follow from every base being false and no move
-    /// being made.
+    /// Propagates from 'nothing counted' to the values for every base false and no move made.
     pub(super) fn come_to_rest(&mut self, layout: &Layout) {
         for &mv in &layout.legal_at_rest {
             self.set_legal(mv, true);
@@ -107,13 +105,13 @@ impl Counters {
             };
             self.waiting_blocks.push(Reverse(index as u32));
         }
-        // A gate of no inputs may be on from the start, and has told nobody yet.
+        // A gate of no inputs may be on from the start, and has not updated its users yet.
         for component in 0..layout.components.len() as u32 {
             if self.is_on(component) {
                 self.flipped.toggle(component);
             }
         }
-        // Each user that takes a component inverted counts it once, as off.
+        // Each inverted user of a component counts it once, as off.
         for component in 0..layout.components.len() {
             let Component { inverted, end, .. } = layout.components[component];
             for edge in inverted..end {
@@ -128,22 +126,22 @@ impl Counters {
         self.counters[component as usize] & TOP != 0
     }
 
-    pub(super) fn reads(&self, reading: Reading) -> bool {
-        match reading {
-            Reading::Constant(value) => value,
-            Reading::Plain(component) => self.is_on(component),
-            Reading::Inverted(component) => !self.is_on(component),
+    pub(super) fn reads(&self, source: OutputSource) -> bool {
+        match source {
+            OutputSource::Constant(value) => value,
+            OutputSource::Plain(component) => self.is_on(component),
+            OutputSource::Inverted(component) => !self.is_on(component),
         }
     }
 
-    pub(super) fn goal(&self, values: &[(u8, Reading)]) -> Option<u8> {
+    pub(super) fn goal(&self, values: &[(u8, OutputSource)]) -> Option<u8> {
         values
             .iter()
-            .find(|&&(_, reading)| self.reads(reading))
+            .find(|&&(_, source)| self.reads(source))
             .map(|&(value, _)| value)
     }
 
-    /// Gives a component without inputs its other value.
+    /// Flips a component without inputs.
     #[inline]
     fn flip_input(&mut self, component: u32) {
         self.counters[component as usize] ^= TOP ^ OR_START;
@@ -167,9 +165,9 @@ impl Counters {
         };
     }
 
-    /// Counts a component's new value with its users.
+    /// Adds a component's new value to its users' counters.
     #[inline]
-    fn tell_users(&mut self, layout: &Layout, users: Component, is_on: bool) {
+    fn update_users(&mut self, layout: &Layout, users: Component, is_on: bool) {
         let amount = if is_on { 1 } else { u32::MAX };
         let Component {
             start,
@@ -198,7 +196,7 @@ impl Counters {
 
     pub(super) fn set_state(&mut self, layout: &Layout, state: &[u64]) {
         for word in 0..self.state.len() {
-            // A state of the wrong width is cut or padded with false rather than trusted.
+            // A state of the wrong width is cut or padded with false.
             let wanted = state.get(word).copied().unwrap_or(0);
             let mut changed = self.state[word] ^ wanted;
             self.state[word] = wanted;
@@ -248,8 +246,8 @@ impl Counters {
         self.chosen = chosen;
     }
 
-    /// Draws a legal move for each role, of several the n-th in rising order, n being random; false
-    /// when one has none.
+    /// Draws a legal move for each role, of several the n-th in rising order for a random n; false
+    /// when a role has none.
     pub(super) fn choose_moves(&mut self, random: &mut Random) -> bool {
         self.chosen.clear();
         for moves in self.legal.iter() {
@@ -268,22 +266,22 @@ impl Counters {
         true
     }
 
-    /// Works until every flip is told and every block is settled.
+    /// Propagates all flips and settles all queued blocks.
     fn propagate(&mut self, layout: &Layout) {
         loop {
             for summary_word in 0..self.flipped.summary.len() {
                 while let Some(word) = self.flipped.next_word(summary_word) {
-                    // Numbers of one word do not depend on each other, so all of it can be taken at
-                    // once.
+                    // Components of one word do not depend on each other, so they are taken
+                    // together.
                     let mut waiting = std::mem::take(&mut self.flipped.words[word]);
                     while waiting != 0 {
                         let component = word as u32 * 64 + waiting.trailing_zeros();
                         waiting &= waiting - 1;
                         let users = layout.components[component as usize];
                         let is_on = self.is_on(component);
-                        self.tell_users(layout, users, is_on);
+                        self.update_users(layout, users, is_on);
                         if users.trigger != 0 {
-                            self.tell(layout, is_on, users.trigger);
+                            self.fire_trigger(layout, is_on, users.trigger);
                         }
                     }
                 }
@@ -295,7 +293,7 @@ impl Counters {
         }
     }
 
-    fn tell(&mut self, layout: &Layout, is_on: bool, trigger: u32) {
+    fn fire_trigger(&mut self, layout: &Layout, is_on: bool, trigger: u32) {
         let (kind, number) = Component::unpack_trigger(trigger);
         match kind {
             TriggerKind::None => {}
@@ -337,7 +335,7 @@ impl Counters {
         }
     }
 
-    /// Derives a block's least fixpoint and tells its mirrors.
+    /// Derives a block's least fixpoint and updates its mirrors.
     fn settle(&mut self, layout: &Layout, index: usize) {
         let block = &layout.blocks[index];
         let first = block.gates.first().map_or(0, |&(component, _)| component);
@@ -379,19 +377,19 @@ impl Counters {
         for &(gate, mirror) in &block.mirrors {
             let value = self.is_on(gate);
             if value != self.is_on(mirror) {
-                // A mirror's users may have lower numbers than itself, so it does not wait for its
-                // turn.
+                // A mirror's users may have lower numbers than the mirror, so it is not queued in
+                // the set.
                 self.counters[mirror as usize] ^= TOP ^ OR_START;
                 let users = layout.components[mirror as usize];
-                self.tell_users(layout, users, value);
+                self.update_users(layout, users, value);
                 if users.trigger != 0 {
-                    self.tell(layout, value, users.trigger);
+                    self.fire_trigger(layout, value, users.trigger);
                 }
             }
         }
     }
 
-    /// Counts one more input of a block's gate as on. A block's gates have consecutive components.
+    /// Counts one more input of a block's gate. A block's gates have consecutive components.
     fn count_inside(&mut self, component: u32, first: u32) {
         let counter = &mut self.counters[component as usize];
         let before = *counter;
@@ -439,17 +437,17 @@ impl Counters {
             }
         }
         if !self.flipped.is_empty() || !self.waiting_blocks.is_empty() {
-            return Err("work was left over".into());
+            return Err("work is left over".into());
         }
         Ok(())
     }
 }
 
-/// A set of component numbers that is emptied in rising order while higher ones are still added.
+/// A set of components that is emptied in rising order while higher ones are still added.
 #[derive(Clone, Debug)]
 struct FlippedSet {
     words: Vec<u64>,
-    /// One bit per word: whether it may hold something.
+    /// One bit per word: whether it may be non-zero.
     summary: Vec<u64>,
 }
 
@@ -462,7 +460,7 @@ impl FlippedSet {
         }
     }
 
-    /// Adds the number, or takes it out if it is in.
+    /// Adds the component, or removes it if it is a member.
     #[inline]
     fn toggle(&mut self, component: u32) {
         let word = component as usize / 64;
@@ -470,16 +468,16 @@ impl FlippedSet {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch:
-    /// whether a user flips is the one thing that cannot be predicted here.
+    /// As [`Self::toggle`] when `condition` is 1, and nothing when it is 0, without a branch, since
+    /// whether a user flips is unpredictable.
     ///
     /// # Safety
-    /// The number must be below the count that the set was made for.
+    /// The component must be below the number that the set was made for.
     #[inline]
     unsafe fn toggle_unchecked(&mut self, component: u32, condition: u32) {
         let word = component as usize / 64;
         debug_assert!(word < self.words.len());
-        // SAFETY: the caller's promise puts `word` below the number of words, and each 64 words
+        // SAFETY: by the caller's contract `word` is below the number of words, and each 64 words
         // have a summary word.
         unsafe {
             *self.words.get_unchecked_mut(word) ^= u64::from(condition) << (component % 64);
@@ -487,8 +485,8 @@ impl FlippedSet {
         }
     }
 
-    /// The lowest word that may hold something, of the 64 words of one summary word; it is taken
-    /// for looked at.
+    /// The lowest word that may be non-zero, of the 64 words of one summary word. Its summary bit is
+    /// cleared.
     #[inline]
     fn next_word(&mut self, summary_word: usize) -> Option<usize> {
         let summary = self.summary[summary_word];

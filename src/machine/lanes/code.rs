@@ -1,28 +1,28 @@
-//! Pieces made ready to run on one processor at one width.
+//! Programs compiled for one processor at one width.
 //!
 //! Never knows: what the programs compute.
 
-use super::compile::{Part, Repeat};
+use super::compile::{FixpointLoop, ProgramSection};
 use super::interpret::{Features, Interpreted};
 use super::memory::{Memory, Side};
 use super::native::Native;
 use super::rank::is_any;
 
-/// How a program is run.
+/// A compiled program.
 #[derive(Clone, Debug)]
 enum Form {
     Native(Native),
     Interpreted(Interpreted),
 }
 
-/// A program made ready, and whether it is to be run again.
+/// A compiled section, and its fixpoint loop if it is one.
 #[derive(Clone, Debug)]
 struct Section {
     form: Form,
-    repeat: Option<Repeat>,
+    repeat: Option<FixpointLoop>,
 }
 
-/// A piece made ready.
+/// A compiled piece.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     sections: Vec<Section>,
@@ -30,17 +30,22 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Makes a piece ready for vectors of `n_words`, for memories whose states have `n_state`
-    /// vectors: as machine code where the features allow it.
-    pub(super) fn new(piece: &[Part], features: Features, n_words: usize, n_state: usize) -> Self {
-        let form = |part: &Part| {
-            let native = Native::new(&part.program, features, n_words);
-            let interpreted = || Interpreted::new(&part.program, n_state);
+    /// Compiles a piece for vectors of `n_words` words and memories with `n_state` vectors per state,
+    /// to machine code where the features allow it.
+    pub(super) fn new(
+        piece: &[ProgramSection],
+        features: Features,
+        n_words: usize,
+        n_state: usize,
+    ) -> Self {
+        let form = |section: &ProgramSection| {
+            let native = Native::new(&section.program, features, n_words);
+            let interpreted = || Interpreted::new(&section.program, n_state);
             native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
         };
-        let sections = piece.iter().map(|part| Section {
-            form: form(part),
-            repeat: part.repeat,
+        let sections = piece.iter().map(|section| Section {
+            form: form(section),
+            repeat: section.repeat,
         });
         Self {
             sections: sections.collect(),
@@ -48,22 +53,13 @@ impl Code {
         }
     }
 
-    /// How many slots a memory for it needs.
+    /// The slots that its memory needs.
     pub(super) fn n_slots(&self) -> usize {
         let slots = self.sections.iter().map(|section| match &section.form {
             Form::Native(native) => native.n_slots(),
             Form::Interpreted(interpreted) => interpreted.n_slots(),
         });
         slots.max().unwrap_or(0)
-    }
-
-    /// How many bytes of machine code it is; nothing where some of it is none.
-    pub(super) fn n_bytes(&self) -> Option<usize> {
-        let bytes = self.sections.iter().map(|section| match &section.form {
-            Form::Native(native) => Some(native.n_bytes()),
-            Form::Interpreted(_) => None,
-        });
-        bytes.sum()
     }
 
     /// Runs the piece.
@@ -87,19 +83,19 @@ impl Section {
         }
     }
 
-    /// Runs a loop from all gates off until no lane changes: the least fixpoint, since its gates
-    /// only ever go on.
+    /// Iterates a block from all gates off until no lane changes. That is the least fixpoint, since
+    /// the block is monotone.
     fn run_to_rest<const N: usize>(
         &self,
         features: Features,
         memory: &mut Memory<N>,
         side: Side,
-        repeat: Repeat,
+        repeat: FixpointLoop,
     ) {
-        let Repeat { old, new, n_gates } = repeat;
+        let FixpointLoop { old, new, n_gates } = repeat;
         let (old, new, n_gates) = (old as usize, new as usize, n_gates as usize);
         memory.slots()[old..old + n_gates].fill([0; N]);
-        // Each round but the last switches on a gate in some lane.
+        // Each iteration but the last switches a gate on in some lane.
         for _ in 0..=n_gates * 64 * N {
             self.run(features, memory, side);
             let slots = memory.slots();

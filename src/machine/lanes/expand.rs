@@ -1,19 +1,18 @@
-//! Expansion: as many positions at once as a vector has bits.
+//! Bit-parallel expansion: as many positions at once as a vector has bits.
 //!
-//! States and moves go into the lanes, a step is made where one is wanted, and what the lanes then
-//! stand on is looked at. Words of states and bits of lanes are each other's rows and columns, so
-//! they change places by squares of 64 times 64, or of 8 times 8 where no more lanes are asked for.
-//! The programs are quick beside that: what is asked for is what is paid for.
+//! States and moves are scattered to the lanes, the programs compute the next states and evaluate
+//! them, and the results are gathered. Words of states are transposed to lane vectors and back, in
+//! squares of 64 by 64 bits, or 8 lanes where a batch has no more. The programs are fast compared with
+//! that, so a caller pays for what it requests.
 //!
-//! Invariants: between calls no slot of a move is on in any lane. What one lane is asked says
-//! nothing about another's answer.
+//! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each other.
 //!
 //! Never knows: trees, threads, networks.
 
 use std::sync::Arc;
 
 use super::code::Code;
-use super::compile::{ExpanderPrograms, LegalPlaces};
+use super::compile::{ExpanderPrograms, LegalSlots};
 use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::is_any;
@@ -21,16 +20,16 @@ use super::transpose::{columns_of_8, rows_of_8, transpose};
 use crate::ids::{Id, IdVec, MoveId, RoleId};
 use crate::machine::{Expander, Positions, Step};
 
-/// Where goals are told.
+/// The positions whose goals are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Goals {
-    /// Where the game is over, as search wants it.
-    AtEnds,
-    /// In every position, for a reasoner that may be asked for them anywhere.
-    Everywhere,
+pub enum GoalScope {
+    /// Terminal positions, as search needs them.
+    Terminal,
+    /// All positions, for a reasoner.
+    All,
 }
 
-/// A game made ready for expanders of one width on one processor.
+/// A game compiled for expanders of one width on one processor.
 #[derive(Debug)]
 pub struct Layout {
     features: Features,
@@ -40,18 +39,18 @@ pub struct Layout {
     legal: Code,
     goals: Code,
     moves: IdVec<MoveId, Option<u32>>,
-    /// Slots of moves, from the first on.
+    /// Slots of moves: these, from the first on.
     n_made: usize,
     terminal: usize,
     /// One entry per role.
-    legal_places: Vec<LegalPlaces>,
+    legal_places: Vec<LegalSlots>,
     goal_places: Vec<(RoleId, u8, u32)>,
     n_slots: usize,
     n_bases: usize,
 }
 
 impl Layout {
-    /// Makes programs ready for vectors of `n_words` words: 4 or 8.
+    /// Compiles programs for vectors of `n_words` words: 4 or 8.
     pub fn new(programs: ExpanderPrograms, features: Features, n_words: usize) -> Self {
         let n_words = if n_words == 4 { 4 } else { 8 };
         let n_bases = programs.n_bases;
@@ -81,7 +80,7 @@ impl Layout {
         }
     }
 
-    /// Positions that cost as much as one.
+    /// The lanes of an expander.
     pub fn width(&self) -> usize {
         64 * self.n_words
     }
@@ -96,7 +95,7 @@ impl Layout {
     }
 
     /// A new expander.
-    pub fn expander(self: &Arc<Self>, goals: Goals) -> Box<dyn Expander> {
+    pub fn expander(self: &Arc<Self>, goals: GoalScope) -> Box<dyn Expander> {
         let layout = Arc::clone(self);
         match self.n_words {
             4 => Box::new(Lanes::<4>::new(layout, goals)),
@@ -105,19 +104,18 @@ impl Layout {
     }
 }
 
-/// One thread's lanes.
+/// One thread's expander.
 #[derive(Debug)]
 struct Lanes<const N: usize> {
     layout: Arc<Layout>,
-    goals: Goals,
+    goals: GoalScope,
     memory: Memory<N>,
-    /// For 64 lanes, the legal moves of each role as bits: 64 words for each 64 moves, a word a
-    /// lane.
+    /// For 64 lanes, each role's legal moves as bits: one word per lane for each 64 moves.
     legal: Vec<[u64; 64]>,
 }
 
 impl<const N: usize> Lanes<N> {
-    fn new(layout: Arc<Layout>, goals: Goals) -> Self {
+    fn new(layout: Arc<Layout>, goals: GoalScope) -> Self {
         let n_squares = layout
             .legal_places
             .iter()
@@ -130,7 +128,7 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Looks at no more positions than there are lanes, and adds what they are like.
+    /// Appends the expansions of at most as many steps as there are lanes.
     #[inline(always)]
     fn expand_batch(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
         let layout = Arc::clone(&self.layout);
@@ -149,15 +147,15 @@ impl<const N: usize> Lanes<N> {
         if with_legal {
             layout.legal.run(&mut self.memory, side);
         }
-        let mut told = [0u64; N];
-        for (word, group) in told.iter_mut().zip(steps.chunks(64)) {
+        let mut has_goals = [0u64; N];
+        for (word, group) in has_goals.iter_mut().zip(steps.chunks(64)) {
             *word = u64::MAX >> (64 - group.len());
         }
         let terminal = self.memory.slots()[layout.terminal];
-        if self.goals == Goals::AtEnds {
-            told = both(&told, &terminal);
+        if self.goals == GoalScope::Terminal {
+            has_goals = both(&has_goals, &terminal);
         }
-        if is_any(&told) {
+        if is_any(&has_goals) {
             layout.goals.run(&mut self.memory, side);
         }
         for (word, group) in steps.chunks(64).enumerate() {
@@ -165,15 +163,15 @@ impl<const N: usize> Lanes<N> {
             self.gather_states(side, word, count, positions);
             let is_terminal = (0..count).map(|lane| terminal[word] >> lane & 1 == 1);
             positions.terminal.extend(is_terminal);
-            self.gather_goals(word, count, told[word], positions);
+            self.gather_goals(word, count, has_goals[word], positions);
             if with_legal {
                 self.gather_legal(word, count, positions);
             }
         }
     }
 
-    /// Puts the states into the lanes. Lanes that are not needed get states in which nothing holds,
-    /// so that loops come to rest soon.
+    /// Transposes the states into the lanes. Unused lanes of a group get the empty state, in which
+    /// block iterations end soon.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[Step<'_>]) {
         let now = self.memory.now(Side::Even);
@@ -198,8 +196,7 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Puts the moves into their slots, and returns the lanes in which any are made and those in
-    /// which none are.
+    /// Sets the slots of moves, and returns the lanes with a joint move and those without.
     #[inline(always)]
     fn scatter_moves(&mut self, steps: &[Step<'_>]) -> (Vector<N>, Vector<N>) {
         let slots = self.memory.slots();
@@ -220,7 +217,7 @@ impl<const N: usize> Lanes<N> {
         (moving, still)
     }
 
-    /// Takes the moves out of their slots again.
+    /// Clears the slots of moves.
     #[inline(always)]
     fn clear_moves(&mut self, steps: &[Step<'_>]) {
         let layout = &*self.layout;
@@ -236,7 +233,7 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// These lanes stay where they are.
+    /// Copies the current state to the next one in lanes without a joint move.
     #[inline(always)]
     fn keep_still(&mut self, still: &Vector<N>) {
         let n_bases = self.layout.n_bases;
@@ -248,7 +245,7 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Reads the states of the first `count` of 64 lanes.
+    /// Transposes the states of the first `count` of 64 lanes.
     #[inline(always)]
     fn gather_states(&mut self, side: Side, word: usize, count: usize, positions: &mut Positions) {
         let n_words = self.layout.state_words();
@@ -273,18 +270,24 @@ impl<const N: usize> Lanes<N> {
         }
     }
 
-    /// Reads the goals in those of the first `count` of 64 lanes in which they are told.
+    /// Reads the goals of the first `count` of 64 lanes, where `has_goals` is on.
     #[inline(always)]
-    fn gather_goals(&mut self, word: usize, count: usize, told: u64, positions: &mut Positions) {
+    fn gather_goals(
+        &mut self,
+        word: usize,
+        count: usize,
+        has_goals: u64,
+        positions: &mut Positions,
+    ) {
         let n_roles = self.layout.n_roles();
         let start = positions.goals.len();
         positions.goals.resize(start + count * n_roles, None);
-        if told == 0 {
+        if has_goals == 0 {
             return;
         }
         let slots = &*self.memory.slots();
         for &(role, value, slot) in &self.layout.goal_places {
-            let mut lanes = slots[slot as usize][word] & told;
+            let mut lanes = slots[slot as usize][word] & has_goals;
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
@@ -331,7 +334,7 @@ impl<const N: usize> Lanes<N> {
     }
 }
 
-/// Writes a word of a vector, after those before it; the first clears all others.
+/// Writes a word of a vector. Words come in order, and the first clears the vector.
 #[inline(always)]
 fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
     if word == 0 {
@@ -340,7 +343,7 @@ fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
     vector[word] = bits;
 }
 
-/// Reads one word of the states of some steps; a state of too few words is padded with nothing.
+/// Reads one word of the states of some steps; a short state is padded with 0.
 #[inline(always)]
 fn fill_rows(rows: &mut [u64], steps: &[Step<'_>], index: usize) {
     for (row, step) in rows.iter_mut().zip(steps) {
@@ -348,7 +351,7 @@ fn fill_rows(rows: &mut [u64], steps: &[Step<'_>], index: usize) {
     }
 }
 
-/// What up to 64 vectors have in 64 lanes: a word for each lane.
+/// Transposes up to 64 vectors in 64 lanes to a word per lane.
 #[inline(always)]
 fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], word: usize) {
     let mut any = 0;
@@ -363,7 +366,7 @@ fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], wo
     }
 }
 
-/// What up to 64 vectors have in the first 8 of 64 lanes: a word for each lane.
+/// Transposes up to 64 vectors in the first 8 of 64 lanes to a word per lane.
 #[inline(always)]
 fn rows_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 8] {
     let mut columns = [0; 64];
@@ -373,7 +376,7 @@ fn rows_of<const N: usize>(vectors: &[Vector<N>], word: usize) -> [u64; 8] {
     rows_of_8(columns)
 }
 
-/// Compiles a batch for what the processor has.
+/// Compiles the expansion of a batch for a set of processor features.
 macro_rules! batch_with {
     ($name:ident, $features:literal) => {
         #[cfg(target_arch = "x86_64")]
@@ -388,7 +391,7 @@ macro_rules! batch_with {
         }
     };
 }
-// Vectors of 256 bits: with those of 512, compilers make of squares what takes three times as long.
+// 256-bit vectors: with 512 bits, the compiled transposition takes three times as long.
 batch_with!(batch_avx512, "avx2,bmi1,bmi2,popcnt,lzcnt");
 batch_with!(batch_avx2, "avx2,popcnt");
 
@@ -402,8 +405,8 @@ impl<const N: usize> Expander for Lanes<N> {
         for batch in steps.chunks(64 * N) {
             match self.layout.features {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: these features were seen on this processor, or the layout would not name
-                // them.
+                // SAFETY: this processor has the features; `Features::detect` bounds those that a
+                // layout names.
                 Features::Avx512 => unsafe { batch_avx512(self, batch, with_legal, positions) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.

@@ -1,13 +1,12 @@
-//! A gang: as many playouts abreast as a vector has bits.
+//! A gang (ispc's term): as many playouts in lockstep as a vector has bits.
 //!
-//! All lanes make a step together. A lane whose playout has ended leaves its final state behind,
-//! for its goals to be worked out together with those of others, and takes up the next playout that
-//! is wanted at once; so whatever is started is finished and counted, and no lane waits for a
-//! longer neighbour.
+//! All lanes make a step together. When a lane's playout ends, its final state is set aside, so that
+//! goals are evaluated for many at once, and the lane starts the next requested playout. Every started
+//! playout is finished and counted, and no lane waits for a longer neighbour.
 //!
-//! Invariants: a lane is in play, or free; one final state a lane is kept, and worked out before
-//! the lane's next. The state of all lanes in play belongs to the phase that the gang is in. The
-//! same seed, width and requests give the same playouts on every processor.
+//! Invariants: a lane is live or free; at most one final state per lane is pending, and it is
+//! evaluated before the lane's next. The states of all live lanes belong to the gang's current phase.
+//! The same seed, width and requests give the same playouts on every processor.
 //!
 //! Never knows: trees, threads.
 
@@ -15,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::code::Code;
-use super::compile::{ChoicePlaces, PhasePrograms, Programs, n_operations};
+use super::compile::{ChoiceSlots, PhasePrograms, Programs, n_operations};
 use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
@@ -23,7 +22,7 @@ use crate::ids::{BaseId, Id, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Playouts, Tally, Ticket};
 
-/// A game made ready for gangs of one width on one processor.
+/// A game compiled for gangs of one width on one processor.
 #[derive(Debug)]
 pub struct Layout {
     features: Features,
@@ -38,22 +37,21 @@ pub struct Layout {
     first_goal: usize,
     goal_values: Vec<(RoleId, u8)>,
     goal_slots: usize,
-    /// Steps between two times that goals are worked out while many requests wait for theirs.
+    /// Steps between two evaluations of goals while many requests are open.
     goals_every: u64,
 }
 
-/// Working out goals may take this share of the operations of all steps, one in so many, for
-/// answers to come sooner.
+/// Goals may take one in so many of the operations of all steps, so that results come sooner.
 const GOALS_SHARE: usize = 8;
-/// With no more requests than this, goals wait until a lane ends for the second time: nobody waits
-/// for single answers.
+/// With no more open requests than this, goals wait until a lane ends for the second time, since no
+/// single result is urgent.
 const FEW_REQUESTS: usize = 8;
 
 #[derive(Debug)]
 struct Phase {
     look: Code,
     over: Option<usize>,
-    choices: Vec<ChoicePlaces>,
+    choices: Vec<ChoiceSlots>,
     step: Code,
     end: Option<Code>,
     ended: usize,
@@ -61,8 +59,8 @@ struct Phase {
 }
 
 impl Layout {
-    /// Makes programs ready for vectors of `n_words` words, 4, 8 or 16, with no more features than
-    /// this processor has.
+    /// Compiles programs for vectors of `n_words` words, 4, 8 or 16, with the given features as far as
+    /// this processor has them.
     pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
         let features = features.min(Features::detect());
         let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
@@ -108,7 +106,7 @@ impl Layout {
         }
     }
 
-    /// Playouts abreast.
+    /// The playouts of a gang.
     pub fn width(&self) -> usize {
         64 * self.n_words
     }
@@ -123,7 +121,7 @@ impl Layout {
         }
     }
 
-    /// The phase that a state is in, if it is in any.
+    /// The phase of a state, if it has one.
     fn phase_of(&self, state: &[u64]) -> Option<usize> {
         if self.mutex_group.is_empty() {
             return Some(0);
@@ -137,26 +135,26 @@ impl Layout {
     }
 }
 
-/// Playouts that are wanted from one state.
+/// A queued request of playouts from one state.
 #[derive(Debug, Default)]
-struct Wanted {
+struct QueuedRequest {
     ticket: Ticket,
     samples: u32,
     state: Vec<u64>,
     /// The bases that are true.
     bases: Vec<u32>,
-    /// Whether it need not be asked any more whether the game is over in this state.
-    is_going_on: bool,
+    /// Whether the state is known not to be terminal.
+    is_nonterminal: bool,
 }
 
-/// What is known of a ticket.
+/// The results of an open request.
 #[derive(Debug, Default)]
-struct Account {
+struct OpenRequest {
     tally: Tally,
     samples: u32,
 }
 
-/// As many playouts abreast as a vector has bits.
+/// As many playouts in lockstep as a vector has bits.
 #[derive(Debug)]
 struct Gang<const N: usize> {
     layout: Arc<Layout>,
@@ -165,27 +163,27 @@ struct Gang<const N: usize> {
     memory: Memory<N>,
     side: Side,
     phase: usize,
-    /// Steps made so far.
+    /// Steps made so far, the gang's clock.
     clock: u64,
-    /// Lanes in play.
+    /// The lanes in play.
     live: Vector<N>,
     tickets: Vec<Ticket>,
-    /// Per lane in play, the clock at its start.
+    /// Per live lane, the clock at its start.
     started: Vec<u64>,
-    /// No lane in play reaches the step limit before this.
+    /// No live lane reaches the step limit before this.
     next_limit: u64,
     finals: Memory<N>,
-    /// When goals were last worked out.
+    /// When goals were last evaluated.
     goals_at: u64,
-    /// Lanes whose final state waits to be worked out.
+    /// Lanes whose final state waits for its goals.
     pending: Vector<N>,
     pending_tickets: Vec<Ticket>,
-    /// Per phase, what is to be played.
-    queues: Vec<VecDeque<Wanted>>,
+    /// Per phase, the queued requests.
+    queues: Vec<VecDeque<QueuedRequest>>,
     n_queued: u64,
-    /// Requests that are through, to be used again.
-    spare: Vec<Wanted>,
-    accounts: Vec<Account>,
+    /// Allocations of finished requests, for reuse.
+    spare: Vec<QueuedRequest>,
+    requests: Vec<OpenRequest>,
     free: Vec<Ticket>,
     n_open: usize,
     done: VecDeque<Ticket>,
@@ -212,7 +210,7 @@ impl<const N: usize> Gang<N> {
             queues: layout.phases.iter().map(|_| VecDeque::new()).collect(),
             n_queued: 0,
             spare: Vec::new(),
-            accounts: Vec::new(),
+            requests: Vec::new(),
             free: Vec::new(),
             n_open: 0,
             done: VecDeque::new(),
@@ -225,7 +223,7 @@ impl<const N: usize> Gang<N> {
     fn step(&mut self) {
         let layout = Arc::clone(&self.layout);
         if !is_any(&self.live) && !self.begin(&layout) {
-            self.work_out_goals(&layout);
+            self.evaluate_goals(&layout);
             return;
         }
         let phase = &layout.phases[self.phase];
@@ -237,7 +235,7 @@ impl<const N: usize> Gang<N> {
             }
         }
         if self.clock >= self.next_limit {
-            let late = self.at_their_limit();
+            let late = self.lanes_at_limit();
             if is_any(&late) {
                 self.set_aside(&layout, &late, true);
             }
@@ -268,15 +266,13 @@ impl<const N: usize> Gang<N> {
             }
         }
         self.refill(&layout);
-        let is_awaited =
-            self.n_open > FEW_REQUESTS && self.clock >= self.goals_at + layout.goals_every;
-        if self.n_queued == 0 || is_awaited {
-            self.work_out_goals(&layout);
+        let is_due = self.n_open > FEW_REQUESTS && self.clock >= self.goals_at + layout.goals_every;
+        if self.n_queued == 0 || is_due {
+            self.evaluate_goals(&layout);
         }
     }
 
-    /// With no lane in play, goes to a phase in which something is to be played; false when there
-    /// is none.
+    /// With no live lane, switches to a phase with queued requests; false when there is none.
     fn begin(&mut self, layout: &Arc<Layout>) -> bool {
         while self.n_queued > 0 {
             let Some(phase) = (0..self.queues.len()).find(|&phase| !self.queues[phase].is_empty())
@@ -292,8 +288,8 @@ impl<const N: usize> Gang<N> {
         false
     }
 
-    /// The lanes that have made all the steps they may.
-    fn at_their_limit(&mut self) -> Vector<N> {
+    /// The live lanes at the step limit.
+    fn lanes_at_limit(&mut self) -> Vector<N> {
         let mut late = [0u64; N];
         self.next_limit = u64::MAX;
         for lane in lanes(&self.live) {
@@ -307,13 +303,12 @@ impl<const N: usize> Gang<N> {
         late
     }
 
-    /// Takes lanes out of play and keeps the states that they stand on for their goals to be worked
-    /// out.
+    /// Takes lanes out of play and keeps their states for the evaluation of goals.
     #[inline(always)]
     fn set_aside(&mut self, layout: &Layout, mask: &Vector<N>, is_cut_off: bool) {
         let mask = *mask;
         if is_any(&both(&mask, &self.pending)) {
-            self.work_out_goals(layout);
+            self.evaluate_goals(layout);
         }
         let now = self.memory.now(self.side);
         let finals = self.finals.now(Side::Even);
@@ -325,7 +320,7 @@ impl<const N: usize> Gang<N> {
         for lane in lanes(&mask) {
             let ticket = self.tickets[lane];
             self.pending_tickets[lane] = ticket;
-            let tally = &mut self.accounts[ticket as usize].tally;
+            let tally = &mut self.requests[ticket as usize].tally;
             tally.steps += self.clock - self.started[lane];
             tally.cut_off += u32::from(is_cut_off);
         }
@@ -333,8 +328,8 @@ impl<const N: usize> Gang<N> {
         self.live = combine(self.live, mask, mask, |live, mask, _| live & !mask);
     }
 
-    /// Works out the goals of all states that were set aside, and books them.
-    fn work_out_goals(&mut self, layout: &Layout) {
+    /// Evaluates the goals of all pending final states and adds them to their requests.
+    fn evaluate_goals(&mut self, layout: &Layout) {
         if !is_any(&self.pending) {
             return;
         }
@@ -344,33 +339,33 @@ impl<const N: usize> Gang<N> {
         let slots = &self.finals.slots()[layout.first_goal..];
         for (&(role, value), slot) in layout.goal_values.iter().zip(slots) {
             let reached = both(slot, &pending);
-            // All lanes play for the one ticket there is.
+            // All lanes belong to the only open request.
             if self.n_open == 1 {
                 let n_reached: u32 = reached.iter().map(|word| word.count_ones()).sum();
                 if let Some(lane) = lanes(&pending).next() {
                     let ticket = self.pending_tickets[lane] as usize;
-                    self.accounts[ticket].tally.totals[role.index()] +=
+                    self.requests[ticket].tally.totals[role.index()] +=
                         u64::from(n_reached) * u64::from(value);
                 }
                 continue;
             }
             for lane in lanes(&reached) {
                 let ticket = self.pending_tickets[lane] as usize;
-                self.accounts[ticket].tally.totals[role.index()] += u64::from(value);
+                self.requests[ticket].tally.totals[role.index()] += u64::from(value);
             }
         }
         for lane in lanes(&pending) {
             let ticket = self.pending_tickets[lane];
-            let account = &mut self.accounts[ticket as usize];
-            account.tally.playouts += 1;
-            if account.tally.playouts == account.samples {
+            let request = &mut self.requests[ticket as usize];
+            request.tally.playouts += 1;
+            if request.tally.playouts == request.samples {
                 self.done.push_back(ticket);
                 self.n_open -= 1;
             }
         }
     }
 
-    /// Puts lanes that are free to work, as far as there is work in this phase.
+    /// Starts queued playouts of the current phase in free lanes.
     #[inline(always)]
     fn refill(&mut self, layout: &Arc<Layout>) {
         while !self.queues[self.phase].is_empty() {
@@ -378,52 +373,52 @@ impl<const N: usize> Gang<N> {
             if !is_any(&free) {
                 return;
             }
-            let unsure = self.fill(free);
+            let unchecked = self.fill(free);
             let phase = &layout.phases[self.phase];
             let Some(end) = &phase.end else { return };
-            if !is_any(&unsure) {
+            if !is_any(&unchecked) {
                 return;
             }
             end.run(&mut self.memory, self.side);
-            let ended = both(&self.memory.slots()[phase.ended], &unsure);
+            let ended = both(&self.memory.slots()[phase.ended], &unchecked);
             if !is_any(&ended) {
                 return;
             }
-            self.doubt_the_rest(&ended);
+            self.recheck_remaining(&ended);
             self.set_aside(layout, &ended, false);
         }
     }
 
-    /// When the game turned out to be over where some lanes started, so it is for what is left of
-    /// their requests: the first of the queue, which alone can have been started in part.
-    fn doubt_the_rest(&mut self, ended: &Vector<N>) {
-        let Some(wanted) = self.queues[self.phase].front_mut() else {
+    /// Lanes that start in a terminal state show that the rest of their request does too. Only the
+    /// first request of the queue can have been started in part.
+    fn recheck_remaining(&mut self, ended: &Vector<N>) {
+        let Some(request) = self.queues[self.phase].front_mut() else {
             return;
         };
-        if lanes(ended).any(|lane| self.tickets[lane] == wanted.ticket) {
-            wanted.is_going_on = false;
+        if lanes(ended).any(|lane| self.tickets[lane] == request.ticket) {
+            request.is_nonterminal = false;
         }
     }
 
-    /// Fills free lanes from the queue of the phase, and returns those lanes that start where the
-    /// game may be over.
+    /// Fills free lanes from the queue of the phase, and returns the lanes whose start may be
+    /// terminal.
     #[inline(always)]
     fn fill(&mut self, free: Vector<N>) -> Vector<N> {
         let mut left = free;
-        let mut unsure = [0u64; N];
+        let mut unchecked = [0u64; N];
         let now = self.memory.now(self.side);
         let queue = &mut self.queues[self.phase];
         let mut is_clear = false;
-        while let Some(wanted) = queue.front_mut() {
-            let taken = first_lanes(&mut left, wanted.samples);
+        while let Some(request) = queue.front_mut() {
+            let taken = first_lanes(&mut left, request.samples);
             let n_taken: u32 = taken.iter().map(|word| word.count_ones()).sum();
             if n_taken == 0 {
                 break;
             }
             if !std::mem::replace(&mut is_clear, true) {
-                // Lanes that are free start from nothing, but those of the first request at once
-                // from its state.
-                let mut words = wanted.state.iter();
+                // Free lanes are cleared, and those of the first request set to its state in the same
+                // pass.
+                let mut words = request.state.iter();
                 for of_word in now.chunks_mut(64) {
                     let mut bits = words.next().copied().unwrap_or(0);
                     for vector in of_word {
@@ -436,32 +431,34 @@ impl<const N: usize> Gang<N> {
                 }
             } else {
                 for word in (0..N).filter(|&word| taken[word] != 0) {
-                    for &base in &wanted.bases {
+                    for &base in &request.bases {
                         now[base as usize][word] |= taken[word];
                     }
                 }
             }
             for lane in lanes(&taken) {
-                self.tickets[lane] = wanted.ticket;
+                self.tickets[lane] = request.ticket;
                 self.started[lane] = self.clock;
             }
             self.live = combine(self.live, taken, taken, |live, taken, _| live | taken);
-            if !wanted.is_going_on {
-                unsure = combine(unsure, taken, taken, |unsure, taken, _| unsure | taken);
+            if !request.is_nonterminal {
+                unchecked = combine(unchecked, taken, taken, |unchecked, taken, _| {
+                    unchecked | taken
+                });
             }
-            wanted.is_going_on = true;
-            wanted.samples -= n_taken;
+            request.is_nonterminal = true;
+            request.samples -= n_taken;
             self.n_queued -= u64::from(n_taken);
-            if wanted.samples == 0 {
+            if request.samples == 0 {
                 self.spare.extend(queue.pop_front());
             }
         }
         self.next_limit = self.next_limit.min(self.clock + self.max_steps);
-        unsure
+        unchecked
     }
 }
 
-/// Compiles one step for what the processor has.
+/// Compiles one step for a set of processor features.
 macro_rules! step_with {
     ($name:ident, $features:literal) => {
         #[cfg(target_arch = "x86_64")]
@@ -493,23 +490,23 @@ impl<const N: usize> Playouts for Gang<N> {
             return None;
         }
         let ticket = self.free.pop().unwrap_or_else(|| {
-            self.accounts.push(Account::default());
-            self.accounts.len() as Ticket - 1
+            self.requests.push(OpenRequest::default());
+            self.requests.len() as Ticket - 1
         });
-        let account = &mut self.accounts[ticket as usize];
-        account.tally.clear(self.layout.n_roles);
-        account.samples = samples;
+        let request = &mut self.requests[ticket as usize];
+        request.tally.clear(self.layout.n_roles);
+        request.samples = samples;
         let n_bases = self.layout.n_bases;
-        let mut wanted = self.spare.pop().unwrap_or_default();
-        wanted.ticket = ticket;
-        wanted.samples = samples;
-        wanted.is_going_on = false;
-        wanted.state.clear();
-        wanted.state.extend_from_slice(state);
-        wanted.bases.clear();
+        let mut queued = self.spare.pop().unwrap_or_default();
+        queued.ticket = ticket;
+        queued.samples = samples;
+        queued.is_nonterminal = false;
+        queued.state.clear();
+        queued.state.extend_from_slice(state);
+        queued.bases.clear();
         let bases = lanes(state).take_while(|&base| base < n_bases);
-        wanted.bases.extend(bases.map(|base| base as u32));
-        self.queues[phase].push_back(wanted);
+        queued.bases.extend(bases.map(|base| base as u32));
+        self.queues[phase].push_back(queued);
         self.n_queued += u64::from(samples);
         self.n_open += 1;
         Some(ticket)
@@ -518,7 +515,7 @@ impl<const N: usize> Playouts for Gang<N> {
     fn advance(&mut self) {
         match self.layout.features {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Layout::new` keeps features only when they are seen on this processor.
+            // SAFETY: `Layout::new` keeps features only when this processor has them.
             Features::Avx512 => unsafe { step_avx512(self) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -529,13 +526,13 @@ impl<const N: usize> Playouts for Gang<N> {
 
     fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket> {
         let ticket = self.done.pop_front()?;
-        std::mem::swap(tally, &mut self.accounts[ticket as usize].tally);
+        std::mem::swap(tally, &mut self.requests[ticket as usize].tally);
         self.free.push(ticket);
         Some(ticket)
     }
 }
 
-/// The numbers of the bits that are on.
+/// The indices of the bits that are on.
 #[inline(always)]
 fn lanes(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(index, &word)| {
@@ -550,7 +547,7 @@ fn lanes(words: &[u64]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Takes up to `n` lanes out of `left`, the first first.
+/// Removes up to `n` lanes from `left`, the lowest first, and returns them.
 fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
     let mut taken = [0u64; N];
     let mut n = n;
@@ -572,7 +569,5 @@ fn first_lanes<const N: usize>(left: &mut Vector<N>, n: u32) -> Vector<N> {
     taken
 }
 
-#[path = "profile.rs"]
-pub mod profile;
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,20 @@
-//! The back-end without unsafe memory access: programs as tables, run by a loop.
+//! The interpreter: programs as tables, without unsafe memory access.
 //!
-//! Operations of equal truth table on one level of the program stand together, so that the loop
-//! inside a run knows its function at compile time and mispredicts one branch a run instead of one
-//! an operation. (The order of levels and runs is what a measurement in the project's plan found
-//! best for circuits without machine code of their own.) The same source is compiled for the
-//! processor's baseline, AVX2 and AVX-512; all give the same bits.
+//! Operations of one level with equal truth tables are grouped into runs. The function of a run is
+//! known at compile time, so there is one branch misprediction per run instead of one per operation.
+//! The same source is compiled for the processor's baseline, AVX2 and AVX-512; all give the same
+//! bits.
 //!
-//! Invariants: an operation reads places written before it; places of its own lie above the slots
-//! that the program names. Never knows: machine code.
+//! Invariants: an operation reads locations written before it; temporaries lie above the slots that
+//! the program names. Never knows: machine code.
 
 use super::memory::{Memory, Side, Vector};
 use super::program::{Input, Operation, Place, Program, Value, apply};
 
-/// What the processor can do.
+/// The vector instructions of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Features {
-    /// What every processor of the architecture can.
+    /// The baseline of the architecture.
     Portable,
     /// 256-bit vectors.
     Avx2,
@@ -24,13 +23,13 @@ pub enum Features {
 }
 
 impl Features {
-    /// The best that this processor has.
+    /// The best set that this processor has.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            // All that functions of the engine are compiled for: a system may hide some of what a
-            // processor has.
+            // All features that the engine's functions are compiled for; a hypervisor may hide some
+            // of them.
             let has_avx2 = has!("avx2") && has!("popcnt");
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt");
             let has_avx512 =
@@ -46,7 +45,7 @@ impl Features {
     }
 }
 
-/// One operation: where its inputs are and where its result goes, in vectors from the start of the
+/// One operation: the addresses of its inputs and its result, in vectors from the start of the
 /// memory.
 #[derive(Clone, Copy, Debug)]
 struct Step {
@@ -56,7 +55,7 @@ struct Step {
     to: u32,
 }
 
-/// Operations of one truth table that need nothing of each other.
+/// Independent operations with one truth table.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     table: u8,
@@ -66,7 +65,7 @@ struct Run {
 /// A program as tables.
 #[derive(Clone, Debug)]
 pub struct Interpreted {
-    /// For even and for odd sides.
+    /// For even and odd sides.
     steps: [Vec<Step>; 2],
     runs: Vec<Run>,
     n_slots: u32,
@@ -76,7 +75,7 @@ pub struct Interpreted {
 const COPY: u8 = 0xaa;
 
 impl Interpreted {
-    /// Lays a program out for memories whose states have `n_state` vectors.
+    /// Lays a program out for memories with `n_state` vectors per state.
     pub fn new(program: &Program, n_state: usize) -> Self {
         let mut scheduled = Scheduled::new(program);
         scheduled.place(program);
@@ -119,15 +118,15 @@ impl Interpreted {
         }
     }
 
-    /// How many slots a memory for it needs.
+    /// The slots that its memory needs.
     pub fn n_slots(&self) -> usize {
         self.n_slots as usize
     }
 
-    /// Runs the program, with no more features than this processor has.
+    /// Runs the program, with the given features as far as this processor has them.
     ///
     /// # Panics
-    /// When the memory is smaller than was said.
+    /// When the memory is too small.
     pub fn run<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
         let steps = match side {
             Side::Even => &self.steps[0],
@@ -136,7 +135,7 @@ impl Interpreted {
         let all = memory.all();
         match features.min(Features::detect()) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Features::detect` has just said that the processor has them.
+            // SAFETY: `Features::detect` has just detected the features.
             Features::Avx512 => unsafe { run_avx512(&self.runs, steps, all) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -146,19 +145,19 @@ impl Interpreted {
     }
 }
 
-/// An operation with its place in the order.
+/// An operation with its position in the order.
 #[derive(Clone, Debug)]
 struct Line {
     table: u8,
     level: u32,
-    /// The value it computes, unless it copies a value to one more place.
+    /// The computed value; `None` for a copy to another location.
     value: Option<Value>,
     inputs: [Value; 3],
     from: [Place; 3],
     to: Place,
 }
 
-/// A program's operations by level and table, and the slots they need.
+/// A program's operations by level and table, and the slots that they need.
 struct Scheduled {
     lines: Vec<Line>,
     n_slots: u32,
@@ -189,7 +188,7 @@ impl Scheduled {
                 to: nowhere,
             });
         }
-        // The first store of an operation is where its value lives; all others are copies.
+        // The first store of an operation is its value's location; all others are copies.
         let mut lives_in: Vec<Option<Place>> = vec![None; program.n_values()];
         for &(value, place) in &program.stores {
             let number = value.0 as usize;
@@ -210,8 +209,8 @@ impl Scheduled {
         Self { lines, n_slots: 0 }
     }
 
-    /// Gives every value a place: its own where it is stored, else a slot that is free while it is
-    /// needed.
+    /// Gives every value a location: its own where it is stored, else a slot that is free during its
+    /// lifetime.
     fn place(&mut self, program: &Program) {
         let n_inputs = program.inputs.len();
         let first_free = program.n_slots();
@@ -254,7 +253,7 @@ impl Scheduled {
             places[value.0 as usize] = Some(to);
             line.to = to;
             for (position, input) in line.inputs.into_iter().enumerate() {
-                // An input that stands in for a missing one is no other.
+                // A repeated input, which stands in for a missing one, is freed once.
                 if line.inputs[..position].contains(&input) {
                     continue;
                 }
@@ -268,7 +267,7 @@ impl Scheduled {
             }
         }
         self.n_slots = n_slots;
-        // Constants are made by functions that give the same for every input.
+        // Constants are functions that give the same for every input.
         let constant = |table: u8, to: Place| Line {
             table,
             level: 0,
@@ -289,7 +288,7 @@ impl Scheduled {
     }
 }
 
-/// The inputs of an operation, the last repeated in place of those that are missing.
+/// The inputs of an operation, the last one repeated in place of missing ones.
 fn filled(operation: &Operation) -> [Value; 3] {
     let inputs = operation.inputs();
     [0, 1, 2].map(|position: usize| inputs[position.min(inputs.len() - 1)])
@@ -317,7 +316,7 @@ fn run_portable<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<
     }
 }
 
-/// One run with its table known at compile time.
+/// One run, with its table as a compile-time constant.
 #[inline(always)]
 fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]) {
     for step in steps {
@@ -331,7 +330,7 @@ fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]
     }
 }
 
-/// Runs a run whose table is one of these.
+/// Dispatches on the tables of [`least`].
 macro_rules! dispatch {
     ($table:expr, $steps:expr, $all:expr; $($known:literal)*) => {
         match $table {
@@ -341,7 +340,7 @@ macro_rules! dispatch {
     };
 }
 
-/// The table is the least that any order of the inputs gives: there are 80 of those.
+/// The table is the least of its permutation class: there are 80 of those.
 #[inline(always)]
 fn run_table<const N: usize>(table: u8, steps: &[Step], all: &mut [Vector<N>]) {
     dispatch!(
@@ -353,7 +352,7 @@ fn run_table<const N: usize>(table: u8, steps: &[Step], all: &mut [Vector<N>]) {
     );
 }
 
-/// The least table that any order of a table's inputs gives, and that order.
+/// The least table over all permutations of a table's inputs, and that permutation.
 fn least(table: u8) -> (u8, [usize; 3]) {
     let orders = [
         [0, 1, 2],

@@ -1,13 +1,13 @@
-//! A game run by lanes: a machine that takes the place of any other.
+//! The lanes engine as a machine.
 //!
-//! Many playouts go through a gang and many positions through an expander. A machine for play
-//! leaves single states and batches of few to the counters, which are better at them; one for
-//! comparing engines has reasoners with an expander of their own that use one lane of it: slow, but
-//! every answer comes out of lanes.
+//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
+//! states and small batches to the counters, which are faster at them. A machine for comparing
+//! engines evaluates single states in one lane of an expander: slow, but every answer comes from
+//! lanes.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and
-//! numbers. Of the same state, seed and limit a reasoner makes the same playout as the counter
-//! machine's.
+//! numbers. A reasoner makes the same playout as the counter machine's for the same state, seed and
+//! limit.
 //!
 //! Never knows: trees, GDL text.
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::compile::{ExpanderPrograms, Programs};
-use super::expand::Goals;
+use super::expand::GoalScope;
 use super::interpret::Features;
 use super::{expand, gang};
 use crate::ids::{Id, MoveId, RoleId};
@@ -25,19 +25,19 @@ use crate::machine::{
     Expander, GameInfo, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step,
 };
 
-/// A game run by lanes.
+/// A game run by the lanes engine.
 #[derive(Debug)]
 pub struct LanesMachine {
     counter: Arc<CounterMachine>,
     gangs: Option<Arc<gang::Layout>>,
     expansion: Option<Expansion>,
-    /// Whether lanes answer for single states too.
+    /// Whether lanes evaluate single states too.
     is_all_by_lanes: bool,
 }
 
 impl LanesMachine {
-    /// A machine for play: one state at a time by counters, many playouts and, if there is an
-    /// expansion, many positions by lanes of the same game.
+    /// A machine for play: counters for single states, lanes for playouts and, if there is an
+    /// expansion, for batches of positions.
     pub fn for_play(
         counter: Arc<CounterMachine>,
         gangs: Arc<gang::Layout>,
@@ -51,9 +51,9 @@ impl LanesMachine {
         }
     }
 
-    /// A machine that does everything by lanes for the game of a counter machine, from programs
-    /// made of its network. Vectors have `n_words` words, 4, 8 or 16, those of expanders 8 at most;
-    /// without programs for gangs there are no playouts abreast.
+    /// A machine that does everything by lanes, from programs of the counter machine's network.
+    /// Vectors have `n_words` words, 4, 8 or 16, those of expanders at most 8. Without programs for
+    /// gangs there are no batch playouts.
     pub fn new(
         counter: Arc<CounterMachine>,
         expander: ExpanderPrograms,
@@ -74,7 +74,7 @@ impl LanesMachine {
         }
     }
 
-    /// Playouts abreast; nothing where they are played one after the other.
+    /// The playouts of a gang; `None` where playouts are sequential.
     pub fn width(&self) -> Option<usize> {
         self.gangs.as_ref().map(|gangs| gangs.width())
     }
@@ -96,7 +96,7 @@ impl Machine for LanesMachine {
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         match &self.expansion {
             Some(expansion) if self.is_all_by_lanes => Box::new(LanesReasoner::new(
-                expansion.layout.expander(Goals::Everywhere),
+                expansion.layout.expander(GoalScope::All),
                 self.counter.info().n_roles(),
                 self.counter.initial_state(),
             )),
@@ -113,7 +113,7 @@ impl Machine for LanesMachine {
         let Some(Expansion { layout, fewest }) = &self.expansion else {
             return Arc::clone(&self.counter).expander();
         };
-        let lanes = layout.expander(Goals::AtEnds);
+        let lanes = layout.expander(GoalScope::Terminal);
         if self.is_all_by_lanes {
             return lanes;
         }
@@ -125,33 +125,33 @@ impl Machine for LanesMachine {
     }
 }
 
-/// How a machine for play looks at many positions.
+/// The expansion of a machine for play.
 #[derive(Clone, Debug)]
 pub struct Expansion {
     layout: Arc<expand::Layout>,
-    /// From how many positions on lanes are faster than counters, without and with legal moves.
+    /// The smallest batches for which lanes are faster than counters, without and with legal moves.
     pub fewest: [usize; 2],
 }
 
 impl Expansion {
-    /// Finds out by trying from how many positions on lanes of the counters' game are faster, in
-    /// batches of 1, 2, 4 .. up to all lanes, and in so much time. What it does not come to is
-    /// guessed: a thread that was held up must not cost a match its lanes.
+    /// Measures, within some time, from which batch size on lanes are faster than counters, for sizes
+    /// 1, 2, 4 .. up to all lanes. Sizes that the time does not reach are guessed, so that a delayed
+    /// thread does not cost a match its lanes.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::Layout>,
         time: Duration,
     ) -> Self {
         let started = Instant::now();
-        let places = places(counter, layout.width(), started + time / 2);
-        let steps: Vec<Step<'_>> = places
+        let sampled = sample_steps(counter, layout.width(), started + time / 2);
+        let steps: Vec<Step<'_>> = sampled
             .iter()
             .map(|(state, joint_move)| Step {
                 state,
                 joint_move: Some(joint_move),
             })
             .collect();
-        let mut lanes = layout.expander(Goals::AtEnds);
+        let mut lanes = layout.expander(GoalScope::Terminal);
         let mut one_by_one = Arc::clone(counter).expander();
         let mut fewest_of = |with_legal: bool, until: Instant| {
             let mut size = 1;
@@ -174,15 +174,15 @@ impl Expansion {
     }
 }
 
-/// From so many positions on lanes are taken to be faster where there was no time to find out.
+/// The assumed smallest batch where there was no time to measure.
 pub(super) const GUESSED: usize = 32;
-/// How often what is measured is done.
+/// Runs per measurement.
 const RUNS: usize = 3;
-/// Joint moves of a playout that is gone through for positions.
+/// The most joint moves of a playout that positions are taken from.
 const MAX_STEPS: usize = 1000;
 
-/// States of random playouts with a joint move in each, as many as `count` if there is time.
-fn places(
+/// States of random playouts with a joint move in each, up to `count`, until a deadline.
+fn sample_steps(
     counter: &Arc<CounterMachine>,
     count: usize,
     until: Instant,
@@ -206,7 +206,7 @@ fn places(
         let is_over = reasoner.is_terminal() || joint_move.len() < counter.info().n_roles();
         if is_over || n_steps == MAX_STEPS {
             if n_steps == 0 {
-                // It is over at its start.
+                // The initial state is terminal.
                 break;
             }
             state.clone_from(&initial);
@@ -221,7 +221,7 @@ fn places(
     places
 }
 
-/// The time that a batch takes, the least of a few.
+/// The least time that a batch takes in a few runs.
 fn least_time(expander: &mut dyn Expander, batch: &[Step<'_>], with_legal: bool) -> Duration {
     let mut positions = Positions::default();
     let times = (0..RUNS).map(|_| {
@@ -232,11 +232,11 @@ fn least_time(expander: &mut dyn Expander, batch: &[Step<'_>], with_legal: bool)
     times.min().unwrap_or_default()
 }
 
-/// Looks at few positions one by one and at many by lanes.
+/// Expands small batches one by one and large ones by lanes.
 struct ByNumber {
     lanes: Box<dyn Expander>,
     one_by_one: Box<dyn Expander>,
-    /// From how many positions on lanes are taken, without and with legal moves.
+    /// The smallest batches for lanes, without and with legal moves.
     fewest: [usize; 2],
 }
 
@@ -255,15 +255,15 @@ impl Expander for ByNumber {
     }
 }
 
-/// One thread's view through one lane.
+/// One thread's reasoner in a single lane.
 struct LanesReasoner {
     expander: Box<dyn Expander>,
     n_roles: usize,
     state: Vec<u64>,
-    /// What the state is like, if it was looked at.
+    /// The expansion of the state, if it is known.
     here: Positions,
     is_known: bool,
-    /// What the last state to be worked out is like: likely where the caller goes next.
+    /// The expansion of the last next state, where the caller probably goes.
     ahead: Positions,
     joint_move: Vec<MoveId>,
 }
@@ -281,7 +281,7 @@ impl LanesReasoner {
         }
     }
 
-    /// What the state is like.
+    /// The expansion of the current state.
     fn look(&mut self) -> &Positions {
         if !self.is_known {
             let step = Step {
@@ -294,7 +294,7 @@ impl LanesReasoner {
         &self.here
     }
 
-    /// Works out where a joint move leads.
+    /// Expands a joint move.
     fn look_ahead(&mut self, joint_move: &[MoveId]) {
         let step = Step {
             state: &self.state,
@@ -303,7 +303,7 @@ impl LanesReasoner {
         self.expander.expand(&[step], true, &mut self.ahead);
     }
 
-    /// Stands on the state that was worked out last.
+    /// Moves to the state that was expanded last.
     fn go_ahead(&mut self) {
         std::mem::swap(&mut self.here, &mut self.ahead);
         self.is_known = true;
@@ -311,8 +311,7 @@ impl LanesReasoner {
         self.state.extend_from_slice(&self.here.states);
     }
 
-    /// Draws a move for each role that has several, into `joint_move`; false where some role has
-    /// none.
+    /// Draws a legal move for each role into `joint_move`; false where some role has none.
     fn draw(&mut self, random: &mut Random) -> bool {
         let mut joint_move = std::mem::take(&mut self.joint_move);
         joint_move.clear();

@@ -1,12 +1,12 @@
-//! The memory that programs run in: two banks for states and a bank of slots.
+//! The memory of the programs: two banks of states and a bank of slots.
 //!
-//! Which bank is "now" and which is "next" is the caller's to say on each run, so a step is made by
-//! changing the roles of the two instead of by copying.
+//! Each run names the bank that is "now" and the one that is "next", so a step swaps the two instead
+//! of copying.
 //!
-//! Invariants: vectors are `N` words long and start on a multiple of their size, up to 64 bytes.
+//! Invariants: vectors are `N` words long and aligned to their size, up to 64 bytes.
 //! Never knows: programs.
 
-/// 64 bytes at a multiple of 64.
+/// 64 bytes, aligned to 64.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; 8]);
@@ -14,8 +14,8 @@ struct Line([u64; 8]);
 /// A vector with a bit per lane.
 pub type Vector<const N: usize> = [u64; N];
 
-/// A function of the words of three vectors. Whole vectors go in and out, so that a compiler sees
-/// at once that nothing overlaps, and uses vector registers.
+/// A function of the words of three vectors. Whole vectors are passed by value, so that the compiler
+/// knows that nothing overlaps and uses vector registers.
 #[inline(always)]
 pub(super) fn combine<const N: usize>(
     a: Vector<N>,
@@ -46,7 +46,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other way round.
+    /// The other side.
     pub fn swapped(self) -> Self {
         match self {
             Side::Even => Side::Odd,
@@ -94,13 +94,13 @@ impl<const N: usize> Memory<N> {
         self.now(side.swapped())
     }
 
-    /// What passes between programs.
+    /// The values passed between programs.
     pub fn slots(&mut self) -> &mut [Vector<N>] {
         let n_state = self.n_state;
         &mut self.all()[2 * n_state..]
     }
 
-    /// How many vectors a bank of states has.
+    /// The number of vectors in a bank of states.
     pub fn n_state(&self) -> usize {
         self.n_state
     }

@@ -1,10 +1,9 @@
-//! The lanes engine: a game compiled to logic over vectors of bits, a bit for each of hundreds of
-//! positions.
+//! The lanes engine: bit-parallel simulation of hundreds of positions, one bit of a vector each.
 //!
-//! [`compile`] turns a network into straight-line programs ([`program`]); two back-ends run those,
-//! tables gone through by a loop ([`interpret`]) and machine code ([`native`]), bit for bit alike.
-//! A [`gang`] plays with them, an [`expand`]er looks at positions, and [`machine`] puts both behind
-//! the interface of every engine.
+//! [`compile`] turns a network into straight-line programs ([`program`]). Two back-ends run them with
+//! identical results: a table interpreter ([`interpret`]) and machine code ([`native`]). A [`gang`]
+//! plays with them, an [`expand`]er evaluates positions, and [`machine`] implements the traits of all
+//! engines with both.
 //!
 //! Never knows: trees, threads, GDL text.
 

@@ -1,16 +1,16 @@
-//! The back-end that writes machine code for the processor it runs on.
+//! The machine code back-end.
 //!
-//! A program becomes one function without branches: its operations in an order that keeps values
-//! together with their uses, the values in vector registers as far as they go, one instruction of
-//! three-input logic for each operation where the processor has such (AVX-512), else a few of two
-//! inputs (AVX2).
+//! A program becomes one function without branches. List scheduling keeps values close to their uses,
+//! and register allocation keeps them in vector registers as far as possible. Each operation is one
+//! three-input logic instruction where the processor has them (`vpternlog` of AVX-512), else a few
+//! two-input ones (AVX2).
 //!
-//! Invariants: the code never changes once it can be run; it touches only places that were counted
-//! when it was made, and a run checks that the memory has them. Never knows: games.
+//! Invariants: the code is immutable once it is executable; it accesses only locations counted when
+//! it was made, and each run checks that the memory has them. Never knows: games.
 
 mod allocate;
+mod decompose;
 mod encode;
-mod expand;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -24,12 +24,12 @@ use super::memory::{Memory, Side};
 use super::program::{Place, Program};
 use allocate::{Line, Target};
 
-/// The processors of AVX-512.
+/// Processors with AVX-512.
 const AVX512: Target = Target {
     n_registers: 32,
     has_tables: true,
 };
-/// Those of AVX2.
+/// Processors with AVX2.
 const AVX2: Target = Target {
     n_registers: 16,
     has_tables: false,
@@ -40,8 +40,8 @@ const AVX2: Target = Target {
 pub struct Native {
     code: Arc<Mmap>,
     n_words: usize,
-    /// How many calls a run takes, each for the part of the vectors that fits a register, and the
-    /// bytes of such a part.
+    /// Calls per run, each for the part of the vectors that fits a register, and the bytes of such a
+    /// part.
     n_calls: usize,
     width: usize,
     /// The vectors that a bank of states needs.
@@ -50,9 +50,9 @@ pub struct Native {
 }
 
 impl Native {
-    /// Machine code for vectors of `n_words` words, 4, 8 or 16. None where the features are the
-    /// portable ones or the processor lacks them, where the system lets no memory be executed, for
-    /// other widths, and for programs too large for the instructions' addresses.
+    /// Machine code for vectors of `n_words` words, 4, 8 or 16. `None` for the portable features or
+    /// features that the processor lacks, where the system permits no executable memory, for other
+    /// widths, and for programs too large for the addressing.
     pub fn new(program: &Program, features: Features, n_words: usize) -> Option<Self> {
         if cfg!(miri) || !matches!(n_words, 4 | 8 | 16) || features > Features::detect() {
             return None;
@@ -62,12 +62,12 @@ impl Native {
             Features::Avx2 => AVX2,
             Features::Portable => return None,
         };
-        let expanded;
+        let decomposed;
         let program = if target.has_tables {
             program
         } else {
-            expanded = expand::expand(program);
-            &expanded
+            decomposed = decompose::decompose(program);
+            &decomposed
         };
         let steps = order::order(program, target.n_registers);
         let allocated = allocate::allocate(program, &steps, target);
@@ -86,25 +86,20 @@ impl Native {
         })
     }
 
-    /// How many slots a memory for it needs.
+    /// The slots that its memory needs.
     pub fn n_slots(&self) -> usize {
         self.n_slots
-    }
-
-    /// How many bytes of machine code it is.
-    pub fn n_bytes(&self) -> usize {
-        self.code.len()
     }
 
     /// Runs the program.
     ///
     /// # Panics
-    /// When the memory's vectors are of another width, or it is too small.
+    /// When the memory's vectors have another width, or it is too small.
     pub fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
         let n_state = memory.n_state();
         assert!(
             N == self.n_words && n_state >= self.n_state && memory.slots().len() >= self.n_slots,
-            "the memory does not suit the code"
+            "the memory does not fit the code"
         );
         let (now, next) = match side {
             Side::Even => (0, n_state),
@@ -112,17 +107,16 @@ impl Native {
         };
         let all = memory.all().as_mut_ptr();
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the bytes are a whole function of this convention for this processor: `new` made
-        // them, after it had seen the processor's features, and nothing writes to them since. Of
-        // memory a call touches only parts of vectors below `n_state` of each bank and below
-        // `n_slots` of the slots (`extent` looked at every line): the first `width` bytes of each,
+        // SAFETY: the bytes are a whole function of this calling convention for this processor: `new`
+        // made them after detecting the processor's features, and nothing writes to them since. Of
+        // memory a call accesses only parts of vectors below `n_state` of each bank and below
+        // `n_slots` of the slots (`extent` covers every line): the first `width` bytes of each,
         // further on by `part` bytes, which together are no more than a vector. The assertion above
-        // says that the memory, which is borrowed mutably, has those vectors. All addresses are
-        // derived from one pointer to the whole memory, whose vectors start on multiples of
-        // `width`. The function leaves the stack alone and writes no registers but the vector
-        // registers and those general ones that the convention lets a function overwrite, and it
-        // ends by clearing the vector registers' upper halves, as code without wide vectors
-        // expects.
+        // ensures that the memory, which is borrowed mutably, has those vectors. All addresses are
+        // derived from one pointer to the whole memory, whose vectors are aligned to `width`. The
+        // function does not use the stack and writes no registers but the vector registers and those
+        // general ones that the convention lets a function overwrite, and it ends by clearing the
+        // vector registers' upper halves, as code without wide vectors expects.
         unsafe {
             let function: extern "sysv64" fn(*const u8, *mut u8, *mut u8) =
                 std::mem::transmute(self.code.as_ptr());
@@ -140,8 +134,8 @@ impl Native {
     }
 }
 
-/// How many vectors of the states, of each bank, and of the slots the lines touch. None above what
-/// can be addressed.
+/// The vectors that the lines access of each bank of states and of the slots. `None` above the
+/// addressable number.
 fn extent(lines: &[Line]) -> Option<(usize, usize)> {
     let (mut n_state, mut n_slots) = (0, 0);
     for place in lines.iter().filter_map(encode::place_of) {

@@ -1,27 +1,27 @@
-//! Straight-line programs over vectors of bits: what a game is compiled to before any processor is
-//! chosen.
+//! Straight-line programs over vectors of bits: the intermediate representation of a game, before a
+//! processor is chosen.
 //!
-//! A value is a vector with one bit per lane. A program takes values from places, computes new ones
-//! with functions of up to three values, each given by its truth table, and stores some into
-//! places. It has no branches, so that all lanes go through it together, and every back-end that
-//! follows it bit by bit gives the same result.
+//! A value is a vector with one bit per lane. A program loads values from locations, computes new ones
+//! with functions of up to three values, each given by its truth table, and stores some to locations.
+//! It has no branches, so all lanes go through it together, and all back-ends give the same result bit
+//! by bit.
 //!
-//! Invariants of a [`Program`]: every value is defined before its use; no place is both taken and
-//! stored to, and none is stored to twice; every operation depends on all inputs it names, and
-//! those are distinct.
+//! Invariants of a [`Program`]: every value is defined before its use; no location is both loaded and
+//! stored, and none is loaded or stored twice; every operation depends on all its inputs, and those
+//! are distinct.
 //!
-//! Never knows: games, networks, how wide a vector is.
+//! Never knows: games, networks, the width of a vector.
 
 use std::fmt;
 
-/// Where a vector lies in the memory of those who run programs.
+/// Where a vector lies in a program's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Place {
-    /// The n-th vector of the state that the lanes stand on.
+    /// The n-th vector of the current state.
     Now(u32),
-    /// The n-th vector of the state that comes next.
+    /// The n-th vector of the next state.
     Next(u32),
-    /// The n-th vector of what passes from one program to another.
+    /// The n-th vector of the values passed between programs.
     Slot(u32),
 }
 
@@ -29,30 +29,30 @@ pub enum Place {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Value(pub u32);
 
-/// What a program starts from.
+/// A source of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// Off in every lane.
     Zeros,
     /// On in every lane.
     Ones,
-    /// What a place holds.
+    /// The vector at a location.
     Place(Place),
 }
 
 /// A function of one to three values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Operation {
-    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as the
-    /// processors' instruction for three-input logic has it. A missing input counts as either.
+    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as in `vpternlog`.
+    /// It gives the same result for both values of a missing input.
     pub table: u8,
     n_inputs: u8,
     inputs: [Value; 3],
 }
 
 impl Operation {
-    /// A function of one, two or three values. The table has to give the same result for either
-    /// value of an input that is missing (which would stand last).
+    /// A function of one, two or three values. The table has to give the same result for both values
+    /// of an input that is missing; missing inputs are the last ones.
     pub fn new(table: u8, inputs: &[Value]) -> Self {
         debug_assert!((1..=3).contains(&inputs.len()));
         let last = inputs.last().copied().unwrap_or(Value(0));
@@ -67,7 +67,7 @@ impl Operation {
         }
     }
 
-    /// The values it is a function of: one, two or three, all distinct.
+    /// Its inputs: one, two or three, all distinct.
     pub fn inputs(&self) -> &[Value] {
         &self.inputs[..usize::from(self.n_inputs)]
     }
@@ -80,27 +80,27 @@ pub struct Program {
     pub inputs: Vec<Input>,
     /// The values after them.
     pub operations: Vec<Operation>,
-    /// Values that are kept, and where, in the order of the values.
+    /// The stored values and their locations, in the order of the values.
     pub stores: Vec<(Value, Place)>,
-    /// Slots below this may hold what other programs need.
+    /// Slots below this may hold values of other programs.
     pub n_reserved: u32,
 }
 
 impl Program {
-    /// How many values there are.
+    /// The number of values.
     pub fn n_values(&self) -> usize {
         self.inputs.len() + self.operations.len()
     }
 
-    /// The first slot above all that are named or reserved: from there on slots are free for a
-    /// back-end's own use.
+    /// The first slot above all that are named or reserved, from which on slots are free for a
+    /// back-end's temporaries.
     pub fn n_slots(&self) -> u32 {
-        let taken = self.inputs.iter().filter_map(|input| match input {
+        let loaded = self.inputs.iter().filter_map(|input| match input {
             Input::Place(place) => Some(*place),
             _ => None,
         });
         let stored = self.stores.iter().map(|&(_, place)| place);
-        let slots = taken.chain(stored).filter_map(|place| match place {
+        let slots = loaded.chain(stored).filter_map(|place| match place {
             Place::Slot(slot) => Some(slot + 1),
             _ => None,
         });
@@ -110,21 +110,21 @@ impl Program {
     /// Checks the invariants.
     ///
     /// # Errors
-    /// Says which does not hold.
+    /// Names the first that is violated.
     pub fn check(&self) -> Result<(), String> {
-        let mut taken = std::collections::HashSet::new();
+        let mut used = std::collections::HashSet::new();
         for input in &self.inputs {
             if let Input::Place(place) = input
-                && !taken.insert(*place)
+                && !used.insert(*place)
             {
-                return Err(format!("{place} is taken twice"));
+                return Err(format!("{place} is loaded twice"));
             }
         }
         for (index, operation) in self.operations.iter().enumerate() {
             let value = self.inputs.len() + index;
             let inputs = operation.inputs();
             if inputs.iter().any(|input| input.0 as usize >= value) {
-                return Err(format!("{value} uses what comes later"));
+                return Err(format!("{value} uses a later value"));
             }
             for (position, input) in inputs.iter().enumerate() {
                 if inputs[..position].contains(input) {
@@ -147,10 +147,8 @@ impl Program {
             if value < before || value.0 as usize >= self.n_values() {
                 return Err(format!("{place} is stored out of order"));
             }
-            if !taken.insert(place) {
-                return Err(format!(
-                    "{place} is stored to and taken, or stored to twice"
-                ));
+            if !used.insert(place) {
+                return Err(format!("{place} is stored and loaded, or stored twice"));
             }
             before = value;
         }
@@ -158,13 +156,13 @@ impl Program {
     }
 }
 
-/// Whether a table gives different results for the two values of its n-th input.
+/// Whether a table depends on its n-th input.
 pub fn depends_on(table: u8, position: usize) -> bool {
     let (mask, shift) = [(0x0f, 4), (0x33, 2), (0x55, 1)][position];
     (table >> shift) & mask != table & mask
 }
 
-/// The result of a table in 64 lanes.
+/// The result of a table for 64 lanes.
 #[inline(always)]
 pub fn apply(table: u8, a: u64, b: u64, c: u64) -> u64 {
     let bit = |index: u8| u64::from(table >> index & 1).wrapping_neg();

@@ -1,16 +1,16 @@
 //! Ranks: a random number below a count in each lane, bit-sliced.
 //!
-//! Bits are drawn for as many digits as the lane's count has, and lanes whose number came out too
-//! large draw again, so every rank is exactly as likely as any other. Bits come from xoroshiro128+
-//! (Blackman and Vigna, 2018), a generator of its own for each 64 lanes: a fixed algorithm, so that
-//! a seed and a width mean the same playouts for ever.
+//! Each lane draws as many bits as its count has digits, and again while its number is too large
+//! (rejection sampling), so every rank is exactly equally likely. Bits come from xoroshiro128+
+//! (Blackman and Vigna, 2018), one generator per 64 lanes: a fixed algorithm, so that a seed and a
+//! width give the same playouts in every version.
 //!
 //! Never knows: what is counted.
 
 use super::memory::{Vector, combine};
 use crate::machine::random::Random;
 
-/// Counts have at most this many digits.
+/// The most digits of a count.
 pub(super) const MAX_DIGITS: usize = 32;
 
 /// A stream of random vectors.
@@ -21,11 +21,11 @@ pub(super) struct RandomBits<const N: usize> {
 }
 
 impl<const N: usize> RandomBits<N> {
-    /// Streams that are seeded by another.
+    /// Streams seeded by another.
     pub(super) fn new(random: &mut Random) -> Self {
         Self {
             low: [(); N].map(|()| random.bits()),
-            // A generator must not start from nothing but zeros.
+            // The state of a generator must not be all zeros.
             high: [(); N].map(|()| random.bits() | 1),
         }
     }
@@ -49,9 +49,8 @@ pub(super) fn is_any<const N: usize>(vector: &Vector<N>) -> bool {
     vector.iter().fold(0, |all, &word| all | word) != 0
 }
 
-/// Draws a rank below its count for each wanted lane whose count is not 0. Other lanes get rank 0.
-/// Both numbers have their lowest digit first; the digits of the rank are as many as those of the
-/// count, 32 at most.
+/// Draws a rank below its count for each wanted lane with a count above 0. Other lanes get rank 0.
+/// Both numbers have their lowest digit first and have equally many digits, 32 at most.
 #[inline(always)]
 pub(super) fn draw_ranks<const N: usize>(
     random: &mut RandomBits<N>,
@@ -68,7 +67,7 @@ pub(super) fn draw_ranks<const N: usize>(
     let (count, rank) = (&count[..n_digits], &mut rank[..n_digits]);
     let mut masks = [[0u64; N]; MAX_DIGITS];
     let masks = &mut masks[..n_digits];
-    // The digits of count - 1, then of all numbers up to it, show which bits to draw.
+    // The digits of count - 1, and then of all smaller numbers, mask the bits to draw.
     let mut borrow = [u64::MAX; N];
     let mut pending = [0u64; N];
     for (mask, &count) in masks.iter_mut().zip(count) {
@@ -158,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn lanes_that_want_none_or_have_none_get_rank_0() {
+    fn lanes_without_a_count_or_not_wanted_get_rank_0() {
         let count = [[0b0110, 0, 0, 0], [0b1100, 0, 0, 0]];
         let mut rank = [[u64::MAX; 4]; 2];
         let mut random = RandomBits::new(&mut Random::new(1));
         draw_ranks(&mut random, &count, &[0b0011, 0, 0, 0], &mut rank);
-        // Lane 0 has count 0, lane 1 count 1, and the others want none.
+        // Lane 0 has count 0, lane 1 count 1, and the others are not wanted.
         assert_eq!(rank, [[0; 4]; 2]);
     }
 }

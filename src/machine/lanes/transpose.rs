@@ -1,13 +1,11 @@
-//! A square of 64 times 64 bits on its side: from a word for each lane to a word for each bit, and
-//! back.
+//! Transposition of bit matrices: from a word per lane to a word per bit, and back.
 //!
-//! Where few lanes are asked for, 8 of the 64 rows do.
+//! For 64 by 64 bits, six rounds swap blocks of 32, 16, .. 1 rows (Warren, Hacker's Delight, 7-3).
+//! Where only 8 lanes are used, 8 rows suffice.
 //!
-//! Six rounds change places within blocks of 64, 32, .. 2 rows (Warren, Hacker's Delight, 7-3).
-//!
-//! Never knows: what the bits mean.
+//! Never knows: the meaning of the bits.
 
-/// Rows become columns: bit `column` of word `row` goes to bit `row` of word `column`.
+/// Transposes: bit `column` of word `row` goes to bit `row` of word `column`.
 #[inline(always)]
 pub(super) fn transpose(square: &mut [u64; 64]) {
     round::<32>(square, 0x0000_0000_ffff_ffff);
@@ -18,9 +16,9 @@ pub(super) fn transpose(square: &mut [u64; 64]) {
     round::<1>(square, 0x5555_5555_5555_5555);
 }
 
-/// In each block of `2 * HALF` rows the upper half's bits outside the mask and the lower half's
-/// bits in it change places. (Counted loops: of iterators over pairs of slices, compilers leave
-/// calls in functions as large as those that turn squares.)
+/// In each block of `2 * HALF` rows, swaps the upper half's bits outside the mask with the lower
+/// half's bits inside it. (Loops by index: of iterators over pairs of slices the compiler leaves
+/// calls in functions of this size.)
 #[inline(always)]
 fn round<const HALF: usize>(square: &mut [u64; 64], low: u64) {
     let mut block = 0;
@@ -35,32 +33,31 @@ fn round<const HALF: usize>(square: &mut [u64; 64], low: u64) {
     }
 }
 
-/// As [`transpose`] of 8 rows with 56 empty ones below: the lowest byte of each of the 64 words.
+/// As [`transpose`] of 8 rows above 56 empty ones: the lowest byte of each of the 64 words.
 #[inline(always)]
 pub(super) fn columns_of_8(mut rows: [u64; 8]) -> [u8; 64] {
-    turn_bytes(&mut rows);
-    bytemuck::cast(rows.map(|square| turn_8(square).to_le_bytes()))
+    transpose_bytes(&mut rows);
+    bytemuck::cast(rows.map(|square| transpose_8(square).to_le_bytes()))
 }
 
-/// The other way round: of 64 words of which only the lowest byte counts, the first 8 rows of what
-/// [`transpose`] makes of them.
+/// The inverse: of 64 words of which only the lowest byte counts, the first 8 rows of the transpose.
 #[inline(always)]
 pub(super) fn rows_of_8(columns: [u8; 64]) -> [u64; 8] {
     let columns: [[u8; 8]; 8] = bytemuck::cast(columns);
-    let mut rows = columns.map(|square| turn_8(u64::from_le_bytes(square)));
-    turn_bytes(&mut rows);
+    let mut rows = columns.map(|square| transpose_8(u64::from_le_bytes(square)));
+    transpose_bytes(&mut rows);
     rows
 }
 
-/// A square of 8 times 8 bytes, a row a word.
+/// Transposes 8 by 8 bytes, a row per word.
 #[inline(always)]
-fn turn_bytes(rows: &mut [u64; 8]) {
+fn transpose_bytes(rows: &mut [u64; 8]) {
     byte_round::<4>(rows, 0x0000_0000_ffff_ffff);
     byte_round::<2>(rows, 0x0000_ffff_0000_ffff);
     byte_round::<1>(rows, 0x00ff_00ff_00ff_00ff);
 }
 
-/// As [`round`], of bytes.
+/// As [`round`], on bytes.
 #[inline(always)]
 fn byte_round<const HALF: usize>(rows: &mut [u64; 8], low: u64) {
     let mut block = 0;
@@ -75,9 +72,9 @@ fn byte_round<const HALF: usize>(rows: &mut [u64; 8], low: u64) {
     }
 }
 
-/// A square of 8 times 8 bits, a row a byte.
+/// Transposes 8 by 8 bits, a row per byte.
 #[inline(always)]
-fn turn_8(square: u64) -> u64 {
+fn transpose_8(square: u64) -> u64 {
     let swap = |square: u64, distance: u32, mask: u64| {
         let changed = (square ^ square >> distance) & mask;
         square ^ changed ^ changed << distance
@@ -93,7 +90,7 @@ mod tests {
     use crate::machine::random::Random;
 
     #[test]
-    fn every_bit_goes_where_it_should() {
+    fn transposition_swaps_rows_and_columns() {
         let mut random = Random::new(1);
         let square = [(); 64].map(|()| random.bits());
         let mut turned = square;
@@ -108,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_rows_do_as_all_with_empty_ones_below() {
+    fn transposing_eight_rows_equals_transposing_all_with_empty_rows() {
         let mut random = Random::new(2);
         let rows = [(); 8].map(|()| random.bits());
         let mut square = [0; 64];

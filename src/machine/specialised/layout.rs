@@ -1,21 +1,21 @@
-//! An specialised network as flat arrays: what the engine runs on.
+//! A specialised game as flat arrays, for the engine.
 //!
-//! Everything with a value is one byte of one array: bases, those moves that are propagated, gates,
-//! and leaves. The top bit is the value. The seven bits above the lowest count a gate's inputs, in
-//! steps of two; the lowest says what value the users were last told. Leaves, which nothing but the
-//! engine reads, stand in rows of 64, so that 64 values are taken at once: one row or more per role
-//! and phase for the legal moves, one per state word for the next state.
+//! Every value is one byte of one array: bases, propagated moves, gates, and leaves. The top bit is
+//! the value. The bits below it count a gate's inputs, in steps of two; the lowest bit is the value
+//! that the users were last updated with. Leaves, which only the engine reads, stand in rows of 64, so
+//! that 64 values are read at once: for the legal moves one row or more per role and phase, for the
+//! next state one per state word.
 //!
-//! A gate that only effects or goals need is not kept up to date; it is pulled when asked for.
+//! A gate that only effects or goals need is not kept up to date; it is lazy, evaluated on demand.
 //!
 //! Invariants: a counted gate has no more inputs than seven bits count; numbers below `n_followed`
-//! are bases, moves and gates, above are leaves, which have no users; every edge leads to a number
-//! of the array; pulled gates are only so deep that recursion may follow them. `compile` sees to
+//! are bases, moves and gates, above are leaves, which have no users; every edge leads to a number of
+//! the array; lazy gates are evaluated by recursion, so their depth is bounded. `compile` establishes
 //! all of it.
 
 mod compile;
 mod effects;
-mod pull;
+mod lazy;
 
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::SpecialisedGame;
@@ -23,28 +23,28 @@ use crate::propnet::SpecialisedGame;
 /// No row.
 pub(in crate::machine) const NO_ROW: u32 = u32::MAX;
 
-/// Something to be read: a constant, a value of the array, or a pulled gate.
+/// A value to be read: of the array, or of a lazy gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct Operand(u32);
 
 impl Operand {
     const INVERTED: u32 = 1;
-    const PULLED: u32 = 2;
+    const LAZY: u32 = 2;
     const FLAT: u32 = 4;
 
     fn value(number: u32, is_inverted: bool) -> Self {
         Self(number << 3 | u32::from(is_inverted))
     }
 
-    /// A pulled gate; `is_flat` when values are all that it reads.
-    fn pulled(number: u32, is_flat: bool, is_inverted: bool) -> Self {
+    /// A lazy gate; `is_flat` when all its operands are values of the array.
+    fn lazy(number: u32, is_flat: bool, is_inverted: bool) -> Self {
         let flat = if is_flat { Self::FLAT } else { 0 };
-        Self(number << 3 | flat | Self::PULLED | u32::from(is_inverted))
+        Self(number << 3 | flat | Self::LAZY | u32::from(is_inverted))
     }
 
     #[inline]
-    pub(in crate::machine) fn is_pulled(self) -> bool {
-        self.0 & Self::PULLED != 0
+    pub(in crate::machine) fn is_lazy(self) -> bool {
+        self.0 & Self::LAZY != 0
     }
 
     #[inline]
@@ -52,7 +52,7 @@ impl Operand {
         self.0 >> 3
     }
 
-    /// Whether it is a pulled gate that reads nothing but values.
+    /// Whether it is a lazy gate all of whose operands are values of the array.
     #[inline]
     pub(in crate::machine) fn is_flat(self) -> bool {
         self.0 & Self::FLAT != 0
@@ -65,7 +65,7 @@ impl Operand {
     }
 }
 
-/// What the next state takes from where, for one word.
+/// The sources of one word of the next state.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct NextWord {
     /// Bases that stay as they are.
@@ -76,7 +76,7 @@ pub(in crate::machine) struct NextWord {
     pub row: u32,
 }
 
-/// What a move or key does: runs of `masks`, `bits` and `copies`.
+/// The updates by a move or key: runs of `masks`, `bits` and `copies`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Effects {
     pub masks: (u32, u32),
@@ -84,7 +84,7 @@ pub(in crate::machine) struct Effects {
     pub copies: (u32, u32),
 }
 
-/// Bases of one word each of which, if it is true, makes another true in the next state:
+/// Bases of one word, each of which, if it is true, makes another true in the next state:
 /// `targets[first]` for the lowest of them, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Copies {
@@ -93,23 +93,23 @@ pub(in crate::machine) struct Copies {
     pub first: u32,
 }
 
-/// Where a number's users start in the edge array, and where, from there, those of them start that
-/// are leaves. They end where the next number's start.
+/// The start of a number's users in the edge array, and the start of those that are leaves. They end
+/// where the next number's users start.
 #[derive(Clone, Copy, Default, Debug)]
 pub(in crate::machine) struct Users {
     pub start: u32,
     pub leaves: u32,
 }
 
-/// A gate that is worked out when it is asked for: on when all its operands are. They are in a run
-/// of `operands` and, where there are many, in a run of `guarded`.
+/// A gate evaluated on demand: the conjunction of its operands. They are a run of `operands` and, for
+/// a wide gate, a run of `guarded`.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::machine) struct Pulled {
+pub(in crate::machine) struct LazyGate {
     pub operands: (u32, u32),
     pub guarded: (u32, u32),
 }
 
-/// Bases of one word each of which, if it is true, calls for a look at `guarded_operands[first]`
+/// Bases of one word, each of which, if it is true, requires the operands `guarded_operands[first]`
 /// for the lowest, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Guarded {
@@ -118,26 +118,25 @@ pub(in crate::machine) struct Guarded {
     pub first: u32,
 }
 
-/// Gates of equal fan-in that are worked out one after the other.
+/// Gates of equal fan-in, evaluated one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::machine) struct Run {
+pub(in crate::machine) struct FanInRun {
     pub fan_in: u32,
     pub n_gates: u32,
 }
 
-/// All that the goals of a phase need and nothing keeps up to date, worked out from front to back
-/// without a branch that hangs on a value. Where there is much of it, that is faster than to ask
-/// for what is needed.
+/// A straight-line evaluation of all gates in a phase's goals that nothing keeps up to date. For many
+/// gates that is faster than evaluation on demand, since no branch depends on a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct GoalPass {
-    pub runs: Vec<Run>,
+    pub runs: Vec<FanInRun>,
     /// `2·number + inverted`, run after run.
     pub operands: Vec<u32>,
     /// The number of the first gate's value; the others follow.
     pub first: u32,
 }
 
-/// The bases of one state word that a move decides.
+/// The bases of one state word that a move sets to constants.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Mask {
     pub word: u32,
@@ -150,30 +149,30 @@ pub(in crate::machine) struct Mask {
 pub(in crate::machine) struct KeyWord {
     /// The state's word, when `row` is [`NO_ROW`].
     pub word: u32,
-    /// The row of leaves.
+    /// Which of the bits are keys.
     pub row: u32,
     /// Which of the bits are keys.
     pub mask: u64,
-    /// What the lowest key does is `keyed[first]`, and so on.
+    /// The lowest key's update is `keyed[first]`, and so on.
     pub first: u32,
 }
 
 /// One role in one phase.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct RoleLayout {
-    /// The first of the rows that say which of `moves` are legal; none when there is just one and
-    /// it always is.
+    /// The first of the rows that say which of `moves` are legal; [`NO_ROW`] when there is just one
+    /// move and it is always legal.
     pub row: u32,
-    /// How many rows.
+    /// The number of rows.
     pub n_rows: u32,
     /// Moves that may be legal, rising.
     pub moves: Box<[MoveId]>,
-    /// What each does.
+    /// The effects of each.
     pub effects: Box<[Effects]>,
     /// The number of each move's value, or [`NO_ROW`].
     pub numbers: Box<[u32]>,
-    /// Whether gates follow the role's moves, in this phase or another.
-    pub is_followed: bool,
+    /// Whether gates depend on the role's moves, in this phase or another.
+    pub is_propagated: bool,
 }
 
 /// One phase.
@@ -182,58 +181,50 @@ pub(in crate::machine) struct PhaseLayout {
     pub terminal: Operand,
     pub roles: IdVec<RoleId, RoleLayout>,
     pub next: Box<[NextWord]>,
-    /// What clears bases while it is on, 64 keys at a time.
+    /// Keys that clear bases while they are on, 64 at a time.
     pub clearing: Box<[KeyWord]>,
-    /// What sets bases while it is on.
+    /// Keys that set bases while they are on.
     pub setting: Box<[KeyWord]>,
     /// Per role, from the highest value down.
     pub goals: IdVec<RoleId, Box<[(u8, Operand)]>>,
-    /// Which of the goal passes has to come before the goals are read.
+    /// The goal pass to run before the goals are read.
     pub goal_pass: Option<usize>,
 }
 
-/// An specialised network, laid out. Never changes.
+/// A specialised game, laid out. Never changes.
 #[derive(Debug)]
 pub struct SpecialisedLayout {
     pub(in crate::machine) n_bases: u32,
     pub(in crate::machine) n_followed: u32,
-    /// Numbers below are bases' and moves'.
+    /// Numbers below are those of bases and moves.
     pub(in crate::machine) first_gate: u32,
     /// The array with every base false and no move made.
     pub(in crate::machine) at_rest: Vec<u8>,
-    /// Each followed number's users; one more for the end of the last.
+    /// The users of each number below `n_followed`, and a last entry for the end.
     pub(in crate::machine) users: Vec<Users>,
     /// User and whether it takes the value inverted: `2·number + inverted`.
     pub(in crate::machine) edges: Vec<u32>,
-    pub(in crate::machine) pulled: Vec<Pulled>,
-    /// Of pulled gates, operands that are on unless a base is true, by that base.
+    pub(in crate::machine) lazy: Vec<LazyGate>,
+    /// Operands of lazy gates that are on unless a base is true, by that base.
     pub(in crate::machine) guarded: Vec<Guarded>,
     /// Runs of `operands`, per base of `guarded`.
     pub(in crate::machine) guarded_operands: Vec<(u32, u32)>,
     pub(in crate::machine) operands: Vec<Operand>,
     pub(in crate::machine) masks: Vec<Mask>,
     pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
-    /// What keys do.
+    /// The updates by keys.
     pub(in crate::machine) keyed: Vec<Effects>,
     pub(in crate::machine) copies: Vec<Copies>,
     pub(in crate::machine) targets: Vec<BaseId>,
     pub(in crate::machine) goal_passes: Vec<GoalPass>,
-    /// Numbers from here on are the goal passes'.
+    /// Numbers from here on belong to the goal passes.
     pub(in crate::machine) n_kept: u32,
     pub(in crate::machine) phases: Vec<PhaseLayout>,
 }
 
 impl SpecialisedLayout {
-    /// Lays out an specialised network. Nothing when its pulled gates are too deep.
+    /// Lays out a specialised game. `None` when its lazy gates are too deep.
     pub fn compile(specialised: &SpecialisedGame) -> Option<SpecialisedLayout> {
         compile::Compiler::new(specialised).run()
-    }
-
-    /// Gates that are kept up to date, leaves among them, and gates that are pulled.
-    pub fn sizes(&self) -> (usize, usize) {
-        (
-            self.at_rest.len() - self.n_bases as usize,
-            self.pulled.len(),
-        )
     }
 }

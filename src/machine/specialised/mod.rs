@@ -1,18 +1,21 @@
-//! The specialised game at full speed: legality and the end by counting, the next state by what each
-//! move does.
+//! The engine of specialised games: legality and terminality by counters, the next state by the
+//! effects of each move.
 //!
-//! [`SpecialisedLayout`] is the game as flat arrays of bytes, `run` what one thread changes while it
-//! plays, `signs` the tops of 64 bytes as one word, `work` what a layout costs in play. States
-//! without a phase and joint moves that are not legal are left to [`super::counter`].
+//! [`SpecialisedLayout`] is the game as flat arrays of bytes. `values` holds one thread's bytes and
+//! updates them, `run` plays with them, `bits` gathers the top bits of 64 bytes into a word, and
+//! `work` estimates the cost of a layout. States without a phase and illegal joint moves are left to
+//! [`super::counter`].
 //!
 //! Never knows: blocks, how a game was specialised, what a base or move means.
 
+mod bits;
 mod layout;
 mod run;
-mod signs;
 #[cfg(test)]
 mod tests;
+mod values;
 mod work;
 
 pub use layout::SpecialisedLayout;
-pub(super) use run::{SpecialisedCounters, Stopped, place_of};
+pub(super) use run::{Stopped, move_index};
+pub(super) use values::SpecialisedCounters;

@@ -1,23 +1,24 @@
-//! What a layout costs in play: whoever compiles a game weighs one layout against another by it.
+//! The cost of a layout in play, by which layouts are compared.
 //!
-//! The positions of some games are played through and what the engine would do is counted, which
-//! needs no clock and is always the same.
+//! Positions of some games are replayed and the engine's operations counted. No clock is used, so the
+//! result is reproducible.
 
 use super::layout::{NO_ROW, SpecialisedLayout};
-use super::run::{SpecialisedCounters, place_of};
+use super::run::move_index;
+use super::values::SpecialisedCounters;
 use crate::machine::counter::CounterMachine;
 use crate::propnet::PlayedPosition;
 
-/// What telling users costs besides the users, in users told.
-const A_TELL: u64 = 4;
-/// What fetching a bit costs.
-const A_FETCH: u64 = 6;
-/// What working out a pulled gate costs.
-const A_PULL: u64 = 10;
+/// The cost of updating a number's users, besides one per user.
+const UPDATE_COST: u64 = 4;
+/// The cost of fetching a bit.
+const FETCH_COST: u64 = 6;
+/// The cost of evaluating a lazy gate.
+const LAZY_GATE_COST: u64 = 10;
 
 impl CounterMachine {
-    /// The work of playing through some positions on the specialised phases; nothing when they do not
-    /// cover them.
+    /// The cost of replaying some positions on the specialised phases; `None` when these do not cover
+    /// them.
     pub fn work(&self, positions: &[PlayedPosition]) -> Option<u64> {
         let layout = self.specialised()?;
         let mut counters = SpecialisedCounters::new(layout, self.layout().info.roles.len());
@@ -26,9 +27,8 @@ impl CounterMachine {
 }
 
 impl SpecialisedCounters {
-    /// The work of coming to each of some positions from the one before and of moving on, the first
-    /// excepted: users told, and what is fetched. Nothing when a position is in no phase or its
-    /// moves are not the phase's.
+    /// The cost of moving from each position to the next: users updated, and values fetched. `None`
+    /// when a position is in no phase or its moves are not the phase's.
     fn work(
         &mut self,
         layout: &SpecialisedLayout,
@@ -36,36 +36,36 @@ impl SpecialisedCounters {
         positions: &[PlayedPosition],
     ) -> Option<u64> {
         let mut work = 0;
-        let mut told = self.values().to_vec();
+        let mut before = self.values().to_vec();
         for (index, position) in positions.iter().enumerate() {
             let phase = &layout.phases[phase_of(&position.state)?];
             self.set_state(layout, &position.state);
-            let places: Option<Vec<u32>> = phase
+            let indices: Option<Vec<u32>> = phase
                 .roles
                 .iter()
                 .zip(&position.moves)
-                .map(|(role, &mv)| place_of(role, mv))
+                .map(|(role, &mv)| move_index(role, mv))
                 .collect();
             let mut here = 0;
-            let mut news = |values: &[u8]| {
+            let mut count_updates = |values: &[u8]| {
                 for number in 0..layout.n_followed as usize {
-                    if (values[number] ^ told[number]) & 1 == 1 {
-                        here += A_TELL
+                    if (values[number] ^ before[number]) & 1 == 1 {
+                        here += UPDATE_COST
                             + u64::from(
                                 layout.users[number + 1].start - layout.users[number].start,
                             );
                     }
                 }
-                told.copy_from_slice(values);
+                before.copy_from_slice(values);
             };
-            news(self.values());
-            self.n_pulled = 0;
-            self.next_state(layout, phase, &places?);
-            news(self.values());
-            here += A_PULL * self.n_pulled;
-            for (role, &place) in phase.roles.iter().zip(&self.drawn) {
-                if let Some(effects) = role.effects.get(place as usize) {
-                    here += A_FETCH * u64::from(effects.bits.1 - effects.bits.0);
+            count_updates(self.values());
+            self.n_evaluated = 0;
+            self.next_state(layout, phase, &indices?);
+            count_updates(self.values());
+            here += LAZY_GATE_COST * self.n_evaluated;
+            for (role, &index) in phase.roles.iter().zip(&self.drawn) {
+                if let Some(effects) = role.effects.get(index as usize) {
+                    here += FETCH_COST * u64::from(effects.bits.1 - effects.bits.0);
                 }
                 here += u64::from(role.n_rows);
             }

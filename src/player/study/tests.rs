@@ -1,6 +1,6 @@
 use super::*;
 use crate::analysis::sample::Turns;
-use crate::build::{self, Playing};
+use crate::build::{self, PlayoutPolicy};
 use crate::commands::game_source::{Game, Rulesheet};
 use crate::config::Settings;
 use crate::gdl::{self, Rules};
@@ -12,7 +12,7 @@ fn studied(name: &str, budget: StudyBudget) -> Study {
     let limits = ground::Budget::generous();
     let compiled = build::compile(&game.rules, limits).unwrap();
     let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
-    let (machine, _) = build::fastest(compiled, limits, Playing::Decisively);
+    let (machine, _) = build::fastest(compiled, limits, PlayoutPolicy::Decisive);
     study(
         Subject {
             machine: &machine,
@@ -124,7 +124,7 @@ fn studied_with_learning(rules: &Rules, time: Duration) -> Study {
     let limits = ground::Budget::generous();
     let compiled = build::compile(rules, limits).unwrap();
     let source = compiled.lanes.clone();
-    let (machine, _) = build::fastest(compiled, limits, Playing::Decisively);
+    let (machine, _) = build::fastest(compiled, limits, PlayoutPolicy::Decisive);
     let settings = Settings::load(None, &[]).unwrap();
     let config = player::search_config(&settings.search, 1);
     let subject = Subject {

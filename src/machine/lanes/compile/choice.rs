@@ -1,27 +1,27 @@
-//! The choice of a move as logic: each lane takes one of its legal moves, all equally likely.
+//! Uniform choice of a legal move per lane, as logic.
 //!
-//! The legal moves of a lane are counted by adding bits in a tree of groups; somebody draws a rank
-//! below the count for each lane; then the rank goes down the tree, to the group it falls in, less
-//! what stands before that group. Numbers are bit-sliced, a vector for each binary digit, so the
-//! work is that of a few adders a move for all lanes together.
+//! A tree of carry-save adders counts the legal moves of each lane, and the caller draws a rank below
+//! the count. The rank then descends the tree to the group that contains it, less the counts of the
+//! groups before. Numbers are bit-sliced, one vector per binary digit, so the cost is a few adders a
+//! move for all lanes together.
 //!
-//! Invariants: in a lane whose rank is below its count just one move is chosen, and that one is
-//! legal, the n-th legal one of the order given for rank n. In other lanes anything may be chosen.
+//! Invariants: in a lane whose rank is below its count exactly one move is chosen, the n-th legal one
+//! in the given order for rank n. In other lanes any moves may be chosen.
 //!
-//! Never knows: where ranks come from.
+//! Never knows: how ranks are drawn.
 
 use super::circuit::{Circuit, Literal};
 
-/// A number a lane, lowest digit first.
+/// A number per lane, lowest digit first.
 type Number = Vec<Literal>;
 
-/// Moves in the smallest groups: what one full adder counts.
+/// Moves in the smallest groups, which one full adder counts.
 const GROUP: usize = 3;
 
 /// The moves of one role, counted.
 pub(super) struct Choice {
     legal: Vec<Literal>,
-    /// From the smallest groups to the one of all: the counts.
+    /// The counts, from the smallest groups to the group of all.
     levels: Vec<Vec<Number>>,
 }
 
@@ -48,7 +48,7 @@ impl Choice {
                     [left, right] => add(circuit, left, right),
                     _ => pair.concat(),
                 };
-                // The last carry is never on where no sum can be that large.
+                // The last carry is never on where the group is too small for it.
                 sum.truncate((usize::BITS - size.leading_zeros()) as usize);
                 sums.push(sum);
             }
@@ -57,7 +57,7 @@ impl Choice {
         Self { legal, levels }
     }
 
-    /// How many moves are legal: as many digits as the largest count needs.
+    /// The number of legal moves, with as many digits as the largest count needs.
     pub(super) fn total(&self) -> &[Literal] {
         self.levels
             .last()
@@ -70,7 +70,7 @@ impl Choice {
         let mut rank = rank.to_vec();
         let mut is_active = vec![Literal::TRUE];
         for level in self.levels.iter().rev().skip(1) {
-            // What stands before the right one of the two groups that the rank falls in.
+            // The count before the right one of the two groups that contain the rank.
             let n_digits = level.iter().map(Vec::len).max().unwrap_or(0);
             let mut before: Number = vec![Literal::FALSE; n_digits];
             for (pair, &active) in level.chunks(2).zip(&is_active) {
@@ -80,8 +80,8 @@ impl Choice {
                     *sum = circuit.apply(0xf8, *sum, active, digit);
                 }
             }
-            // A group without a neighbour keeps its rank: nothing is before it, and it counts as
-            // the right one.
+            // A group without a neighbour counts as the right one with nothing before it, so it keeps
+            // its rank.
             let (rest, is_left) = subtract(circuit, &rank, &before);
             let mut below = Vec::with_capacity(level.len());
             for (pair, &active) in level.chunks(2).zip(&is_active) {
@@ -128,7 +128,7 @@ impl Choice {
     }
 }
 
-/// A number without leading digits that are never on.
+/// A number without leading digits that are constant off.
 fn trimmed(mut number: Number) -> Number {
     while number.last() == Some(&Literal::FALSE) {
         number.pop();
@@ -152,7 +152,7 @@ fn add(circuit: &mut Circuit, left: &[Literal], right: &[Literal]) -> Number {
     trimmed(sum)
 }
 
-/// The difference, as many digits as the first has, and whether the second is the larger one.
+/// The difference, with as many digits as the longer operand, and whether it is negative.
 fn subtract(circuit: &mut Circuit, from: &[Literal], what: &[Literal]) -> (Number, Literal) {
     let mut borrow = Literal::FALSE;
     let mut difference = Vec::with_capacity(from.len());

@@ -1,12 +1,11 @@
-//! Circuits in the making: literals over values, simplified and shared as they are built.
+//! Circuits under construction: literals over values, simplified and shared as they are built.
 //!
-//! A literal is a value or its inverse. Since any function of three values is one operation,
-//! inversions cost nothing: they go into the tables of the users. What is built twice is built
-//! once.
+//! A literal is a value or its inverse. Any function of three values is one operation, so inversions
+//! are free: they are folded into the tables of the users. Common subexpressions are built once.
 //!
-//! Invariants: no operation has a constant input, or the same value twice, or an input it does not
-//! depend on; every operation's result is off when all its inputs are (else its inverse is built),
-//! so a function and its inverse share a value.
+//! Invariants: no operation has a constant input, the same value twice, or an input that it does not
+//! depend on. Every operation's result is off when all its inputs are (else its inverse is built), so
+//! a function and its inverse share a value.
 //!
 //! Never knows: networks, moves.
 
@@ -41,7 +40,7 @@ impl Literal {
         self.0 <= 1
     }
 
-    /// The literal, inverted if so wished.
+    /// The inverse if the condition holds, else the literal itself.
     pub(super) fn inverted_if(self, condition: bool) -> Self {
         Literal(self.0 ^ u32::from(condition))
     }
@@ -54,21 +53,20 @@ impl std::ops::Not for Literal {
     }
 }
 
-/// A function of up to three nodes that has no value yet.
+/// A function of up to three nodes that has no node yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Function {
     n_inputs: u8,
     inputs: [u32; 3],
-    /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on those that are
-    /// missing.
+    /// Bit `4a + 2b + c`, whatever the number of inputs; it does not depend on missing ones.
     pub(super) table: u8,
 }
 
-/// The tables of the three inputs themselves.
+/// The tables of the three inputs.
 const PROJECTIONS: [u8; 3] = [0xf0, 0xcc, 0xaa];
 
 impl Function {
-    /// The function that is a literal.
+    /// The function of a literal.
     pub(super) fn literal(literal: Literal) -> Self {
         let inversion = if literal.is_inverted() { 0xff } else { 0 };
         if literal.is_constant() {
@@ -89,12 +87,12 @@ impl Function {
         &self.inputs[..usize::from(self.n_inputs)]
     }
 
-    /// How many nodes it is a function of.
+    /// The number of nodes that it depends on.
     pub(super) fn n_inputs(&self) -> usize {
         usize::from(self.n_inputs)
     }
 
-    /// The function, inverted if so wished.
+    /// The inverse if the condition holds, else the function itself.
     pub(super) fn inverted_if(mut self, condition: bool) -> Self {
         if condition {
             self.table = !self.table;
@@ -109,7 +107,7 @@ impl Function {
             .any(|node| other.inputs().contains(node))
     }
 
-    /// Both at once, when that hangs on no more than three nodes.
+    /// The conjunction, if it depends on at most three nodes.
     pub(super) fn and(&self, other: &Self) -> Option<Self> {
         let mut inputs = self.inputs;
         let mut n_inputs = self.n_inputs();
@@ -126,7 +124,7 @@ impl Function {
         Some(Self::reduced(table, &inputs[..n_inputs]))
     }
 
-    /// The table over other inputs, which contain its own.
+    /// The table over other inputs, which include its own.
     fn over(&self, inputs: &[u32]) -> u8 {
         let mut table = 0;
         for row in 0..8u8 {
@@ -140,7 +138,7 @@ impl Function {
         table
     }
 
-    /// The function of a table over distinct nodes, without those that it does not hang on; its
+    /// The function of a table over distinct nodes, without those that it does not depend on, its
     /// nodes in rising order.
     fn reduced(table: u8, inputs: &[u32]) -> Self {
         let mut kept = [0u32; 3];
@@ -170,7 +168,7 @@ impl Function {
     }
 }
 
-/// What a node of a circuit is.
+/// The definition of a circuit's node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     Constant,
@@ -178,7 +176,7 @@ pub(super) enum Node {
     Computed(Function),
 }
 
-/// A circuit: nodes, each after those it needs.
+/// A circuit: nodes in topological order.
 #[derive(Clone, Debug)]
 pub(super) struct Circuit {
     pub(super) nodes: Vec<Node>,
@@ -195,7 +193,7 @@ impl Circuit {
         }
     }
 
-    /// What a place holds.
+    /// The value at a location.
     pub(super) fn place(&mut self, place: Place) -> Literal {
         let nodes = &mut self.nodes;
         *self.places.entry(place).or_insert_with(|| {
@@ -204,7 +202,7 @@ impl Circuit {
         })
     }
 
-    /// Gives a function a value, if none has it yet.
+    /// The literal of a function; makes a node if there is none.
     pub(super) fn value(&mut self, function: Function) -> Literal {
         if function.n_inputs == 0 {
             return Literal::FALSE.inverted_if(function.table & 1 == 1);
@@ -275,7 +273,7 @@ impl Circuit {
         self.apply(0x96, a, b, c)
     }
 
-    /// On when two or three are.
+    /// On when two or three inputs are.
     pub(super) fn majority(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
         self.apply(0xe8, a, b, c)
     }
@@ -285,24 +283,24 @@ impl Circuit {
         self.apply(0xca, a, b, c)
     }
 
-    /// All at once. The operands become values in as few operations as three-input functions allow.
+    /// The conjunction, in as few operations as three-input functions allow.
     pub(super) fn all(&mut self, operands: &[Literal]) -> Literal {
         let functions = operands.iter().map(|&literal| Function::literal(literal));
         let function = self.conjunction(functions.collect());
         self.value(function)
     }
 
-    /// Any of them.
+    /// The disjunction.
     pub(super) fn any(&mut self, operands: &[Literal]) -> Literal {
         let inverted: Vec<Literal> = operands.iter().map(|&literal| !literal).collect();
         !self.all(&inverted)
     }
 
-    /// The conjunction of functions, the last step of it left open for whoever needs it.
+    /// The conjunction of functions. Its last operation is left open to be merged into a user.
     ///
-    /// Every operation makes one value of three, so what counts is to waste no input: functions
-    /// over the same nodes are merged; each function of two nodes goes together with one node more;
-    /// and single nodes go by threes.
+    /// Every operation reduces three values to one, so the aim is to use all inputs: functions over
+    /// the same nodes are merged, each function of two nodes is combined with a single node, and
+    /// single nodes are combined by threes.
     pub(super) fn conjunction(&mut self, functions: Vec<Function>) -> Function {
         let mut functions: Vec<Function> = functions
             .into_iter()
@@ -339,7 +337,7 @@ impl Circuit {
             for part in parts {
                 match whole.and(part) {
                     Some(both) => whole = both,
-                    // Only constants among values that were just made lead here.
+                    // Only constants among the values just made lead here.
                     None => {
                         let literal = circuit.value(whole);
                         whole = Function::literal(literal).and(part).unwrap_or(*part);
@@ -374,17 +372,17 @@ impl Circuit {
         close(self, &single)
     }
 
-    /// A program for each stage, to be run in order: each stores its stage's outputs, and in slots
-    /// of its own what later stages can use of it.
+    /// A program per stage, to be run in order. Each stores its stage's outputs, and in slots the
+    /// values that later stages use.
     ///
-    /// What passes over is chosen by the circuit alone: each value that an operation or output of a
-    /// later stage needs. `first_slot` is where slots begin that no place of the circuit names.
+    /// A value is passed on if an operation or output of a later stage needs it. Slots from
+    /// `first_slot` on are free.
     pub(super) fn stages(
         &self,
         stages: &[Vec<(Literal, Place)>],
         first_slot: u32,
     ) -> (Vec<Program>, u32) {
-        // In which stage a node is computed: the first that needs it.
+        // The stage that computes each node: the first that needs it.
         const NEVER: usize = usize::MAX;
         let mut made_in = vec![NEVER; self.nodes.len()];
         let mut open: Vec<usize> = Vec::new();
@@ -400,7 +398,7 @@ impl Circuit {
                 }
             }
         }
-        // A value that its stage stores in a slot anyway is taken from there.
+        // A value that its stage stores in a slot is taken from there.
         let mut stored: FxHashMap<Literal, Place> = FxHashMap::default();
         for (stage, outputs) in stages.iter().enumerate() {
             for &(literal, place) in outputs {
@@ -451,8 +449,8 @@ impl Circuit {
         (programs.map(reserved).collect(), next_slot)
     }
 
-    /// The program of some outputs, depth first so that a value is used soon after it is made.
-    /// Nodes for which `taken` knows a place are taken from there instead of computed.
+    /// The program of some outputs, depth first so that a value is used soon after it is computed.
+    /// Nodes for which `taken` returns a location are loaded from there.
     fn emit(
         &self,
         outputs: &[(Literal, Place)],
@@ -466,10 +464,10 @@ impl Circuit {
     }
 }
 
-/// Conjunctions of more functions are not searched for functions over the same nodes.
+/// Conjunctions of more functions are not searched for overlapping ones.
 const MAX_MERGED: usize = 24;
 
-/// Merges functions over the same nodes, as long as their conjunction hangs on three nodes at most.
+/// Merges functions over the same nodes while the conjunction depends on at most three nodes.
 fn merge_overlapping(functions: &mut Vec<Function>) {
     let mut index = 0;
     while index < functions.len() {

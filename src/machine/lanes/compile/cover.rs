@@ -1,12 +1,11 @@
-//! A network as a circuit: gates covered by functions of three values.
+//! Technology mapping: a network covered by functions of three values.
 //!
-//! Gates that one user alone needs are taken into that user, so a whole tree of ANDs and ORs
-//! becomes one expression, and expressions are cut into operations of three inputs, two more leaves
-//! with each. (Technology mapping, as compilers for programmable hardware do it: Cong and Ding,
-//! FlowMap, 1994; greedily here, tree by tree.)
+//! Gates with one user are merged into it, so a whole tree of ANDs and ORs becomes one expression, and
+//! expressions are cut into operations of three inputs. (LUT covering as for FPGAs: Cong and Ding,
+//! FlowMap, 1994; here greedy and tree by tree.)
 //!
 //! Invariants: a literal is on in a lane exactly when its signal is on in that lane's state under
-//! that lane's moves, once the loops of all blocks it hangs on have come to rest.
+//! that lane's moves, once the loops of all blocks below it have reached their fixpoints.
 //!
 //! Never knows: how a move is chosen.
 
@@ -15,27 +14,27 @@ use super::circuit::{Circuit, Function, Literal};
 use crate::ids::{BaseId, GateId, IdVec, MoveId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
-/// Trees deeper than this are cut, since they are gone through by recursion.
+/// Deeper trees are cut, since they are covered by recursion.
 const MAX_DEPTH: u16 = 64;
 
-/// A loop that is run until nothing changes: gates that depend on each other, from all of them off.
+/// The loop of a block, iterated from all gates off to its fixpoint.
 #[derive(Clone, Debug)]
-pub(super) struct Loop {
-    /// Per gate what it is after one more round, and where that goes.
+pub(super) struct BlockLoop {
+    /// Per gate its value after an iteration, and the location for it.
     pub(super) outputs: Vec<(Literal, Place)>,
-    /// The first slot of what the gates were before the round.
+    /// The first slot of the values before the iteration.
     pub(super) old: u32,
-    /// The first slot of what they are after it.
+    /// The first slot of the values after it.
     pub(super) new: u32,
-    /// How many gates there are.
+    /// The number of gates.
     pub(super) n_gates: u32,
 }
 
-/// What gates became, signal by signal.
+/// The literals of a network's signals.
 #[derive(Clone)]
-pub(super) struct Cover<'a> {
+pub(super) struct LutCover<'a> {
     network: &'a Network,
-    /// Gates with a value of their own.
+    /// Gates with a node of their own.
     is_root: IdVec<GateId, bool>,
     needed: IdVec<GateId, bool>,
     block_of: IdVec<GateId, u32>,
@@ -49,9 +48,9 @@ pub(super) struct Cover<'a> {
 /// Not in a block.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// Marks a whole block where one of its gates is marked: they need each other. To be asked of all
-/// gates from the last to the first, with the block that each is in; all users outside of a block
-/// come after it, so its last gate asks for all.
+/// Marks a whole block where one of its gates is marked, since they need each other. To be called for
+/// all gates from the last to the first, with each gate's block. A block's users outside come after
+/// it, so the block is completed at its last gate.
 fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVec<GateId, bool>) {
     let Some(gates) = network.blocks.get(block as usize) else {
         return;
@@ -61,9 +60,9 @@ fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVe
     }
 }
 
-impl<'a> Cover<'a> {
-    /// Looks at what outputs need; `bases` says what each base is. Slots from `n_slots` on are
-    /// free.
+impl<'a> LutCover<'a> {
+    /// Prepares to cover what the outputs need. `bases` gives the literal of each base; slots from
+    /// `n_slots` on are free.
     pub(super) fn new(
         network: &'a Network,
         bases: IdVec<BaseId, Literal>,
@@ -128,23 +127,23 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// The first slot that neither this nor anything before it names.
+    /// The first free slot.
     pub(super) fn n_slots(&self) -> u32 {
         self.n_slots
     }
 
-    /// Says what stands for a base being true, before anything that hangs on it is made.
+    /// Sets the literal of a base, before anything that depends on it is made.
     pub(super) fn set_base(&mut self, base: BaseId, literal: Literal) {
         self.bases[base] = literal;
     }
 
-    /// Says what stands for a move being made.
+    /// Sets the literal of a move.
     pub(super) fn set_move(&mut self, mv: MoveId, literal: Literal) {
         self.moves[mv] = literal;
     }
 
-    /// Makes all that some outputs need, and returns the loops that have to be run first.
-    pub(super) fn make(&mut self, circuit: &mut Circuit, outputs: &[Signal]) -> Vec<Loop> {
+    /// Makes the literals of some outputs, and returns the loops that have to run before.
+    pub(super) fn make(&mut self, circuit: &mut Circuit, outputs: &[Signal]) -> Vec<BlockLoop> {
         let network = self.network;
         let mut wanted: IdVec<GateId, bool> = IdVec::from_vec(vec![false; network.gates.len()]);
         for &signal in outputs {
@@ -181,7 +180,7 @@ impl<'a> Cover<'a> {
         loops
     }
 
-    /// What a signal is, after it was made.
+    /// The literal of a signal, after it was made.
     pub(super) fn literal(&self, signal: Signal) -> Literal {
         let plain = match self.network.node(signal) {
             Node::False => Literal::FALSE,
@@ -192,7 +191,7 @@ impl<'a> Cover<'a> {
         plain.inverted_if(signal.is_inverted())
     }
 
-    /// The function that a signal is, with gates that it alone needs taken in.
+    /// The function of a signal, with single-user gates merged.
     fn function(&mut self, circuit: &mut Circuit, signal: Signal) -> Function {
         match self.network.node(signal) {
             Node::Gate(gate) if self.literals[gate].is_none() => {
@@ -203,7 +202,7 @@ impl<'a> Cover<'a> {
         }
     }
 
-    /// The function that a gate is.
+    /// The function of a gate.
     fn gate(&mut self, circuit: &mut Circuit, gate: GateId) -> Function {
         let is_or = self.network.gates[gate].kind == GateKind::Or;
         let network = self.network;
@@ -215,9 +214,9 @@ impl<'a> Cover<'a> {
         circuit.conjunction(functions).inverted_if(is_or)
     }
 
-    /// One round of a block's gates. Each gate sees what those before it have become in this round
-    /// already, so that news goes far in one.
-    fn block(&mut self, circuit: &mut Circuit, block: u32) -> Loop {
+    /// One iteration of a block's gates. Each gate uses the new values of those before it
+    /// (Gauss-Seidel), so changes travel far in one iteration.
+    fn block(&mut self, circuit: &mut Circuit, block: u32) -> BlockLoop {
         let gates = &self.network.blocks[block as usize];
         let n_gates = gates.len() as u32;
         let (old, new) = (self.n_slots, self.n_slots + n_gates);
@@ -232,11 +231,11 @@ impl<'a> Cover<'a> {
             outputs.push((literal, Place::Slot(new + index as u32)));
             self.literals[gate] = Some(literal);
         }
-        // At rest both are the same; others find them in the slots.
+        // At the fixpoint both are equal; users load the old ones from the slots.
         for (index, &gate) in gates.iter().enumerate() {
             self.literals[gate] = Some(circuit.place(Place::Slot(old + index as u32)));
         }
-        Loop {
+        BlockLoop {
             outputs,
             old,
             new,

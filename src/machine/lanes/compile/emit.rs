@@ -1,16 +1,16 @@
-//! From nodes of a circuit to a straight-line program.
+//! From the nodes of a circuit to a straight-line program.
 //!
-//! Nodes are made depth first, output by output, so that a value is used soon after it is made;
-//! inverses that an output needs are operations of their own, each made once.
+//! Nodes are emitted depth first, output by output, so that a value is used soon after it is computed.
+//! The inverses that outputs need are operations of their own, each emitted once.
 //!
-//! Invariant: a node is made after those it needs. Never knows: what the nodes mean.
+//! Invariant: a node is emitted after its inputs. Never knows: the meaning of the nodes.
 
 use rustc_hash::FxHashMap;
 
 use super::super::program::{Input, Operation, Place, Program, Value};
 use super::circuit::{Circuit, Literal, Node};
 
-/// A value in the making: an input or an operation by its own number.
+/// A value under construction: the number of an input or operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Made {
     Input(u32),
@@ -28,8 +28,7 @@ pub(super) struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    /// Nothing yet of a circuit. Nodes for which `taken` knows a place are taken from there instead
-    /// of computed.
+    /// An empty program. Nodes for which `taken` returns a location are loaded from there.
     pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Place>) -> Self {
         Self {
             circuit,
@@ -41,7 +40,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Makes what a literal needs, and stores it.
+    /// Stores a literal.
     pub(super) fn store(&mut self, literal: Literal, place: Place) {
         let made = self.make(literal);
         self.stores.push((made, place));
@@ -53,7 +52,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn make(&mut self, literal: Literal) -> Made {
-        // Literals have numbers of their own here, so that an inverse is made once too.
+        // Literals, not nodes, are the keys, so that an inverse is emitted once too.
         if let Some(&made) = self.made.get(&literal.0) {
             return made;
         }
@@ -74,7 +73,7 @@ impl<'a> Emitter<'a> {
         made
     }
 
-    /// Makes a node and what it needs, without recursion: circuits may be deep.
+    /// Emits a node and its inputs, without recursion: circuits may be deep.
     fn node(&mut self, node: usize) -> Made {
         let mut stack = vec![node];
         while let Some(&node) = stack.last() {

@@ -1,19 +1,18 @@
-//! The programs of an expander: what a joint move makes of a state, and what there is to say about
-//! a state.
+//! The programs of an expander: the next state of a joint move, and the evaluation of a state.
 //!
-//! What is not always asked for has a program of its own: legal moves, which go on from what the
-//! program of the end has worked out, and goals.
+//! Results that are not always requested have programs of their own: legal moves, which reuse values
+//! of the program for terminality, and goals.
 //!
-//! Other than a gang's, these programs choose nothing. Each move that the next state hangs on has a
-//! slot, which is on in the lanes that make the move; and every answer has a slot of its own,
-//! constant ones too, so that whoever reads them needs to know nothing else.
+//! In contrast to a gang's, these programs choose no moves. Each move that the next state depends on
+//! has a slot, which is on in the lanes that make the move. Every result has a slot too, even if it is
+//! constant.
 //!
-//! Invariants: all programs are of the whole game, so they hold for every state and every joint
-//! move, reachable and legal or not. The slots of moves are written by nobody but the caller. Never
-//! knows: how lanes are filled and read.
+//! Invariants: all programs are of the whole game, so they hold for every state and every joint move,
+//! reachable and legal or not. Only the caller writes the slots of moves. Never knows: how lanes are
+//! filled and read.
 
 use super::circuit::{Circuit, Literal};
-use super::cover::Cover;
+use super::cover::LutCover;
 use super::{
     MAX_OPERATIONS, Piece, highest_goals, is_small_enough, n_operations, pieces, visit_under,
 };
@@ -21,49 +20,48 @@ use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::machine::lanes::program::Place;
 use crate::propnet::{Network, Node, Signal};
 
-/// A game as the programs of an expander.
+/// The programs of an expander.
 #[derive(Clone, Debug)]
 pub struct ExpanderPrograms {
-    /// Makes the next state of the state and the moves.
+    /// Computes the next state from the state and the moves.
     pub step: Piece,
-    /// Says whether the game is over.
+    /// Computes terminality.
     pub end: Piece,
-    /// Says which moves are legal, after `end` was run on the same state.
+    /// Computes the legal moves, after `end` was run on the same state.
     pub legal: Piece,
-    /// Says what the goals are. It leaves what the others said as it is.
+    /// Computes the goals. It preserves the slots of the others.
     pub goals: Piece,
-    /// The slot that says whether a move is made; nothing where the next state does not hang on it.
+    /// The slot of each move; `None` where the next state does not depend on it.
     pub moves: IdVec<MoveId, Option<u32>>,
     /// Slots of moves: these, from the first on.
     pub n_made: u32,
-    /// The slot that `end` sets where the game is over.
+    /// The slot for terminality.
     pub terminal: u32,
-    /// The slots that `legal` sets where moves are legal.
-    pub legal_places: Vec<LegalPlaces>,
-    /// The slots that `goals` sets where a role's goal has a value; in each lane at most one of a
-    /// role's is on.
+    /// The slots for legal moves.
+    pub legal_places: Vec<LegalSlots>,
+    /// Role, value and slot of each goal; in each lane at most one of a role's is on.
     pub goal_places: Vec<(RoleId, u8, u32)>,
-    /// Slots that are named.
+    /// The number of named slots.
     pub n_slots: u32,
-    /// Vectors of a state.
+    /// The vectors of a state.
     pub n_bases: usize,
 }
 
-/// Where one role's legal moves are told.
+/// The slots of one role's legal moves.
 #[derive(Clone, Debug)]
-pub struct LegalPlaces {
+pub struct LegalSlots {
     /// The slot of the first move; the others follow.
     pub first: u32,
     /// The moves that can be legal, in rising order.
     pub moves: Vec<MoveId>,
 }
 
-/// Compiles the whole game's network for an expander. Nothing when the programs would be too large.
+/// Compiles the whole game's network for an expander. `None` when the programs would be too large.
 pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
     if !is_small_enough(network) {
         return None;
     }
-    let programs = with_looks(network, step(network));
+    let programs = with_evaluation(network, step(network));
     let ExpanderPrograms {
         step,
         end,
@@ -79,14 +77,14 @@ pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
 }
 
 /// The program of a step.
-struct Step {
+struct StepProgram {
     piece: Piece,
     moves: IdVec<MoveId, Option<u32>>,
     n_made: u32,
     n_slots: u32,
 }
 
-fn step(network: &Network) -> Step {
+fn step(network: &Network) -> StepProgram {
     let next: Vec<Signal> = network.next.iter().copied().collect();
     let mut moves: IdVec<MoveId, Option<u32>> = network.moves.iter().map(|_| None).collect();
     let mut n_made = 0;
@@ -95,7 +93,7 @@ fn step(network: &Network) -> Step {
         n_made += 1;
     }
     let mut circuit = Circuit::new();
-    let mut cover = Cover::new(network, bases(network, &mut circuit), &next, n_made);
+    let mut cover = LutCover::new(network, bases(network, &mut circuit), &next, n_made);
     for (mv, &slot) in moves.enumerate() {
         if let Some(slot) = slot {
             cover.set_move(mv, circuit.place(Place::Slot(slot)));
@@ -108,7 +106,7 @@ fn step(network: &Network) -> Step {
         .map(|(base, &signal)| (cover.literal(signal), Place::Next(base.0)))
         .collect();
     let (pieces, n_slots) = pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
-    Step {
+    StepProgram {
         piece: pieces.into_iter().next().unwrap_or_default(),
         moves,
         n_made,
@@ -116,8 +114,8 @@ fn step(network: &Network) -> Step {
     }
 }
 
-/// The programs that look at a state beside that of a step, in slots of their own.
-fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
+/// Adds the programs that evaluate a state, in slots of their own.
+fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
     let mut next_slot = step.n_slots;
     let mut slots = |count: usize| {
         let start = next_slot;
@@ -125,14 +123,14 @@ fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
         start
     };
     let terminal = slots(1);
-    let legal_places: Vec<LegalPlaces> = network
+    let legal_places: Vec<LegalSlots> = network
         .roles
         .ids()
         .map(|role| {
             let can_be_legal =
                 |&mv: &MoveId| network.moves[mv].0 == role && network.legal[mv] != Signal::FALSE;
             let moves: Vec<MoveId> = network.legal.ids().filter(can_be_legal).collect();
-            LegalPlaces {
+            LegalSlots {
                 first: slots(moves.len()),
                 moves,
             }
@@ -144,7 +142,7 @@ fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
     signals.extend(&legal_signals);
     let mut circuit = Circuit::new();
     let bases = bases(network, &mut circuit);
-    let mut cover = Cover::new(network, bases, &signals, next_slot);
+    let mut cover = LutCover::new(network, bases, &signals, next_slot);
     let end_loops = cover.make(&mut circuit, &[network.terminal]);
     let end_outputs = vec![(cover.literal(network.terminal), Place::Slot(terminal))];
     let legal_loops = cover.make(&mut circuit, &legal_signals);
@@ -154,12 +152,12 @@ fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
             legal_outputs.push((cover.literal(network.legal[mv]), Place::Slot(slot)));
         }
     }
-    let (looks, n_slots) = pieces(
+    let (programs, n_slots) = pieces(
         &circuit,
         vec![(end_loops, end_outputs), (legal_loops, legal_outputs)],
         cover.n_slots(),
     );
-    let [end, legal] = <[Piece; 2]>::try_from(looks).unwrap_or_default();
+    let [end, legal] = <[Piece; 2]>::try_from(programs).unwrap_or_default();
     let (goals, goal_places, n_slots) = goals(network, n_slots);
     ExpanderPrograms {
         step: step.piece,
@@ -176,13 +174,13 @@ fn with_looks(network: &Network, step: Step) -> ExpanderPrograms {
     }
 }
 
-/// The program of goals, where its slots are, and the first slot above them; `first_slot` is the
-/// first that is free.
+/// The program of goals, its slots, and the first slot above them. Slots from `first_slot` on are
+/// free.
 fn goals(network: &Network, first_slot: u32) -> (Piece, Vec<(RoleId, u8, u32)>, u32) {
     let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
     let mut circuit = Circuit::new();
     let bases = bases(network, &mut circuit);
-    let mut cover = Cover::new(network, bases, &signals, first_slot);
+    let mut cover = LutCover::new(network, bases, &signals, first_slot);
     let loops = cover.make(&mut circuit, &signals);
     let highest = highest_goals(network, &mut circuit, &cover);
     let first = cover.n_slots();
@@ -198,7 +196,7 @@ fn goals(network: &Network, first_slot: u32) -> (Piece, Vec<(RoleId, u8, u32)>, 
     (goals, places, n_slots)
 }
 
-/// Each base as the state at hand has it.
+/// The literals of the bases in the current state.
 fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
     let bases = network.facts.ids();
     bases
@@ -206,7 +204,7 @@ fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
         .collect()
 }
 
-/// The moves that signals hang on, in rising order.
+/// The moves that signals depend on, in rising order.
 fn moves_under(network: &Network, signals: &[Signal]) -> Vec<MoveId> {
     let mut moves = Vec::new();
     visit_under(network, signals, |node| {

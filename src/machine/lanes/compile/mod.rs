@@ -1,17 +1,15 @@
-//! From networks to programs.
+//! From networks to straight-line programs.
 //!
-//! A phase of a game becomes up to three pieces: one looks at a state (who may do what, and is
-//! anybody stuck), one makes the step that the drawn ranks choose, and one sees whether the game is
-//! over. Where ending and legality need the same logic, the first sees to the end too, and a lane
-//! that has ended is then refilled a step later.
+//! A phase of a game has up to three programs. `look` evaluates a state: it counts the legal moves,
+//! and finds roles without one. `step` computes the next state for the drawn ranks. `end` computes
+//! terminality. Where terminality shares most logic with legality, `look` computes it too, and a lane
+//! that has ended is refilled a step later.
 //!
-//! Phases go in lockstep or not at all: the lanes of a gang share a phase only where each phase,
-//! whatever is played, leads to the same next one. Games of any other kind run on the whole game's
-//! network.
+//! The lanes of a gang are in one phase, so phases are used only where each has the same successor
+//! whatever is played. Other games run on the whole game's network.
 //!
-//! Invariants: pieces are run in the order look, step (and end, on the state that the step led to);
-//! what they hand on to each other lies in slots of the phase's own. Never knows: processors,
-//! widths.
+//! Invariants: the programs run in the order look, step (and end, on the next state); values passed
+//! between them are in slots of the phase. Never knows: processors, widths.
 
 mod choice;
 mod circuit;
@@ -25,81 +23,81 @@ use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
 use circuit::{Circuit, Literal};
-use cover::{Cover, Loop};
-pub use expander::{ExpanderPrograms, LegalPlaces, compile_expander};
-use wins::{Mover, Seen, Turn};
+use cover::{BlockLoop, LutCover};
+pub use expander::{ExpanderPrograms, LegalSlots, compile_expander};
+use wins::{CandidateScope, DecisiveTurn, Mover};
 
-/// A program, and whether it is to be run again.
+/// A program, and its loop if it is one.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ProgramSection {
     /// The program.
     pub program: Program,
-    /// A loop's gates: run until they do not change, from all of them off.
-    pub repeat: Option<Repeat>,
+    /// The loop of a block: iterated from all gates off until they do not change.
+    pub repeat: Option<FixpointLoop>,
 }
 
-/// The slots of a loop.
+/// The slots of a block's loop.
 #[derive(Clone, Copy, Debug)]
-pub struct Repeat {
-    /// The first slot of what the gates were.
+pub struct FixpointLoop {
+    /// The first slot of the gates before an iteration.
     pub old: u32,
-    /// The first slot of what they become.
+    /// The first slot of the gates after it.
     pub new: u32,
-    /// How many there are.
+    /// The number of gates.
     pub n_gates: u32,
 }
 
-/// Parts to be run one after the other.
-pub type Piece = Vec<Part>;
+/// Sections that run one after the other.
+pub type Piece = Vec<ProgramSection>;
 
 /// One role's choice in a phase.
 #[derive(Clone, Debug)]
-pub struct ChoicePlaces {
+pub struct ChoiceSlots {
     /// The role.
     pub role: RoleId,
     /// The slots with the digits of the number of legal moves, lowest first.
     pub count: std::ops::Range<u32>,
     /// The slots for the digits of the rank.
     pub rank: std::ops::Range<u32>,
-    /// The moves in the order that ranks count.
+    /// The moves in the order of ranks.
     pub moves: Vec<MoveId>,
 }
 
-/// A phase as programs.
+/// The programs of a phase.
 #[derive(Clone, Debug)]
 pub struct PhasePrograms {
     /// Counts the legal moves.
     pub look: Piece,
-    /// A slot that `look` sets where nothing more can be played, if that can be so.
+    /// The slot that `look` sets where the playout is over, if that is possible.
     pub over: Option<u32>,
-    /// Makes the next state.
+    /// Computes the next state.
     pub step: Piece,
-    /// Looks at a state that a step led into this phase.
+    /// Computes terminality of a state that a step led to.
     pub end: Option<Piece>,
     /// The slot that `end` sets where the game has ended.
     pub ended: u32,
     /// The roles that have a choice.
-    pub choices: Vec<ChoicePlaces>,
-    /// The phase that comes next.
+    pub choices: Vec<ChoiceSlots>,
+    /// The next phase.
     pub successor: usize,
-    /// Slots that are named.
+    /// The number of named slots.
     pub n_slots: u32,
 }
 
-/// Goals of final states.
+/// The program of the goals of final states.
 #[derive(Clone, Debug)]
 pub struct GoalPrograms {
-    /// The bases that goals hang on: the n-th is `Place::Now(n)`.
+    /// The bases that goals depend on: the n-th is at `Place::Now(n)`.
     pub bases: Vec<BaseId>,
     /// The program.
     pub piece: Piece,
     /// The first of the slots that the program stores.
     pub first: u32,
-    /// Role and value of each of those slots; in each lane at most one of a role's is on.
+    /// Role and value of each slot; in each lane at most one of a role's is on.
     pub values: Vec<(RoleId, u8)>,
 }
 
-/// A game as programs.
+/// The programs of a gang.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// The bases that say which phase a state is in; none if there is one phase.
@@ -114,46 +112,46 @@ pub struct Programs {
 
 /// How roles choose among their legal moves in playouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Playing {
-    /// All are equally likely.
-    Evenly,
-    /// Those that win at once come first and those that let the next role win at once come last, in
-    /// phases where one role has a choice and seeing them costs little.
-    Decisively,
+pub enum PlayoutPolicy {
+    /// Uniformly.
+    Uniform,
+    /// Decisive and anti-decisive moves (Teytaud and Teytaud, 2010): moves that win at once are
+    /// preferred and moves that let the next role win at once are avoided, in phases where one role
+    /// has a choice and the detection is cheap enough.
+    Decisive,
 }
 
-/// What a step may cost in which roles win where they can, in steps in which all moves are equally
-/// likely.
+/// The most that a step with decisive moves may cost, in uniform steps.
 const DECISIVE_COST: f64 = 8.0;
 
-/// Games whose pieces have more operations are left to other engines.
+/// Games with larger programs are left to other engines.
 const MAX_OPERATIONS: usize = 1 << 20;
 
-/// The slot that `look` sets where nothing more can be played.
+/// The slot that `look` sets where the playout is over.
 const OVER: u32 = 0;
 /// The slot that `end` sets where the game has ended.
 const ENDED: u32 = 1;
-/// Slots from here on are given out.
+/// Slots from here on are allocated.
 const FIRST_FREE: u32 = 2;
 
-/// Operations of a piece, those of a loop counted once.
-pub fn n_operations(piece: &[Part]) -> usize {
+/// The operations of a piece, those of a loop counted once.
+pub fn n_operations(piece: &[ProgramSection]) -> usize {
     piece.iter().map(|part| part.program.operations.len()).sum()
 }
 
-/// Compiles a game, whole or in phases that go in lockstep. `mean_length` is how many steps a
-/// playout takes on average, roughly. Nothing when the programs would be too large, or the phases
-/// do not go in lockstep.
+/// Compiles a game, whole or in phases with fixed successors. `mean_length` is the approximate length
+/// of a playout in steps. `None` when the programs would be too large, or a phase has several
+/// successors.
 pub fn compile(
     network: &Network,
     phases: Option<&Phases>,
     mean_length: f64,
-    playing: Playing,
+    policy: PlayoutPolicy,
 ) -> Option<Programs> {
     if !is_small_enough(network) {
         return None;
     }
-    let whole = (playing == Playing::Decisively).then_some(network);
+    let whole = (policy == PlayoutPolicy::Decisive).then_some(network);
     let (mutex_group, phases) = match phases {
         None => (Vec::new(), vec![phase(network, None, None, 0, mean_length)]),
         Some(split) => {
@@ -174,17 +172,17 @@ pub fn compile(
     (programs.n_operations() <= MAX_OPERATIONS).then_some(programs)
 }
 
-/// Whether it is worth trying to compile a network.
+/// Whether a network is small enough to try compiling it.
 fn is_small_enough(network: &Network) -> bool {
     network.gates.len() + network.n_edges() + network.moves.len() <= 4 * MAX_OPERATIONS
 }
 
-/// Whether each phase, whatever is played, leads to the same next one.
+/// Whether each phase has one successor, whatever is played.
 pub fn is_in_lockstep(phases: &Phases) -> bool {
     successors(phases).is_some()
 }
 
-/// The phase after each, if there are phases and that is always the same one.
+/// The successor of each phase, if there are phases and each has only one.
 fn successors(phases: &Phases) -> Option<Vec<usize>> {
     if phases.networks.is_empty() {
         return None;
@@ -204,7 +202,7 @@ fn successors(phases: &Phases) -> Option<Vec<usize>> {
 }
 
 impl Programs {
-    /// Operations of a step, on average over the phases.
+    /// The operations of a step, on average over the phases.
     pub fn n_operations(&self) -> usize {
         let sum: usize = self.phases.iter().map(PhasePrograms::n_operations).sum();
         sum / self.phases.len().max(1)
@@ -212,27 +210,26 @@ impl Programs {
 }
 
 impl PhasePrograms {
-    /// Operations of a step.
+    /// The operations of a step.
     pub fn n_operations(&self) -> usize {
         let end = self.end.as_deref().unwrap_or_default();
         n_operations(&self.look) + n_operations(&self.step) + n_operations(end)
     }
 }
 
-/// What is known where roles win where they can.
+/// The parameters of decisive moves.
 #[derive(Clone, Copy)]
-struct Decisive<'a> {
+struct DecisiveMoves<'a> {
     /// The whole game.
     whole: &'a Network,
-    /// The phase that comes next.
+    /// The next phase.
     after: Option<&'a Network>,
-    seen: Seen,
-    /// Operations of a step, at most.
-    most: usize,
+    scope: CandidateScope,
+    /// The most operations of a step.
+    max_operations: usize,
 }
 
-/// Compiles one phase; with the whole game, so that roles win in it where they can, as far as that
-/// costs little.
+/// Compiles one phase; with decisive moves if the whole game is given and they are cheap enough.
 fn phase(
     network: &Network,
     whole: Option<&Network>,
@@ -240,29 +237,31 @@ fn phase(
     successor: usize,
     mean_length: f64,
 ) -> PhasePrograms {
-    let (even, is_end_in_look) = cheaper_phase(network, successor, mean_length);
-    let Some(whole) = whole else { return even };
-    let n_even = even.n_operations();
-    let most = (DECISIVE_COST * n_even as f64) as usize;
-    let mut decisive = [Seen::All, Seen::Cheap].into_iter().map(|seen| {
-        let decisive = Decisive {
+    let (uniform, is_end_in_look) = cheaper_phase(network, successor, mean_length);
+    let Some(whole) = whole else { return uniform };
+    let n_uniform = uniform.n_operations();
+    let max_operations = (DECISIVE_COST * n_uniform as f64) as usize;
+    let scopes = [CandidateScope::All, CandidateScope::Cheap];
+    let mut phases = scopes.into_iter().map(|scope| {
+        let decisive = DecisiveMoves {
             whole,
             after,
-            seen,
-            most,
+            scope,
+            max_operations,
         };
         phase_with(network, Some(decisive), successor, is_end_in_look)
     });
-    // Where nothing is to be seen, they are the same.
-    let is_worth_it = |phase: &PhasePrograms| (n_even + 1..=most).contains(&phase.n_operations());
-    decisive.find(is_worth_it).unwrap_or(even)
+    // Phases without decisive moves have the size of the uniform one.
+    let is_worth_it =
+        |phase: &PhasePrograms| (n_uniform + 1..=max_operations).contains(&phase.n_operations());
+    phases.find(is_worth_it).unwrap_or(uniform)
 }
 
-/// Compiles one phase, with the end seen to in the cheaper way, and whether that is in `look`.
+/// Compiles one phase with `end` merged into `look` or not, whichever is cheaper; and which it is.
 fn cheaper_phase(network: &Network, successor: usize, mean_length: f64) -> (PhasePrograms, bool) {
     let together = phase_with(network, None, successor, true);
     let apart = phase_with(network, None, successor, false);
-    // Together, a lane idles for a step after each playout.
+    // Merged, a lane idles for a step after each playout.
     let idle = 1.0 + 1.0 / mean_length.max(1.0);
     if together.n_operations() as f64 * idle < apart.n_operations() as f64 {
         (together, true)
@@ -273,7 +272,7 @@ fn cheaper_phase(network: &Network, successor: usize, mean_length: f64) -> (Phas
 
 fn phase_with(
     network: &Network,
-    decisive: Option<Decisive<'_>>,
+    decisive: Option<DecisiveMoves<'_>>,
     successor: usize,
     is_end_in_look: bool,
 ) -> PhasePrograms {
@@ -290,7 +289,7 @@ fn phase_with(
         .collect();
     let legal: Vec<Signal> = possible.iter().map(|&mv| network.legal[mv]).collect();
     let mut n_slots = FIRST_FREE;
-    // Digits of counts and ranks come before all else.
+    // The slots of counts and ranks come first.
     let mut places: Vec<(RoleId, Vec<MoveId>, u32)> = Vec::new();
     for role in network.roles.ids() {
         let moves: Vec<MoveId> = possible
@@ -311,7 +310,7 @@ fn phase_with(
         .copied()
         .chain(network.next.iter().copied())
         .collect();
-    let mut cover = Cover::new(network, bases.clone(), &outputs, n_slots);
+    let mut cover = LutCover::new(network, bases.clone(), &outputs, n_slots);
     let look_loops = cover.make(&mut circuit, &in_look);
     let mut over = Literal::FALSE;
     if is_end_in_look {
@@ -327,7 +326,7 @@ fn phase_with(
         match (&moves[..], &legal[..]) {
             ([], _) => over = Literal::TRUE,
             (&[mv], &[legal]) => {
-                // It is made where it can be made at all.
+                // The role's only move is made wherever it is legal.
                 cover.set_move(mv, Literal::TRUE);
                 over = circuit.or(over, !legal);
             }
@@ -336,12 +335,12 @@ fn phase_with(
                     && let Some(mover) = Mover::of(network)
                     && let Some(replier) = decisive.after.and_then(Mover::of)
                 {
-                    let turn = Turn {
+                    let turn = DecisiveTurn {
                         whole: decisive.whole,
                         mover,
                         replier,
-                        seen: decisive.seen,
-                        most: 2 * decisive.most,
+                        scope: decisive.scope,
+                        max_nodes: 2 * decisive.max_operations,
                     };
                     let mut tried = circuit.clone();
                     let preferred = wins::preferred(&turn, &bases, &legal, &mut tried);
@@ -364,7 +363,7 @@ fn phase_with(
                 for (&mv, literal) in moves.iter().zip(picked) {
                     cover.set_move(mv, literal);
                 }
-                choices.push(ChoicePlaces {
+                choices.push(ChoiceSlots {
                     role,
                     count: first..first + n_digits,
                     rank: first + n_digits..first + 2 * n_digits,
@@ -408,7 +407,7 @@ fn phase_with(
             .ids()
             .map(|base| circuit.place(Place::Now(base.0)))
             .collect();
-        let mut cover = Cover::new(network, bases, &[network.terminal], n_slots);
+        let mut cover = LutCover::new(network, bases, &[network.terminal], n_slots);
         let loops = cover.make(&mut circuit, &[network.terminal]);
         let outputs = vec![(cover.literal(network.terminal), Place::Slot(ENDED))];
         let (pieces, n_slots) = self::pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
@@ -418,13 +417,13 @@ fn phase_with(
     phase
 }
 
-/// What a program stores, and where.
+/// The stored literals of a program, and their locations.
 type Outputs = Vec<(Literal, Place)>;
 
-/// The programs of pieces that are run one after the other, each after its loops.
+/// The programs of consecutive pieces, each after its loops.
 fn pieces(
     circuit: &Circuit,
-    wanted: Vec<(Vec<Loop>, Outputs)>,
+    wanted: Vec<(Vec<BlockLoop>, Outputs)>,
     first_slot: u32,
 ) -> (Vec<Piece>, u32) {
     let mut stages = Vec::new();
@@ -433,7 +432,7 @@ fn pieces(
         for one in loops {
             repeats.push((
                 piece,
-                Some(Repeat {
+                Some(FixpointLoop {
                     old: one.old,
                     new: one.new,
                     n_gates: one.n_gates,
@@ -449,7 +448,7 @@ fn pieces(
     let mut pieces: Vec<Piece> = vec![Vec::new(); n_pieces];
     for ((piece, repeat), program) in repeats.into_iter().zip(programs) {
         debug_assert_eq!(program.check(), Ok(()));
-        pieces[piece].push(Part { program, repeat });
+        pieces[piece].push(ProgramSection { program, repeat });
     }
     (pieces, n_slots)
 }
@@ -464,7 +463,7 @@ fn goals(network: &Network) -> GoalPrograms {
     for (index, &base) in bases.iter().enumerate() {
         literals[base] = circuit.place(Place::Now(index as u32));
     }
-    let mut cover = Cover::new(network, literals, &signals, 0);
+    let mut cover = LutCover::new(network, literals, &signals, 0);
     let loops = cover.make(&mut circuit, &signals);
     let mut highest = highest_goals(network, &mut circuit, &cover);
     highest.retain(|&(_, value, _)| value > 0);
@@ -487,12 +486,12 @@ fn goals(network: &Network) -> GoalPrograms {
     }
 }
 
-/// Per role and value, from the highest down, whether it is the highest that holds, after the goals
-/// were made.
+/// Per role and value, from the highest down, whether it is the highest that holds. The goals' literals
+/// have to be made before.
 fn highest_goals(
     network: &Network,
     circuit: &mut Circuit,
-    cover: &Cover<'_>,
+    cover: &LutCover<'_>,
 ) -> Vec<(RoleId, u8, Literal)> {
     let mut made = Vec::new();
     for role in network.roles.ids() {
@@ -514,7 +513,7 @@ fn highest_goals(
     made
 }
 
-/// The bases that signals hang on, in rising order.
+/// The bases that signals depend on, in rising order.
 fn bases_under(network: &Network, signals: &[Signal]) -> Vec<BaseId> {
     let mut bases = Vec::new();
     visit_under(network, signals, |node| {
@@ -526,9 +525,9 @@ fn bases_under(network: &Network, signals: &[Signal]) -> Vec<BaseId> {
     bases
 }
 
-/// Visits each base and move that signals hang on once.
+/// Visits each base and move that signals depend on once.
 fn visit_under(network: &Network, signals: &[Signal], mut visit: impl FnMut(Node)) {
-    let n_nodes = 1 + network.facts.len() + network.moves.len() + network.gates.len();
+    let n_nodes = network.n_nodes();
     let mut seen = vec![false; n_nodes];
     let mut stack: Vec<Signal> = signals.to_vec();
     while let Some(signal) = stack.pop() {

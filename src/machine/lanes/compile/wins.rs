@@ -1,39 +1,39 @@
-//! Moves that win at once, and moves that let the other win at once, seen before they are made.
-//!
-//! What the next state would be after a move, and whether the game would be over in it, is worked
-//! out with the move taken for made: with that known, most of the network folds away, and what is
-//! left is the question that a player asks, such as whether three in a row stand beside the cell.
-//! Once more for the reply shows which moves leave the other a win. Playouts that take the first
-//! and shun the second are closer to play than even ones are (decisive and anti-decisive moves;
-//! Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
+//! Decisive moves, which win at once, and anti-decisive moves, which prevent the next role from doing
+//! so (Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
 //! Algorithms*, 2010).
 //!
-//! Invariants: a move is said to win in a lane only where it is legal, leads to an end, and brings
-//! the role 100. Among moves that are legal at least one stays. A move that ends the game otherwise
-//! may count as one that lets the other win, or not.
+//! The next state after a move, and whether the game is over in it, are computed with the move as a
+//! constant. Constant propagation removes most of the network and leaves a small test, such as whether
+//! three in a row stand beside the cell. The same for the reply shows which moves leave the other role
+//! a win. Playouts that prefer the first and avoid the second are closer to real play than uniform
+//! ones.
+//!
+//! Invariants: a move wins in a lane only where it is legal, ends the game, and gives the role 100.
+//! If any move is legal, at least one remains. A move that ends the game otherwise may count as one
+//! that lets the other role win, or not.
 
-use super::cover::Cover;
+use super::cover::LutCover;
 use super::{Circuit, Literal, bases_under};
 use crate::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
-/// The goal that nothing is better than.
+/// The goal of a win.
 const HIGHEST: u8 = 100;
-/// Gates and edges gone through for all moves together, at most.
-const MOST_WORK: usize = 80_000_000;
-/// Nodes of a circuit that a move may need for it to be cheap to see whether it wins.
+/// The most gates and edges visited for all moves together.
+const MAX_WORK: usize = 80_000_000;
+/// The most circuit nodes of a cheap test for a win.
 const CHEAP: usize = 4;
 
-/// Which of the moves that may win are looked at.
+/// The moves that are tested for a win.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
-    /// Those that need next to nothing, such as moves that win wherever they are legal.
+pub(super) enum CandidateScope {
+    /// Those with a cheap test, such as moves that win wherever they are legal.
     Cheap,
-    /// All.
+    /// All that may win.
     All,
 }
 
-/// What every base is.
+/// The literal of every base.
 type Bases = IdVec<BaseId, Literal>;
 
 /// The one role that has a choice in a phase.
@@ -42,12 +42,12 @@ pub(super) struct Mover<'a> {
     role: RoleId,
     /// Its moves.
     moves: Vec<MoveId>,
-    /// The moves of the others.
+    /// The forced moves of the others.
     forced: Vec<MoveId>,
 }
 
 impl<'a> Mover<'a> {
-    /// Nothing where several roles have a choice, or none.
+    /// The mover, unless several roles have a choice, or none.
     pub(super) fn of(network: &'a Network) -> Option<Self> {
         let possible = network.legal.ids();
         let possible = possible.filter(|&mv| network.legal[mv] != Signal::FALSE);
@@ -65,11 +65,11 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Signals of the next state with one of the moves made.
+    /// Signals of the next state after one of the moves.
     fn after(
         &self,
         mv: MoveId,
-        cover: &Cover<'a>,
+        cover: &LutCover<'a>,
         next: &[Signal],
         circuit: &mut Circuit,
     ) -> Vec<Literal> {
@@ -82,16 +82,17 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// When the game is over with the highest goal for one role.
+/// Whether the game is over with the highest goal for one role.
 struct Win<'a> {
     whole: &'a Network,
     goals: Vec<Signal>,
-    asked: Vec<Signal>,
-    /// The bases that it hangs on.
+    /// The goals and terminality.
+    outputs: Vec<Signal>,
+    /// The bases that it depends on.
     needed: Vec<BaseId>,
-    /// What is known before, since the game went on there.
-    certain: Vec<(BaseId, Literal)>,
-    cover: Cover<'a>,
+    /// Bases that are known in nonterminal states.
+    known: Vec<(BaseId, Literal)>,
+    cover: LutCover<'a>,
 }
 
 impl<'a> Win<'a> {
@@ -101,61 +102,61 @@ impl<'a> Win<'a> {
             .filter(|&&(of, value, _)| of == role && value == HIGHEST)
             .map(|&(_, _, signal)| signal)
             .collect();
-        let mut asked = goals.clone();
-        asked.push(whole.terminal);
-        let nothing: Bases = whole.facts.iter().map(|_| Literal::FALSE).collect();
+        let mut outputs = goals.clone();
+        outputs.push(whole.terminal);
+        let unset: Bases = whole.facts.iter().map(|_| Literal::FALSE).collect();
         Self {
             whole,
             goals,
-            needed: bases_under(whole, &asked),
-            certain: certain(whole),
-            cover: Cover::new(whole, nothing, &asked, 0),
-            asked,
+            needed: bases_under(whole, &outputs),
+            known: known_when_nonterminal(whole),
+            cover: LutCover::new(whole, unset, &outputs, 0),
+            outputs,
         }
     }
 
-    /// The bases, with what is known where the game goes on.
-    fn going_on(&self, mut bases: Bases) -> Bases {
-        for &(base, literal) in &self.certain {
+    /// The bases, with constants for those known in nonterminal states.
+    fn with_known(&self, mut bases: Bases) -> Bases {
+        for &(base, literal) in &self.known {
             bases[base] = literal;
         }
         bases
     }
 
-    /// Whether it is so in a state of which the needed bases are given.
+    /// Whether it holds in a state with these literals of the needed bases.
     fn is_reached(&self, needed: &[Literal], circuit: &mut Circuit) -> Literal {
         let mut cover = self.cover.clone();
         for (&base, &literal) in self.needed.iter().zip(needed) {
             cover.set_base(base, literal);
         }
-        cover.make(circuit, &self.asked);
+        cover.make(circuit, &self.outputs);
         let goals = self.goals.iter();
         let goals: Vec<Literal> = goals.map(|&signal| cover.literal(signal)).collect();
         let goal = circuit.any(&goals);
         circuit.and(goal, cover.literal(self.whole.terminal))
     }
 
-    /// Per move of a role whether it leads there. Moves that are not looked at do not. Nothing
-    /// where that takes a circuit of more than `bound` nodes.
+    /// Per move of a role whether it wins, if it is a candidate. `None` if that takes a circuit of
+    /// more than `max_nodes` nodes.
     fn by(
         &self,
         mover: &Mover<'a>,
-        is_looked_at: &[bool],
+        is_candidate: &[bool],
         bases: Bases,
         legal: &[Literal],
         circuit: &mut Circuit,
-        bound: usize,
+        max_nodes: usize,
     ) -> Option<Vec<Literal>> {
         let network = mover.network;
         let next: Vec<Signal> = self.needed.iter().map(|&base| network.next[base]).collect();
-        let before = Cover::new(network, bases, &next, 0);
-        let moves = mover.moves.iter().zip(legal).zip(is_looked_at);
+        let before = LutCover::new(network, bases, &next, 0);
+        let moves = mover.moves.iter().zip(legal).zip(is_candidate);
         moves
-            .map(|((&mv, &legal), &is_looked_at)| {
-                if !is_looked_at || legal == Literal::FALSE {
+            .map(|((&mv, &legal), &is_candidate)| {
+                if !is_candidate || legal == Literal::FALSE {
                     return Some(Literal::FALSE);
                 }
-                if circuit.nodes.len() > bound {
+                if circuit.nodes.len() > max_nodes {
                     return None;
                 }
                 let needed = mover.after(mv, &before, &next, circuit);
@@ -165,34 +166,47 @@ impl<'a> Win<'a> {
             .collect()
     }
 
-    /// The moves of a role that may win and are to be looked at.
-    fn candidates(&self, mover: &Mover<'a>, seen: Seen, most: usize) -> Option<Vec<bool>> {
+    /// The moves of a role that may win, within the scope.
+    fn candidates(
+        &self,
+        mover: &Mover<'a>,
+        scope: CandidateScope,
+        max_nodes: usize,
+    ) -> Option<Vec<bool>> {
         let mut circuit = Circuit::new();
         let bases = self.whole.facts.ids();
         let bases = bases
             .map(|base| circuit.place(super::Place::Now(base.0)))
             .collect();
-        let bases = self.going_on(bases);
+        let bases = self.with_known(bases);
         let legal = legal(mover, &bases, &mut circuit);
-        let mut looked_at = vec![false; mover.moves.len()];
-        let mut candidates = looked_at.clone();
-        for index in 0..looked_at.len() {
+        let mut tested = vec![false; mover.moves.len()];
+        let mut candidates = tested.clone();
+        for index in 0..tested.len() {
             let n_nodes = circuit.nodes.len();
-            looked_at[index] = true;
-            let wins = self.by(mover, &looked_at, bases.clone(), &legal, &mut circuit, most)?;
-            looked_at[index] = false;
+            tested[index] = true;
+            let wins = self.by(
+                mover,
+                &tested,
+                bases.clone(),
+                &legal,
+                &mut circuit,
+                max_nodes,
+            )?;
+            tested[index] = false;
             let is_cheap = circuit.nodes.len() <= n_nodes + CHEAP;
-            candidates[index] = wins[index] != Literal::FALSE && (seen == Seen::All || is_cheap);
+            candidates[index] =
+                wins[index] != Literal::FALSE && (scope == CandidateScope::All || is_cheap);
         }
         Some(candidates)
     }
 }
 
-/// Whether the moves of a role are legal.
+/// The legality of a role's moves.
 fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal> {
     let network = mover.network;
     let signals: Vec<Signal> = mover.moves.iter().map(|&mv| network.legal[mv]).collect();
-    let mut cover = Cover::new(network, bases.clone(), &signals, 0);
+    let mut cover = LutCover::new(network, bases.clone(), &signals, 0);
     cover.make(circuit, &signals);
     signals
         .iter()
@@ -200,70 +214,69 @@ fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal
         .collect()
 }
 
-/// A turn in which a role wins where it can, and shuns what lets the other win.
-pub(super) struct Turn<'a> {
+/// A turn with decisive moves.
+pub(super) struct DecisiveTurn<'a> {
     /// The whole game.
     pub(super) whole: &'a Network,
     pub(super) mover: Mover<'a>,
-    /// Whose turn comes next.
+    /// The mover of the next turn.
     pub(super) replier: Mover<'a>,
-    pub(super) seen: Seen,
-    /// Nodes of the circuit that it may take, at most.
-    pub(super) most: usize,
+    pub(super) scope: CandidateScope,
+    /// The most nodes that the circuit may grow by.
+    pub(super) max_nodes: usize,
 }
 
-/// The moves among which the mover chooses. Nothing where there is nothing to be seen, or it takes
-/// too much. `legal` says what is legal on `bases`, in the mover's order.
+/// The moves among which the mover chooses, given the legality of its moves on `bases`. `None` where
+/// no move is decisive, or it takes too many nodes.
 pub(super) fn preferred(
-    turn: &Turn<'_>,
+    turn: &DecisiveTurn<'_>,
     bases: &Bases,
     legal: &[Literal],
     circuit: &mut Circuit,
 ) -> Option<Vec<Literal>> {
-    let Turn {
+    let DecisiveTurn {
         whole,
         mover,
         replier,
-        seen,
-        most,
+        scope,
+        max_nodes,
     } = turn;
-    let (whole, seen, most) = (*whole, *seen, *most);
-    let size = |network: &Network| network.gates.len() + network.n_edges();
-    let work = mover.moves.len() * (size(mover.network) + size(whole));
+    let (whole, scope, max_nodes) = (*whole, *scope, *max_nodes);
+    let work = mover.moves.len() * (mover.network.size() + whole.size());
     let networks = [whole, mover.network, replier.network];
     let n_moves = mover.moves.len().max(replier.moves.len());
     let is_too_large = networks
         .iter()
-        .any(|network| !network.blocks.is_empty() || n_moves * size(network) > MOST_WORK / 2);
+        .any(|network| !network.blocks.is_empty() || n_moves * network.size() > MAX_WORK / 2);
     if is_too_large {
         return None;
     }
-    let bound = circuit.nodes.len() + most;
+    let bound = circuit.nodes.len() + max_nodes;
     let win = Win::new(whole, mover.role);
-    let bases = win.going_on(bases.clone());
-    let looked_at = win.candidates(mover, seen, most)?;
-    let wins = win.by(mover, &looked_at, bases.clone(), legal, circuit, bound)?;
+    let bases = win.with_known(bases.clone());
+    let candidates = win.candidates(mover, scope, max_nodes)?;
+    let wins = win.by(mover, &candidates, bases.clone(), legal, circuit, bound)?;
     let can_win = circuit.any(&wins);
     let loss = Win::new(whole, replier.role);
-    let looked_at = loss.candidates(replier, seen, most)?;
-    let n_replies = looked_at
+    let candidates = loss.candidates(replier, scope, max_nodes)?;
+    let n_replies = candidates
         .iter()
-        .filter(|&&is_looked_at| is_looked_at)
+        .filter(|&&is_candidate| is_candidate)
         .count();
-    if work * n_replies > MOST_WORK {
+    if work * n_replies > MAX_WORK {
         return None;
     }
     let next: Vec<Signal> = mover.network.next.iter().copied().collect();
-    let before = Cover::new(mover.network, bases.clone(), &next, 0);
+    let before = LutCover::new(mover.network, bases.clone(), &next, 0);
     let mut safe = Vec::with_capacity(legal.len());
     for (&mv, &legal) in mover.moves.iter().zip(legal) {
         let after: Bases = mover
             .after(mv, &before, &next, circuit)
             .into_iter()
             .collect();
-        let after = loss.going_on(after);
+        let after = loss.with_known(after);
         let replies = self::legal(replier, &after, circuit);
-        let losses = loss.by(replier, &looked_at, after, &replies, circuit, bound)?;
+        let losses = loss.by(replier, &candidates, after, &replies, circuit, bound)?;
         let is_lost = circuit.any(&losses);
         safe.push(circuit.and(legal, !is_lost));
         if circuit.nodes.len() > bound {
@@ -278,7 +291,7 @@ pub(super) fn preferred(
     Some(choose(circuit, can_win, &wins, &moves))
 }
 
-/// The ones where it is on, the others elsewhere.
+/// Per move the first literal where `on` is on, else the second.
 fn choose(
     circuit: &mut Circuit,
     on: Literal,
@@ -291,8 +304,8 @@ fn choose(
         .collect()
 }
 
-/// The bases that are known wherever the game goes on, and what they are.
-fn certain(whole: &Network) -> Vec<(BaseId, Literal)> {
+/// The bases with a known value in every nonterminal state.
+fn known_when_nonterminal(whole: &Network) -> Vec<(BaseId, Literal)> {
     let mut known = Vec::new();
     let mut seen: IdVec<GateId, bool> = whole.gates.iter().map(|_| false).collect();
     let mut on = vec![!whole.terminal];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::machine::compile::Layout as WholeLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{Playing, compile, compile_expander};
+use crate::machine::lanes::compile::{PlayoutPolicy, compile, compile_expander};
 use crate::machine::lanes::gang;
 use crate::machine::lanes::machine::{Expansion, GUESSED, LanesMachine};
 use crate::machine::random::Random;
@@ -156,7 +156,7 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
 /// their legal moves.
 fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
     let features = Features::detect();
-    let gangs = compile(network, None, 10.0, Playing::Evenly).unwrap();
+    let gangs = compile(network, None, 10.0, PlayoutPolicy::Uniform).unwrap();
     let gangs = gang::Layout::new(&gangs, network.roles.len(), features, 4);
     let layout = Layout::new(compile_expander(network).unwrap(), features, 4);
     let time = Duration::from_millis(5);
@@ -200,7 +200,7 @@ fn compare(name: &str, rules: &str, sizes: &[usize]) {
     let mut walker = Walker::new(&network);
     let mut expanders: Vec<Box<dyn Expander>> = layouts(&network)
         .iter()
-        .map(|layout| layout.expander(Goals::AtEnds))
+        .map(|layout| layout.expander(GoalScope::Terminal))
         .chain([
             Arc::clone(&walker.machine).expander(),
             for_play(&network, &walker.machine).expander(),
@@ -312,7 +312,7 @@ fn nothing_that_callers_give_goes_astray() {
     let network = network(rules);
     let initial = CounterMachine::new(WholeLayout::compile(&network)).initial_state();
     for layout in layouts(&network) {
-        let mut expander = layout.expander(Goals::AtEnds);
+        let mut expander = layout.expander(GoalScope::Terminal);
         let mut look = |state: &[u64], joint_move: Option<&[MoveId]>| {
             let mut positions = Positions::default();
             expander.expand(&[Step { state, joint_move }], true, &mut positions);

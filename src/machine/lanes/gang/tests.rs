@@ -4,7 +4,7 @@ use super::*;
 use crate::ids::MoveId;
 use crate::machine::compile::Layout as WholeLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{Playing, compile, is_in_lockstep};
+use crate::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
 use crate::machine::{Machine, Reasoner};
 use crate::propnet::{self, Network, passes};
 use crate::{gdl, ground};
@@ -30,7 +30,7 @@ struct Checker {
 
 impl Checker {
     fn new(network: &Network, phases: Option<&propnet::Phases>) -> Self {
-        let programs = compile(network, phases, 40.0, Playing::Evenly).unwrap();
+        let programs = compile(network, phases, 40.0, PlayoutPolicy::Uniform).unwrap();
         let layout = Layout::new(&programs, network.roles.len(), Features::Portable, 4);
         let machine = Arc::new(CounterMachine::new(WholeLayout::compile(network)));
         let initial = machine.initial_state();
@@ -242,7 +242,7 @@ fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(&network, phases.as_ref(), 20.0, Playing::Evenly).unwrap();
+        let programs = compile(&network, phases.as_ref(), 20.0, PlayoutPolicy::Uniform).unwrap();
         let initial = initial_state(&network);
         let mut of_width = Vec::new();
         for n_words in [4, 8, 16] {
@@ -282,7 +282,7 @@ fn goals_and_lengths_agree_with_the_counters() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(&network, phases.as_ref(), 20.0, Playing::Evenly).unwrap();
+        let programs = compile(&network, phases.as_ref(), 20.0, PlayoutPolicy::Uniform).unwrap();
         let layout = Layout::new(&programs, network.roles.len(), Features::detect(), 8);
         let initial = initial_state(&network);
         // Many requests show the spread of their means.
@@ -356,7 +356,7 @@ fn pick_one_of(n_moves: usize, n_forbidden: usize) -> String {
 fn every_legal_move_is_as_likely_as_any_other() {
     for n_moves in [1, 2, 3, 63, 64, 65, 300] {
         let network = network(&pick_one_of(n_moves, 0));
-        let programs = compile(&network, None, 1.0, Playing::Evenly).unwrap();
+        let programs = compile(&network, None, 1.0, PlayoutPolicy::Uniform).unwrap();
         let layout = Layout::new(&programs, 1, Features::detect(), 8);
         let mut gang = Gang::<8>::new(Arc::new(layout), &mut Random::new(n_moves as u64), 10);
         let initial = initial_state(&network);
@@ -407,7 +407,7 @@ fn playouts_are_cut_off_at_the_limit_and_counted() {
         "(role r) (init (p)) (legal r a) (legal r b) (next (p)) (<= (goal r 30) (true (p))) (<= terminal (true (q)))
         (<= (next (q)) (true (q))) (<= (base (p))) (<= (base (q))) (input r a) (input r b)",
     );
-    let programs = compile(&network, None, 40.0, Playing::Evenly).unwrap();
+    let programs = compile(&network, None, 40.0, PlayoutPolicy::Uniform).unwrap();
     let layout = Layout::new(&programs, 1, Features::Portable, 4);
     let mut gang = Arc::new(layout).gang(&mut Random::new(1), 7);
     let initial = initial_state(&network);
@@ -434,7 +434,7 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(&network, phases.as_ref(), 10.0, Playing::Evenly).unwrap();
+        let programs = compile(&network, phases.as_ref(), 10.0, PlayoutPolicy::Uniform).unwrap();
         let layout = Arc::new(Layout::new(
             &programs,
             network.roles.len(),

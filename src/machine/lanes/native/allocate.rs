@@ -1,12 +1,12 @@
-//! Registers for straight-line code.
+//! Register allocation for straight-line code.
 //!
-//! What is needed again soonest stays in a register: Belady's rule (1966), for which all later uses
-//! are known here, since the code has no branches. What lies in memory anyway (inputs, stored
-//! values, values spilled once) is dropped without a store, and an operand that is not worth a
-//! register is left to the instruction to read from memory, one operand an instruction.
+//! The value with the farthest next use loses its register: Belady's rule (1966). All later uses are
+//! known, since the code has no branches. Values that are in memory anyway (inputs, stored values,
+//! values spilled before) are dropped without a store. An operand that is not worth a register is
+//! folded into the instruction that reads it, one memory operand per instruction.
 //!
-//! Invariants: a line reads only registers and places written before it; slots of its own lie above
-//! those that the program names. Never knows: how a line is encoded.
+//! Invariants: a line reads only registers and locations written before it; spill slots lie above the
+//! slots that the program names. Never knows: the encoding of a line.
 
 use super::super::program::{Input, Operation, Place, Program};
 use super::order::Step;
@@ -14,14 +14,14 @@ use super::order::Step;
 /// The number of a vector register.
 pub(super) type Register = u8;
 
-/// Where an instruction's last operand is read.
+/// The last operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     Register(Register),
     Place(Place),
 }
 
-/// Functions of two values with an instruction of their own that keeps both.
+/// Functions of two values with a non-destructive instruction of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pair {
     And,
@@ -53,21 +53,20 @@ pub(super) enum Line {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allocated {
     pub lines: Vec<Line>,
-    /// The slots that a memory needs.
+    /// The slots that the memory needs.
     pub n_slots: u32,
 }
 
 /// No value, or no further use.
 const NONE: u32 = u32::MAX;
-/// How many times nearer its next use has to be for a value to keep its register against one that
-/// need not be stored. What is given up at no cost but a load leaves the stores, which are slower,
-/// to others: 3 saves a fifth of the spills of 1 for less than a hundredth more reads, 4 hardly
-/// more.
-const WORTH_OF_A_STORE: u32 = 3;
+/// A value that has to be stored when it loses its register keeps it unless another value's next use
+/// is so many times farther away. Stores are slower than loads: 3 saves a fifth of the spills of 1 for
+/// less than a hundredth more loads, 4 hardly more.
+const STORE_WEIGHT: u32 = 3;
 /// Not in a register.
 const OUTSIDE: u8 = u8::MAX;
 
-/// What code is made for.
+/// The processor that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Target {
     /// At most 32.
@@ -76,14 +75,14 @@ pub(super) struct Target {
     pub has_tables: bool,
 }
 
-/// Gives every value that the steps need a register where it is used.
+/// Allocates a register to every value where the steps use it.
 pub(super) fn allocate(program: &Program, steps: &[Step], target: Target) -> Allocated {
     let mut allocator = Allocator::new(program, steps, target);
     for (time, &step) in steps.iter().enumerate() {
         allocator.time = time as u32;
         match step {
             Step::Compute(number) => allocator.compute(number),
-            Step::Keep(value) => allocator.keep(value.0),
+            Step::Keep(value) => allocator.store_input(value.0),
         }
     }
     Allocated {
@@ -92,12 +91,12 @@ pub(super) fn allocate(program: &Program, steps: &[Step], target: Target) -> All
     }
 }
 
-/// The instruction of its own that a table has, and whether its inputs change places.
+/// The instruction of a two-input table, and whether its inputs are swapped.
 fn pair_of(operation: &Operation) -> Option<(Pair, bool)> {
     if operation.inputs().len() != 2 {
         return None;
     }
-    // The results for neither, the second, the first, both.
+    // The results for neither, the second, the first, and both inputs.
     match [0, 2, 4, 6].map(|index| operation.table >> index & 1) {
         [0, 0, 0, 1] => Some((Pair::And, false)),
         [0, 1, 0, 0] => Some((Pair::AndNot, false)),
@@ -108,8 +107,8 @@ fn pair_of(operation: &Operation) -> Option<(Pair, bool)> {
     }
 }
 
-/// The table of the same function with its inputs in another order: the n-th of the new order is
-/// `from[n]` of the old.
+/// The table of the same function with permuted inputs: the n-th of the new order is `from[n]` of the
+/// old.
 fn permuted(table: u8, from: [usize; 3]) -> u8 {
     let mut result = 0;
     for index in 0..8u8 {
@@ -124,14 +123,14 @@ fn permuted(table: u8, from: [usize; 3]) -> u8 {
     result
 }
 
-/// A list for each value, all in one vector.
+/// A list per value, all in one vector.
 struct Lists {
     starts: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Lists {
-    /// Sorts pairs of value and item by value; the order of a value's items stays.
+    /// Sorts pairs of value and item by value, stably.
     fn new(n_values: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0u32; n_values + 1];
         for (value, _) in pairs.clone() {
@@ -158,26 +157,26 @@ impl Lists {
 struct Allocator<'a> {
     program: &'a Program,
     lines: Vec<Line>,
-    /// The steps that use a value.
+    /// The steps that use each value.
     uses: Lists,
-    /// How many of them are past.
+    /// How many of them have passed.
     past: Vec<u32>,
-    /// A value's stores, as positions in the program's.
+    /// The stores of each value, as indices of the program's stores.
     stores: Lists,
-    /// The register that holds a value.
+    /// The register of each value.
     registers: Vec<Register>,
-    /// Where a value lies in memory.
+    /// The memory location of each value.
     homes: Vec<Option<Place>>,
-    /// What the registers hold, and when it is used next.
+    /// The value in each register, and its next use.
     holds: [u32; 32],
     next_uses: [u32; 32],
-    /// Registers that hold nothing, and all: a bit each.
+    /// The free registers, and all: one bit each.
     free: u32,
     all: u32,
     free_slots: Vec<u32>,
     first_own_slot: u32,
     n_slots: u32,
-    /// The step at hand.
+    /// The current step.
     time: u32,
     has_tables: bool,
 }
@@ -229,7 +228,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Counts the use that is at hand as past.
+    /// Counts the current use of a value as passed.
     fn use_now(&mut self, value: u32) {
         self.past[value as usize] += 1;
         if let Some(register) = self.register(value) {
@@ -242,7 +241,7 @@ impl<'a> Allocator<'a> {
         (register != OUTSIDE).then_some(register)
     }
 
-    /// A register that is free holds a value from now on.
+    /// Assigns a free register to a value.
     fn put(&mut self, value: u32, register: Register) {
         self.registers[value as usize] = register;
         self.holds[usize::from(register)] = value;
@@ -250,7 +249,7 @@ impl<'a> Allocator<'a> {
         self.free &= !(1 << register);
     }
 
-    /// A register holds nothing from now on.
+    /// Frees a register.
     fn release(&mut self, register: Register) {
         let value = std::mem::replace(&mut self.holds[usize::from(register)], NONE);
         if value != NONE {
@@ -259,7 +258,7 @@ impl<'a> Allocator<'a> {
         self.free |= 1 << register;
     }
 
-    /// Whether a value is a constant, which is made, not read.
+    /// Whether a value is a constant, which is rematerialised instead of loaded.
     fn is_constant(&self, value: u32) -> bool {
         matches!(
             self.program.inputs.get(value as usize),
@@ -267,22 +266,21 @@ impl<'a> Allocator<'a> {
         )
     }
 
-    /// How little a value in a register is worth: how far away its next use is, and more if giving
-    /// it up costs no store.
-    fn dispensability(&self, value: u32, next_use: u32) -> u32 {
+    /// The priority of a value for eviction: the distance of its next use, weighted if eviction needs
+    /// no store.
+    fn eviction_priority(&self, value: u32, next_use: u32) -> u32 {
         if next_use == NONE {
             return NONE;
         }
         let distance = next_use.saturating_sub(self.time);
         if self.homes[value as usize].is_some() || self.is_constant(value) {
-            distance.saturating_mul(WORTH_OF_A_STORE)
+            distance.saturating_mul(STORE_WEIGHT)
         } else {
             distance
         }
     }
 
-    /// The register to give up, of those that are in use and not pinned, and how dispensable its
-    /// value is.
+    /// The occupied, unpinned register with the highest eviction priority, and that priority.
     fn victim(&self, pinned: u32) -> (Register, u32) {
         let mut best = (0, 0);
         let mut left = self.all & !pinned & !self.free;
@@ -290,7 +288,7 @@ impl<'a> Allocator<'a> {
             let register = left.trailing_zeros() as Register;
             left &= left - 1;
             let index = usize::from(register);
-            let found = self.dispensability(self.holds[index], self.next_uses[index]);
+            let found = self.eviction_priority(self.holds[index], self.next_uses[index]);
             if found >= best.1 {
                 best = (register, found);
             }
@@ -298,8 +296,8 @@ impl<'a> Allocator<'a> {
         best
     }
 
-    /// A register that holds nothing, emptied if need be; not one of the pinned.
-    fn fresh(&mut self, pinned: u32) -> Register {
+    /// An unpinned free register, after an eviction if there is none.
+    fn free_register(&mut self, pinned: u32) -> Register {
         let free = self.free & !pinned;
         if free != 0 {
             return free.trailing_zeros() as Register;
@@ -309,7 +307,7 @@ impl<'a> Allocator<'a> {
         register
     }
 
-    /// Empties a register; what it holds is stored unless it can be had without.
+    /// Frees a register, spilling its value if it is live and not in memory.
     fn evict(&mut self, register: Register) {
         let value = self.holds[usize::from(register)];
         if self.next_use(value) != NONE
@@ -327,9 +325,9 @@ impl<'a> Allocator<'a> {
         self.release(register);
     }
 
-    /// Brings a value that is in no register into one.
+    /// Loads a value into a register.
     fn load(&mut self, value: u32, pinned: u32) -> Register {
-        let to = self.fresh(pinned);
+        let to = self.free_register(pinned);
         self.lines.push(match self.homes[value as usize] {
             Some(home) => Line::Load(to, home),
             None if self.program.inputs.get(value as usize) == Some(&Input::Ones) => Line::Ones(to),
@@ -339,7 +337,7 @@ impl<'a> Allocator<'a> {
         to
     }
 
-    /// Stores a value wherever the program wants it.
+    /// Emits the program's stores of a value.
     fn store(&mut self, value: u32, from: Register) {
         for item in self.stores.range(value) {
             let (_, place) = self.program.stores[self.stores.items[item] as usize];
@@ -348,8 +346,8 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Gives back what a value occupies, if nothing needs it any more.
-    fn let_go(&mut self, value: u32) {
+    /// Frees the register and spill slot of a dead value.
+    fn free_if_dead(&mut self, value: u32) {
         if self.next_use(value) != NONE {
             return;
         }
@@ -363,25 +361,25 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Whether a value that lies in memory is better held in a register until its next use.
+    /// Whether a value in memory should be held in a register until its next use.
     fn is_worth_a_register(&self, value: u32, pinned: u32) -> bool {
         let next_use = self.next_use(value);
         if next_use == NONE {
             return false;
         }
         (self.free & !pinned).count_ones() >= 2
-            || self.victim(pinned).1 > self.dispensability(value, next_use)
+            || self.victim(pinned).1 > self.eviction_priority(value, next_use)
     }
 
-    /// The stores of an input.
-    fn keep(&mut self, value: u32) {
+    /// Emits the stores of an input.
+    fn store_input(&mut self, value: u32) {
         let from = match self.register(value) {
             Some(register) => register,
             None => self.load(value, 0),
         };
         self.use_now(value);
         self.store(value, from);
-        self.let_go(value);
+        self.free_if_dead(value);
     }
 
     fn compute(&mut self, number: u32) {
@@ -404,7 +402,7 @@ impl<'a> Allocator<'a> {
         let outside = &mut outside[..n_outside];
         outside.sort_unstable_by_key(|&value| self.next_use(value));
 
-        // What is worth it comes into a register for good.
+        // Values worth a register are loaded to stay.
         let mut left = [NONE; 3];
         let mut n_left = 0;
         for &value in outside.iter() {
@@ -416,7 +414,7 @@ impl<'a> Allocator<'a> {
             }
         }
 
-        // Of the others the instruction reads one from memory, and the rest pass through registers.
+        // Of the others, one is folded into the instruction, and the rest are loaded for this use.
         let dying = inputs.iter().find_map(|input| {
             let register = self.register(input.0)?;
             (self.next_uses[usize::from(register)] == NONE).then_some(register)
@@ -424,8 +422,7 @@ impl<'a> Allocator<'a> {
         let destroys = inputs.len() == 3;
         let left = &left[..n_left];
         let may_fold = n_left > 1 || !destroys || dying.is_some();
-        // Of the four functions with an instruction of their own, one takes an input only from a
-        // register.
+        // AVX2's and-not reads its first input only from a register.
         let only_register = match pair_of(operation) {
             Some((Pair::AndNot, is_swapped)) if !self.has_tables => {
                 Some(inputs[usize::from(is_swapped)].0)
@@ -455,9 +452,8 @@ impl<'a> Allocator<'a> {
         }
         let sources = &sources[..inputs.len()];
 
-        // The result goes over a value that goes anyway, else into the register that is worth
-        // least.
-        let to = passing.or(dying).unwrap_or_else(|| self.fresh(0));
+        // The result replaces a dying value, else it takes a free register.
+        let to = passing.or(dying).unwrap_or_else(|| self.free_register(0));
         let is_in_to = |&source: &Source| source == Source::Register(to);
         let mut in_to = sources.iter().position(is_in_to);
         if destroys && in_to.is_none() {
@@ -478,15 +474,15 @@ impl<'a> Allocator<'a> {
             }
         }
         for input in inputs {
-            self.let_go(input.0);
+            self.free_if_dead(input.0);
         }
         let value = program.inputs.len() as u32 + number;
         self.put(value, to);
         self.store(value, to);
-        self.let_go(value);
+        self.free_if_dead(value);
     }
 
-    /// The instruction for an operation, one of three inputs when the input at `in_to` lies in
+    /// Emits the instruction of an operation. An operation of three inputs has the input at `in_to` in
     /// `to`.
     fn push(&mut self, operation: &Operation, sources: &[Source], to: Register, in_to: usize) {
         if let (Some((pair, is_swapped)), &[a, b]) = (pair_of(operation), sources) {
@@ -502,8 +498,7 @@ impl<'a> Allocator<'a> {
                 return;
             }
         }
-        // The last operand may be read from memory. Functions of fewer than three values do not
-        // look at `to`.
+        // The last operand may be in memory. Functions of fewer than three values ignore `to`.
         let (mut from, b, c) = match *sources {
             [only] => ([1, 2, 0], Source::Register(to), only),
             [a, b] => ([2, 0, 1], a, b),

@@ -1,27 +1,26 @@
-//! Lines as bytes of machine code.
+//! Encoding of instructions as machine code.
 //!
-//! The function made takes the addresses of the two banks of states and of the slots, as the System
-//! V convention hands them over. An address near a base register takes three bytes less, so base
-//! registers are set up front to where most reads and writes are: with one byte of displacement an
-//! instruction reaches 256 bytes, one of AVX-512 that of its vectors.
+//! The function takes the addresses of the two banks of states and of the slots, in the System V
+//! calling convention. An address near a base register takes three bytes less, so base registers are
+//! set up front to where most accesses are: a displacement of one byte reaches 256 bytes, in AVX-512
+//! 256 vectors.
 //!
-//! Invariants: the code reads and writes only the places that its lines name; it calls and jumps
-//! nowhere, leaves the stack as it was, and the registers that the convention says a function
-//! keeps. Never knows: values.
+//! Invariants: the code accesses only the locations that its lines name; it calls and jumps nowhere,
+//! leaves the stack unchanged, and preserves the registers that the convention requires. Never knows:
+//! values.
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 
 use super::super::program::Place;
 use super::allocate::{Line, Pair, Register, Source};
 
-/// How many units a displacement of one byte reaches.
+/// The units that a displacement of one byte reaches.
 const REACH: usize = 256;
-/// How many reads and writes make a base register of their own worth setting: setting it takes
-/// seven bytes.
-const LEAST_USES: u32 = 8;
-/// What holds the banks' addresses on entry: now, next, slots.
+/// The accesses that make a base register worth setting, which takes seven bytes.
+const MIN_USES: u32 = 8;
+/// The registers that hold the banks' addresses on entry: now, next, slots.
 const BANKS: [Name; 3] = [Name::RDI, Name::RSI, Name::RDX];
-/// More base registers that a function need not keep.
+/// Further base registers that a function need not preserve.
 const SPARE: [Name; 6] = [
     Name::RAX,
     Name::RCX,
@@ -30,10 +29,10 @@ const SPARE: [Name; 6] = [
     Name::R10,
     Name::R11,
 ];
-/// How many vectors of a bank can be told apart, so that every displacement fits 32 bits.
+/// The most vectors of a bank, so that every displacement fits 32 bits.
 pub(super) const MAX_INDEX: usize = 1 << 24;
 
-/// Which bank a place is in, and where.
+/// The bank of a location, and the index in it.
 fn bank(place: Place) -> (usize, usize) {
     match place {
         Place::Now(index) => (0, index as usize),
@@ -42,7 +41,7 @@ fn bank(place: Place) -> (usize, usize) {
     }
 }
 
-/// The place that a line reads or writes.
+/// The location that a line accesses.
 pub(super) fn place_of(line: &Line) -> Option<Place> {
     match *line {
         Line::Load(_, place)
@@ -56,7 +55,7 @@ pub(super) fn place_of(line: &Line) -> Option<Place> {
     }
 }
 
-/// A base register that points to the middle of a window: of the vectors that are near it.
+/// A base register that points to the middle of a window of vectors.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     name: Name,
@@ -64,13 +63,13 @@ struct Window {
     start: usize,
 }
 
-/// Which base register to use for each place.
+/// The base register of each location.
 #[derive(Debug)]
 struct Windows {
     windows: Vec<Window>,
-    /// How many vectors there are in a window.
+    /// The vectors in a window.
     length: usize,
-    /// For each bank, the window of each of its vectors.
+    /// Per bank, the window of each of its vectors.
     of_index: [Vec<u8>; 3],
 }
 
@@ -97,7 +96,7 @@ impl Windows {
             let found = [0, 1, 2].map(|bank| densest(&counts[bank], length));
             let bank = (0..3).max_by_key(|&bank| found[bank].1).unwrap_or(0);
             let (start, uses) = found[bank];
-            if uses < LEAST_USES {
+            if uses < MIN_USES {
                 break;
             }
             this.open(name, bank, start, &mut counts);
@@ -117,7 +116,7 @@ impl Windows {
     }
 }
 
-/// Where the window with most uses starts, and how many it has.
+/// The start of the window with the most uses, and their number.
 fn densest(counts: &[u32], length: usize) -> (usize, u32) {
     let mut uses: u32 = counts.iter().take(length).sum();
     let mut best = (0, uses);
@@ -135,14 +134,14 @@ struct Codes {
     first: Name,
     /// Bytes of a register.
     width: usize,
-    /// Bytes that displacements of one byte count in.
+    /// The unit of one-byte displacements, in bytes.
     unit: usize,
     load: Code,
     store: Code,
     pairs: [Code; 4],
-    /// Not used on lines that have none.
+    /// `INVALID` where there is none.
     table: Code,
-    /// Sets all bits of a register, of three operands that are that register.
+    /// Sets all bits of a register, which is all three operands.
     ones: Code,
 }
 
@@ -194,21 +193,19 @@ const AVX2: Codes = Codes {
     ones: Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256,
 };
 
-/// A function, and how it is to be called.
+/// A function, and how it is called.
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub bytes: Vec<u8>,
-    /// Bytes of each vector that one call works on. What follows takes more calls with addresses so
-    /// much further on.
+    /// Bytes of each vector that one call works on. Further calls take addresses advanced by this.
     pub width: usize,
 }
 
-/// The function that runs lines on vectors of `n_words` words, 4, 8 or 16. Lines with tables are
-/// for AVX-512, others for AVX2.
+/// The function of some lines for vectors of `n_words` words, 4, 8 or 16. Lines with tables are for
+/// AVX-512, others for AVX2.
 ///
 /// # Errors
-/// When an instruction has no encoding, as one with a displacement above 32 bits; see
-/// [`MAX_INDEX`].
+/// When an instruction has no encoding, such as a displacement above 32 bits; see [`MAX_INDEX`].
 pub(super) fn encode(
     lines: &[Line],
     has_tables: bool,
@@ -256,8 +253,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Points the base registers to their windows, those last that hold the banks' addresses, which
-    /// the others start from.
+    /// Points the base registers to their windows. Those that hold the banks' addresses come last,
+    /// since the others are computed from them.
     fn enter(&mut self) -> Result<(), IcedError> {
         for number in (0..self.windows.windows.len()).rev() {
             let Window { name, bank, start } = self.windows.windows[number];

@@ -1,29 +1,29 @@
-//! The order in which a program's operations are run.
+//! Instruction scheduling: the order in which a program's operations run.
 //!
-//! Values that are needed at once need no memory. Two passes see to that. The first goes depth
-//! first from the stores, so that what is computed is computed for a use that follows. The second
-//! goes through that order and puts forward what can be run at once on values that are still in
-//! registers, when that ends more values than it begins.
+//! A value that is used at once needs no memory. A first pass orders operations depth first from the
+//! stores, so that what is computed is used soon. A second pass, a list scheduler, goes through that
+//! order and moves forward operations whose inputs are still in registers, when that ends more live
+//! ranges than it begins.
 //!
-//! Invariants: a step comes after those that compute what it needs; operations that nothing needs
-//! are left out. Never knows: which register holds what, only that there are some.
+//! Invariants: a step comes after those that compute its inputs; dead operations are dropped. Never
+//! knows: the allocation of registers, only their number.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::super::program::{Program, Value};
 
-/// One step of the code.
+/// One step of the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     /// The n-th operation.
     Compute(u32),
-    /// An input's stores.
+    /// The stores of an input.
     Keep(Value),
 }
 
 impl Step {
-    /// The values that a step needs.
+    /// The values that a step uses.
     pub fn needs<'a>(&'a self, program: &'a Program) -> &'a [Value] {
         match self {
             Step::Compute(number) => program.operations[*number as usize].inputs(),
@@ -32,16 +32,16 @@ impl Step {
     }
 }
 
-/// The steps of a program for a processor of so many registers.
+/// The schedule of a program for a processor with so many registers.
 pub(super) fn order(program: &Program, n_registers: usize) -> Vec<Step> {
-    let operations = gathered(program, &depth_first(program), n_registers);
+    let operations = list_schedule(program, &depth_first(program), n_registers);
     let mut is_kept = vec![false; program.inputs.len()];
     for &(value, _) in &program.stores {
         if let Some(is_kept) = is_kept.get_mut(value.0 as usize) {
             *is_kept = true;
         }
     }
-    // An input is stored when it is in a register for its first use.
+    // An input is stored while it is in a register for its first use.
     let mut steps = Vec::with_capacity(operations.len() + program.stores.len());
     for number in operations {
         for &input in program.operations[number as usize].inputs() {
@@ -68,8 +68,8 @@ fn computed_inputs(program: &Program, number: u32) -> impl Iterator<Item = u32> 
     inputs.filter_map(move |value| value.0.checked_sub(n_inputs))
 }
 
-/// Depth first from the stores, in their order; of an operation's inputs first that which takes
-/// more registers, by the rule of Sethi and Ullman (1970), which is exact for trees.
+/// Depth first from the stores, in their order. Of an operation's inputs the one that takes more
+/// registers comes first, by the rule of Sethi and Ullman (1970), which is optimal for trees.
 fn depth_first(program: &Program) -> Vec<u32> {
     let n_inputs = program.inputs.len();
     let mut registers_taken = vec![0u32; program.n_values()];
@@ -83,7 +83,7 @@ fn depth_first(program: &Program) -> Vec<u32> {
     }
     let mut is_done = vec![false; program.operations.len()];
     let mut order = Vec::with_capacity(program.operations.len());
-    // Operations to run, and whether all they need has been run.
+    // Operations to schedule, and whether all their inputs are.
     let mut stack: Vec<(u32, bool)> = Vec::new();
     for &(value, _) in &program.stores {
         let Some(root) = value.0.checked_sub(n_inputs as u32) else {
@@ -112,65 +112,64 @@ fn depth_first(program: &Program) -> Vec<u32> {
     order
 }
 
-/// How many uses of a value are looked at for one to put forward.
-const USES_LOOKED_AT: usize = 3;
-/// What it is worth to use a value for the last time: one that would have to be stored when it
-/// loses its register.
+/// Users of a value that are considered for moving forward.
+const USERS_CONSIDERED: usize = 3;
+/// The gain of ending a live range that would otherwise be spilled.
 const ENDS_COMPUTED: i32 = 6;
-/// The same for a value that is in memory.
+/// The gain of ending the live range of a value in memory.
 const ENDS_OTHER: i32 = 4;
-/// What it costs to read a value from memory that is needed again.
+/// The cost of loading a value that has later uses.
 const READS_EARLY: i32 = 2;
-/// What it costs to begin a value.
+/// The cost of beginning a live range.
 const BEGINS: i32 = 2;
-/// What it costs to begin a value that is stored anyway.
+/// The cost of beginning the live range of a stored value.
 const BEGINS_STORED: i32 = 1;
-/// What it is worth that an operation leads straight on to another.
-const LEADS_ON: i32 = 1;
-/// What an operation has to be worth to be put forward.
-const LEAST_WORTH: i32 = -1;
+/// The gain of an operation that enables another at once.
+const ENABLES: i32 = 1;
+/// The least priority for moving an operation forward.
+const MIN_PRIORITY: i32 = -1;
 
-/// Puts forward what can be run on values at hand. The weights above are what a search found best
-/// for the sum of reads and spills over the programs and networks of some forty games.
-fn gathered(program: &Program, order: &[u32], n_registers: usize) -> Vec<u32> {
-    let mut gatherer = Gatherer::new(program, order, n_registers);
-    let mut gathered = Vec::with_capacity(order.len());
+/// Moves forward operations on values in registers. The weights above minimise the sum of loads and
+/// spills over the programs of some forty games, found by search.
+fn list_schedule(program: &Program, order: &[u32], n_registers: usize) -> Vec<u32> {
+    let mut scheduler = ListScheduler::new(program, order, n_registers);
+    let mut schedule = Vec::with_capacity(order.len());
     let mut rest = order.iter().copied();
-    while gathered.len() < order.len() {
-        let number = gatherer.best().or_else(|| {
-            // What comes next in the order given can be run: everything before it has been.
-            rest.find(|&number| !gatherer.is_done[number as usize])
+    while schedule.len() < order.len() {
+        let number = scheduler.best().or_else(|| {
+            // The next operation of the given order is ready: all before it are scheduled.
+            rest.find(|&number| !scheduler.is_done[number as usize])
         });
         let Some(number) = number else { break };
-        gatherer.run(number);
-        gathered.push(number);
+        scheduler.run(number);
+        schedule.push(number);
     }
-    gathered
+    schedule
 }
 
-struct Gatherer<'a> {
+struct ListScheduler<'a> {
     program: &'a Program,
     is_done: Vec<bool>,
-    /// How many of an operation's inputs are still to be computed.
+    /// Inputs of an operation that are not computed yet.
     n_missing: Vec<u8>,
     is_stored: Vec<bool>,
-    /// Another operation of the same inputs, as a full adder's sum and carry are.
+    /// Another operation of the same inputs, such as the carry for a full adder's sum.
     twins: Vec<Option<u32>>,
-    /// The operations still to be run that use a value, for the most part in the order given:
+    /// The unscheduled operations that use a value, mostly in the given order:
     /// `users[starts[value]..ends[value]]`.
     users: Vec<u32>,
-    /// Where in `users` an operation stands for each of its inputs.
+    /// The positions of an operation in `users`, for each of its inputs.
     positions: Vec<[u32; 3]>,
     starts: Vec<u32>,
     ends: Vec<u32>,
     /// The values used last, as many as there are registers, with the times of their last uses.
-    at_hand: Vec<(u32, u32)>,
-    is_at_hand: Vec<bool>,
+    in_registers: Vec<(u32, u32)>,
+    is_in_register: Vec<bool>,
     n_registers: usize,
     time: u32,
 }
 
-impl<'a> Gatherer<'a> {
+impl<'a> ListScheduler<'a> {
     fn new(program: &'a Program, order: &[u32], n_registers: usize) -> Self {
         let n_values = program.n_values();
         let n_operations = program.operations.len();
@@ -229,34 +228,34 @@ impl<'a> Gatherer<'a> {
             positions,
             starts,
             ends,
-            at_hand: Vec::with_capacity(n_registers),
-            is_at_hand: vec![false; n_values],
+            in_registers: Vec::with_capacity(n_registers),
+            is_in_register: vec![false; n_values],
             n_registers,
             time: 0,
         }
     }
 
-    /// The operations still to be run that use a value.
+    /// The unscheduled operations that use a value.
     fn users(&self, value: u32) -> &[u32] {
         &self.users[self.starts[value as usize] as usize..self.ends[value as usize] as usize]
     }
 
-    /// The operation that is worth most of those that can be run on values at hand, or that lead
-    /// straight on to one that then can; if it is worth enough.
+    /// The operation of highest priority among those that are ready with an input in a register, or
+    /// that make such an operation ready; if its priority is high enough.
     fn best(&self) -> Option<u32> {
         let mut best = None;
-        let mut most = LEAST_WORTH - 1;
-        for &(value, _) in &self.at_hand {
-            for &number in self.users(value).iter().take(USES_LOOKED_AT) {
+        let mut highest = MIN_PRIORITY - 1;
+        for &(value, _) in &self.in_registers {
+            for &number in self.users(value).iter().take(USERS_CONSIDERED) {
                 let found = match self.n_missing[number as usize] {
-                    0 => Some((number, self.worth(number, None))),
-                    1 => self.way_to(number),
+                    0 => Some((number, self.priority(number, None))),
+                    1 => self.enabling(number),
                     _ => None,
                 };
-                if let Some((number, worth)) = found
-                    && worth > most
+                if let Some((number, priority)) = found
+                    && priority > highest
                 {
-                    most = worth;
+                    highest = priority;
                     best = Some(number);
                 }
             }
@@ -264,51 +263,52 @@ impl<'a> Gatherer<'a> {
         best
     }
 
-    /// The operation that computes the one input that another lacks, if it can be run, and what
-    /// both are worth together.
-    fn way_to(&self, number: u32) -> Option<(u32, i32)> {
+    /// The ready operation that computes the one missing input of another, and the priority of both
+    /// together.
+    fn enabling(&self, number: u32) -> Option<(u32, i32)> {
         let missing = computed_inputs(self.program, number)
             .find(|&input| !self.is_done[input as usize])
             .filter(|&input| self.n_missing[input as usize] == 0)?;
         let between = self.program.inputs.len() as u32 + missing;
-        let mut worth = self.worth(missing, None) + self.worth(number, Some(between)) + LEADS_ON;
+        let mut priority =
+            self.priority(missing, None) + self.priority(number, Some(between)) + ENABLES;
         if self.users(between).len() == 1 {
-            worth += self.cost_of_beginning(between);
+            priority += self.cost_of_beginning(between);
         }
-        Some((missing, worth))
+        Some((missing, priority))
     }
 
-    /// What an operation, with its twin if that is still to be run, is worth apart from one of its
-    /// inputs.
-    fn worth(&self, number: u32, apart: Option<u32>) -> i32 {
+    /// The priority of an operation, together with its unscheduled twin, without the part of one of
+    /// its inputs.
+    fn priority(&self, number: u32, excluded: Option<u32>) -> i32 {
         let twin = self.twins[number as usize].filter(|&twin| !self.is_done[twin as usize]);
         let uses = 1 + usize::from(twin.is_some());
         let n_inputs = self.program.inputs.len() as u32;
-        let mut worth = 0;
+        let mut priority = 0;
         for input in self.program.operations[number as usize].inputs() {
             let value = input.0;
-            if apart == Some(value) {
+            if excluded == Some(value) {
                 continue;
             }
-            let is_at_hand = self.is_at_hand[value as usize];
+            let is_in_register = self.is_in_register[value as usize];
             if self.users(value).len() == uses {
                 let is_computed = value >= n_inputs && !self.is_stored[value as usize];
-                worth += if is_at_hand && is_computed {
+                priority += if is_in_register && is_computed {
                     ENDS_COMPUTED
                 } else {
                     ENDS_OTHER
                 };
-            } else if !is_at_hand {
-                worth -= READS_EARLY;
+            } else if !is_in_register {
+                priority -= READS_EARLY;
             }
         }
         for number in [Some(number), twin].into_iter().flatten() {
             let result = n_inputs + number;
             if !self.users(result).is_empty() {
-                worth -= self.cost_of_beginning(result);
+                priority -= self.cost_of_beginning(result);
             }
         }
-        worth
+        priority
     }
 
     fn cost_of_beginning(&self, value: u32) -> i32 {
@@ -325,7 +325,7 @@ impl<'a> Gatherer<'a> {
         self.time += 1;
         let inputs = program.operations[number as usize].inputs();
         for (input, position) in inputs.iter().zip(self.positions[number as usize]) {
-            self.take_out(input.0, position as usize);
+            self.remove_user(input.0, position as usize);
             self.touch(input.0);
         }
         let result = program.inputs.len() as u32 + number;
@@ -335,9 +335,8 @@ impl<'a> Gatherer<'a> {
         self.touch(result);
     }
 
-    /// Takes an operation out of the users of a value: the first of them comes to stand where it
-    /// stood.
-    fn take_out(&mut self, value: u32, position: usize) {
+    /// Removes an operation from the users of a value; the first of them takes its position.
+    fn remove_user(&mut self, value: u32, position: usize) {
         let start = self.starts[value as usize] as usize;
         let first = self.users[start] as usize;
         self.users[position] = first as u32;
@@ -348,29 +347,29 @@ impl<'a> Gatherer<'a> {
         self.starts[value as usize] += 1;
     }
 
-    /// A value is used now: it is at hand, unless this was its last use.
+    /// Notes a use of a value: it is in a register, unless this was its last use.
     fn touch(&mut self, value: u32) {
         let is_needed = !self.users(value).is_empty();
-        if self.is_at_hand[value as usize] {
-            let position = self.at_hand.iter().position(|&(at, _)| at == value);
+        if self.is_in_register[value as usize] {
+            let position = self.in_registers.iter().position(|&(at, _)| at == value);
             if let Some(position) = position {
                 if is_needed {
-                    self.at_hand[position].1 = self.time;
+                    self.in_registers[position].1 = self.time;
                 } else {
-                    self.at_hand.swap_remove(position);
-                    self.is_at_hand[value as usize] = false;
+                    self.in_registers.swap_remove(position);
+                    self.is_in_register[value as usize] = false;
                 }
             }
         } else if is_needed {
-            if self.at_hand.len() >= self.n_registers {
-                let oldest = (0..self.at_hand.len()).min_by_key(|&at| self.at_hand[at].1);
+            if self.in_registers.len() >= self.n_registers {
+                let oldest = (0..self.in_registers.len()).min_by_key(|&at| self.in_registers[at].1);
                 if let Some(oldest) = oldest {
-                    let (value, _) = self.at_hand.swap_remove(oldest);
-                    self.is_at_hand[value as usize] = false;
+                    let (value, _) = self.in_registers.swap_remove(oldest);
+                    self.is_in_register[value as usize] = false;
                 }
             }
-            self.at_hand.push((value, self.time));
-            self.is_at_hand[value as usize] = true;
+            self.in_registers.push((value, self.time));
+            self.is_in_register[value as usize] = true;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From an specialised network to its arrays: which gates are kept up to date, their numbers, leaves
+//! From a specialised game to its arrays: which gates are kept up to date, their numbers, leaves
 //! and edges.
 //!
 //! Inputs are numbered before their users, so a value at rest is known as soon as it is numbered.
@@ -6,40 +6,40 @@
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Signal, SpecialisedGame, SpecialisedPhase};
 
-use super::effects::Doing;
+use super::effects::UpdateKind;
 use super::{
-    Copies, Effects, GoalPass, Guarded, Mask, NO_ROW, NextWord, Operand, PhaseLayout, Pulled,
+    Copies, Effects, GoalPass, Guarded, LazyGate, Mask, NO_ROW, NextWord, Operand, PhaseLayout,
     RoleLayout, SpecialisedLayout, Users,
 };
 
-/// Seven bits count them, with room at either end.
+/// The most inputs that seven bits count, with a margin at either end.
 const MAX_INPUTS: usize = 60;
-/// A gate of no inputs that is on, and what a leaf that is always on holds.
+/// A gate of no inputs that is on, and a leaf that is always on.
 const ON: u8 = 0x80;
-/// An OR none of whose inputs is on.
+/// An OR with every input off.
 const OR_START: u8 = 0x7E;
 
-/// How a gate is held.
+/// Where a gate's value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    Nowhere,
+pub(super) enum GateSlot {
+    Unplaced,
     Counted(u32),
-    Pulled(u32),
+    Lazy(u32),
 }
 
 pub(super) struct Compiler<'a> {
     pub(super) specialised: &'a SpecialisedGame,
     pub(super) network: &'a Network,
-    /// Per gate, how often other gates and outputs need it.
-    pub(super) n_uses: IdVec<GateId, u32>,
-    pub(super) place: IdVec<GateId, Place>,
-    /// The number of each move that gates follow.
+    /// Per gate, its fan-out: gates and outputs that use it.
+    pub(super) fan_out: IdVec<GateId, u32>,
+    pub(super) slot: IdVec<GateId, GateSlot>,
+    /// The number of each propagated move.
     pub(super) move_number: IdVec<MoveId, u32>,
     pub(super) values: Vec<u8>,
     pub(super) first_counted: u32,
     /// From, to, inverted.
     pub(super) edges: Vec<(u32, u32, bool)>,
-    pub(super) pulled: Vec<Pulled>,
+    pub(super) lazy: Vec<LazyGate>,
     pub(super) guarded: Vec<Guarded>,
     pub(super) guarded_operands: Vec<(u32, u32)>,
     pub(super) depth: Vec<u32>,
@@ -58,13 +58,13 @@ impl<'a> Compiler<'a> {
         Self {
             specialised,
             network,
-            n_uses: network.gates.iter().map(|_| 0).collect(),
-            place: network.gates.iter().map(|_| Place::Nowhere).collect(),
+            fan_out: network.gates.iter().map(|_| 0).collect(),
+            slot: network.gates.iter().map(|_| GateSlot::Unplaced).collect(),
             move_number: network.moves.iter().map(|_| NO_ROW).collect(),
             values: vec![0; network.facts.len()],
             first_counted: 0,
             edges: Vec::new(),
-            pulled: Vec::new(),
+            lazy: Vec::new(),
             guarded: Vec::new(),
             guarded_operands: Vec::new(),
             depth: Vec::new(),
@@ -79,10 +79,10 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn run(mut self) -> Option<SpecialisedLayout> {
-        self.count_uses();
+        self.count_fan_out();
         self.number_moves();
         self.first_counted = self.values.len() as u32;
-        self.count_gates();
+        self.place_counted_gates();
         let n_followed = self.values.len() as u32;
         let specialised = self.specialised;
         let goal_gates: Vec<Vec<GateId>> = specialised
@@ -90,11 +90,11 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|phase| self.goal_gates(phase))
             .collect();
-        let pulls_goals: Vec<bool> = goal_gates
+        let has_lazy_goals: Vec<bool> = goal_gates
             .iter()
             .map(|gates| !self.pays_as_pass(gates))
             .collect();
-        self.pull_gates(&pulls_goals)?;
+        self.place_lazy_gates(&has_lazy_goals)?;
         let mut phases: Vec<PhaseLayout> = specialised
             .phases
             .iter()
@@ -102,7 +102,7 @@ impl<'a> Compiler<'a> {
             .collect();
         let n_kept = self.values.len() as u32;
         for (index, phase) in specialised.phases.iter().enumerate() {
-            if pulls_goals[index] {
+            if has_lazy_goals[index] {
                 let read = |compiler: &mut Self, signal| compiler.operand(signal);
                 phases[index].goals = self.goals(phase, read);
                 continue;
@@ -114,28 +114,28 @@ impl<'a> Compiler<'a> {
                 None => self.goal_pass(&goal_gates[index]),
             };
             phases[index].goal_pass = Some(pass);
-            let places = self.places_in_pass(&goal_gates[index], pass);
-            let read = |compiler: &mut Self, signal: Signal| match places.get(&signal.node_number())
-            {
-                Some(&number) => Operand::value(number, signal.is_inverted()),
-                None => compiler.operand(signal),
-            };
+            let numbers = self.numbers_in_pass(&goal_gates[index], pass);
+            let read =
+                |compiler: &mut Self, signal: Signal| match numbers.get(&signal.node_number()) {
+                    Some(&number) => Operand::value(number, signal.is_inverted()),
+                    None => compiler.operand(signal),
+                };
             phases[index].goals = self.goals(phase, read);
         }
         Some(self.finish(n_followed, n_kept, phases))
     }
 
-    pub(super) fn count_uses(&mut self) {
+    pub(super) fn count_fan_out(&mut self) {
         let network = self.network;
         let inputs = network.gates.ids().flat_map(|gate| network.inputs(gate));
         for &signal in inputs.chain(network.next.iter()) {
             if let Node::Gate(gate) = network.node(signal) {
-                self.n_uses[gate] += 1;
+                self.fan_out[gate] += 1;
             }
         }
     }
 
-    /// Gives numbers to the moves that kept-up gates hang on.
+    /// Numbers the moves that gates or next values depend on.
     pub(super) fn number_moves(&mut self) {
         let network = self.network;
         for gate in network.gates.ids() {
@@ -159,8 +159,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Outputs that leaves hold: legality, and next values that are more than a constant or the
-    /// value as it is.
+    /// Outputs held by leaves: legality, and next values that are neither constant nor the base's
+    /// own value.
     pub(super) fn leaf_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
         let next = phase.next.enumerate();
@@ -170,7 +170,7 @@ impl<'a> Compiler<'a> {
         )
     }
 
-    /// Gates that are kept up to date besides those that leaves need: they are read at every step.
+    /// Signals that are read at every step, whose gates are kept up to date besides those of leaves.
     pub(super) fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let keyed = phase.keyed.iter().flat_map(|keyed| {
             std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
@@ -178,14 +178,14 @@ impl<'a> Compiler<'a> {
         keyed.chain([phase.terminal])
     }
 
-    /// A leaf counts the gate's inputs itself when the gate is of no other use, or small.
+    /// Whether a leaf counts the gate's inputs itself: the gate has no other user, or is small.
     pub(super) fn is_counted_by_leaf(&self, gate: GateId) -> bool {
         let n_inputs = self.network.inputs(gate).len();
-        n_inputs <= MAX_INPUTS && (self.n_uses[gate] == 1 || n_inputs <= 2)
+        n_inputs <= MAX_INPUTS && (self.fan_out[gate] == 1 || n_inputs <= 2)
     }
 
     /// Decides which gates are kept up to date and numbers them, inputs first.
-    pub(super) fn count_gates(&mut self) {
+    pub(super) fn place_counted_gates(&mut self) {
         let network = self.network;
         let mut is_wanted = vec![false; network.gates.len()];
         for phase in &self.specialised.phases {
@@ -221,20 +221,20 @@ impl<'a> Compiler<'a> {
             if is_wanted[gate.index()] {
                 let inputs = self.counted_inputs(network.inputs(gate), false);
                 let number = self.add_counted(inputs, true);
-                self.place[gate] = Place::Counted(number);
+                self.slot[gate] = GateSlot::Counted(number);
             }
         }
     }
 
-    /// The numbers behind signals, each inverted if `invert` says so.
+    /// The numbers of signals, each inverted if `invert` says so.
     pub(super) fn counted_inputs(&self, inputs: &[Signal], invert: bool) -> Vec<(u32, bool)> {
         let numbers = inputs.iter().filter_map(|&input| {
             let number = match self.network.node(input) {
                 Node::False => return None,
                 Node::Base(base) => base.0,
                 Node::Move(mv) => self.move_number[mv],
-                Node::Gate(gate) => match self.place[gate] {
-                    Place::Counted(number) => number,
+                Node::Gate(gate) => match self.slot[gate] {
+                    GateSlot::Counted(number) => number,
                     _ => return None,
                 },
             };
@@ -243,7 +243,7 @@ impl<'a> Compiler<'a> {
         numbers.collect()
     }
 
-    /// A new counted gate: on when all inputs are, or when any is.
+    /// A new counted gate: the conjunction or disjunction of its inputs.
     pub(super) fn add_counted(&mut self, inputs: Vec<(u32, bool)>, is_and: bool) -> u32 {
         let inputs = self.narrowed(inputs, is_and);
         let number = self.values.len() as u32;
@@ -252,7 +252,7 @@ impl<'a> Compiler<'a> {
         number
     }
 
-    /// At most so many inputs as can be counted, by gates of the same kind in between.
+    /// The inputs, reduced to at most [`MAX_INPUTS`] by intermediate gates of the same kind.
     pub(super) fn narrowed(
         &mut self,
         mut inputs: Vec<(u32, bool)>,
@@ -271,7 +271,7 @@ impl<'a> Compiler<'a> {
         inputs
     }
 
-    /// Makes a number count its inputs, which have their values at rest already.
+    /// Makes a number count its inputs, whose values at rest are known.
     pub(super) fn connect(&mut self, number: u32, inputs: &[(u32, bool)], is_and: bool) {
         let mut counter = match is_and {
             true => ON - 2 * inputs.len() as u8,
@@ -286,45 +286,45 @@ impl<'a> Compiler<'a> {
         self.values[number as usize] = counter;
     }
 
-    /// How a signal that is no leaf is read. A constant is a gate of no inputs.
+    /// The operand for a signal. A constant is a gate of no inputs.
     pub(super) fn operand(&mut self, signal: Signal) -> Operand {
         let is_inverted = signal.is_inverted();
         match self.network.node(signal) {
             Node::False => {
-                self.pulled.push(Pulled {
+                self.lazy.push(LazyGate {
                     operands: (0, 0),
                     guarded: (0, 0),
                 });
                 self.depth.push(0);
-                // A conjunction of nothing is on.
-                Operand::pulled(self.pulled.len() as u32 - 1, true, !is_inverted)
+                // An empty conjunction is on.
+                Operand::lazy(self.lazy.len() as u32 - 1, true, !is_inverted)
             }
             Node::Base(base) => Operand::value(base.0, is_inverted),
             Node::Move(mv) => Operand::value(self.move_number[mv], is_inverted),
-            Node::Gate(gate) => match self.place[gate] {
-                Place::Counted(number) => Operand::value(number, is_inverted),
-                Place::Pulled(number) => {
-                    Operand::pulled(number, self.depth[number as usize] == 0, is_inverted)
+            Node::Gate(gate) => match self.slot[gate] {
+                GateSlot::Counted(number) => Operand::value(number, is_inverted),
+                GateSlot::Lazy(number) => {
+                    Operand::lazy(number, self.depth[number as usize] == 0, is_inverted)
                 }
                 // Every gate that is read was placed above.
-                Place::Nowhere => Operand::value(0, is_inverted),
+                GateSlot::Unplaced => Operand::value(0, is_inverted),
             },
         }
     }
 
-    /// Makes an empty row of leaves and gives its first number.
+    /// Adds an empty row of leaves; returns its first number.
     pub(super) fn add_row(&mut self) -> u32 {
         let first = self.values.len().next_multiple_of(64);
         self.values.resize(first + 64, 0);
         first as u32
     }
 
-    /// Lets a leaf hold a signal.
+    /// Connects a leaf to a signal.
     pub(super) fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
         match self.network.node(signal) {
             Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
             Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
-                // An inverted conjunction is a disjunction of the inverted inputs.
+                // By De Morgan's law, an inverted conjunction is a disjunction of inverted inputs.
                 let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
                 self.connect(leaf, &inputs, !signal.is_inverted());
             }
@@ -344,14 +344,14 @@ impl<'a> Compiler<'a> {
             terminal: self.operand(phase.terminal),
             roles,
             next: self.next_words(phase),
-            clearing: self.key_words(phase, Doing::Clears, |keyed| {
+            clearing: self.key_words(phase, UpdateKind::Clear, |keyed| {
                 keyed
                     .clears
                     .iter()
                     .map(|&base| (base, Signal::FALSE))
                     .collect()
             }),
-            setting: self.key_words(phase, Doing::Sets, |keyed| keyed.sets.clone()),
+            setting: self.key_words(phase, UpdateKind::Set, |keyed| keyed.sets.clone()),
             // Filled in when all rows are made.
             goals: IdVec::new(),
             goal_pass: None,
@@ -373,22 +373,22 @@ impl<'a> Compiler<'a> {
         let rows: Vec<u32> = (0..n_rows).map(|_| self.add_row()).collect();
         if !is_forced {
             for (index, &(_, signal)) in legal.iter().enumerate() {
-                // Rows follow each other.
+                // The rows are consecutive.
                 self.fill_leaf(rows[0] + index as u32, signal);
             }
         }
-        let programs: Vec<Effects> = effects
+        let effects: Vec<Effects> = effects
             .iter()
-            .map(|list| self.effects(list, Doing::Decides))
+            .map(|list| self.effects(list, UpdateKind::Assign))
             .collect();
         RoleLayout {
             row: rows.first().copied().unwrap_or(NO_ROW),
             n_rows: n_rows as u32,
             moves: legal.iter().map(|&(mv, _)| mv).collect(),
-            effects: programs.into(),
+            effects: effects.into(),
             numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
             // Another phase may have left one of the role's moves on.
-            is_followed: self
+            is_propagated: self
                 .network
                 .moves
                 .enumerate()
@@ -430,10 +430,10 @@ impl<'a> Compiler<'a> {
         n_kept: u32,
         phases: Vec<PhaseLayout>,
     ) -> SpecialisedLayout {
-        // Rows are read 64 at a time, whatever comes last.
+        // Rows are read whole, so the last one is padded.
         let n = self.values.len().next_multiple_of(64).max(64);
         self.values.resize(n, 0);
-        // What is on at rest has been told.
+        // The users of a value that is on at rest are up to date.
         for value in &mut self.values[..n_followed as usize] {
             *value |= *value >> 7;
         }
@@ -453,7 +453,7 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|&(_, to, is_inverted)| to << 1 | u32::from(is_inverted))
             .collect();
-        // The engine's unchecked accesses rest on these.
+        // The engine's unchecked accesses depend on these.
         assert!(
             edges.iter().all(|&edge| ((edge >> 1) as usize) < n) && n_followed as usize <= n,
             "an edge leads out of the array"
@@ -472,7 +472,7 @@ impl<'a> Compiler<'a> {
             at_rest: self.values,
             users,
             edges,
-            pulled: self.pulled,
+            lazy: self.lazy,
             guarded: self.guarded,
             guarded_operands: self.guarded_operands,
             operands: self.operands,
@@ -489,5 +489,5 @@ impl<'a> Compiler<'a> {
 }
 
 fn is_itself(base: BaseId, signal: Signal) -> bool {
-    signal == Signal::of_node(1 + base.index())
+    signal == Signal::of_base(base)
 }

@@ -1,4 +1,4 @@
-//! What moves and keys do to the next state, as masks, bits and copies.
+//! The updates of the next state by moves and keys, as masks, bits and copies.
 
 use crate::ids::BaseId;
 use crate::propnet::{KeyedUpdate, Node, Signal, SpecialisedPhase};
@@ -9,20 +9,20 @@ use super::{Copies, Effects, KeyWord, Mask, NO_ROW};
 /// Effects that copy at least so many bases do so by the word.
 const MIN_COPIES: usize = 6;
 
-/// What effects do with the bases they name.
+/// How effects update the bases that they list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Doing {
-    /// Give them the values of their signals.
-    Decides,
-    /// Make them false.
-    Clears,
-    /// Make those true whose signals are on, and leave the others.
-    Sets,
+pub(super) enum UpdateKind {
+    /// Each takes the value of its signal.
+    Assign,
+    /// Each becomes false.
+    Clear,
+    /// Each becomes true if its signal is on, and else stays.
+    Set,
 }
 
 impl Compiler<'_> {
-    /// Constants become masks, the rest bits to be fetched. The bases are in rising order.
-    pub(super) fn effects(&mut self, list: &[(BaseId, Signal)], doing: Doing) -> Effects {
+    /// The effects of a list of updates, bases rising: constants become masks, the rest fetched bits.
+    pub(super) fn effects(&mut self, list: &[(BaseId, Signal)], kind: UpdateKind) -> Effects {
         let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
         let copied = self.copied(list);
         for &(base, signal) in list {
@@ -37,7 +37,7 @@ impl Compiler<'_> {
                 });
             }
             if let Some(mask) = self.masks.last_mut() {
-                if doing != Doing::Sets {
+                if kind != UpdateKind::Set {
                     mask.keep &= !bit;
                 }
                 if signal == Signal::TRUE {
@@ -69,8 +69,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Those effects that make a base what another one is, sorted by the other, each other once;
-    /// none when they are few.
+    /// The effects that copy a base to another, sorted by the source, each source once; none when
+    /// there are few.
     pub(super) fn copied(&self, list: &[(BaseId, Signal)]) -> Vec<(Signal, BaseId)> {
         let mut copied: Vec<(Signal, BaseId)> = list
             .iter()
@@ -87,18 +87,18 @@ impl Compiler<'_> {
         copied
     }
 
-    /// Keys and what they do, as far as `does` says they do something: bases by the words of the
-    /// state, gates by rows of leaves that follow them.
+    /// The keys with a non-empty list of updates: bases by the words of the state, gates by rows of
+    /// leaves.
     pub(super) fn key_words(
         &mut self,
         phase: &SpecialisedPhase,
-        does_what: Doing,
-        does: impl Fn(&KeyedUpdate) -> Vec<(BaseId, Signal)>,
+        kind: UpdateKind,
+        updates: impl Fn(&KeyedUpdate) -> Vec<(BaseId, Signal)>,
     ) -> Box<[KeyWord]> {
         let mut words: Vec<KeyWord> = Vec::new();
         let mut n_leaves = 0;
         for keyed in &phase.keyed {
-            let list = does(keyed);
+            let list = updates(keyed);
             if list.is_empty() {
                 continue;
             }
@@ -109,7 +109,7 @@ impl Compiler<'_> {
                     (0, (n_leaves - 1) % 64, true)
                 }
             };
-            // Keys come in rising order, so a word's keys follow each other.
+            // Keys come in rising order, so a word's keys are consecutive.
             let is_new = match words.last() {
                 Some(last) if is_leaf => last.row == NO_ROW || bit == 0,
                 Some(last) => last.row != NO_ROW || last.word != word,
@@ -130,7 +130,7 @@ impl Compiler<'_> {
                     self.fill_leaf(leaf, keyed.key);
                 }
             }
-            let effects = self.effects(&list, does_what);
+            let effects = self.effects(&list, kind);
             self.keyed.push(effects);
         }
         words.into()

@@ -1,8 +1,8 @@
-//! Bits of many values at once: the top bits of 64 bytes, and the n-th of a word's bits.
+//! Bit operations: the top bits of 64 bytes as a word, and the n-th set bit of a word.
 
-/// The top bit of each byte, the first byte's lowest.
+/// The top bit of each byte; the first byte's is the lowest.
 #[inline(always)]
-pub(super) fn signs(bytes: &[u8; 64]) -> u64 {
+pub(super) fn top_bits(bytes: &[u8; 64]) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_movemask_epi8};
@@ -20,32 +20,32 @@ pub(super) fn signs(bytes: &[u8; 64]) -> u64 {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     {
-        portable_signs(bytes)
+        portable_top_bits(bytes)
     }
 }
 
-/// As [`signs`], a byte at a time.
+/// As [`top_bits`], a byte at a time.
 #[cfg(any(test, miri, not(target_arch = "x86_64")))]
-fn portable_signs(bytes: &[u8; 64]) -> u64 {
+fn portable_top_bits(bytes: &[u8; 64]) -> u64 {
     bytes.iter().enumerate().fold(0, |bits, (index, &byte)| {
         bits | u64::from(byte >> 7) << index
     })
 }
 
-/// The place of the n-th bit that is set, counted from 0; there must be more than n. `BMI2` says
-/// that the processor has those instructions.
+/// The index of the n-th set bit, counted from 0; there must be more than n. `BMI2` says that the
+/// processor has those instructions.
 #[inline(always)]
 pub(super) fn nth_bit<const BMI2: bool>(word: u64, n: u32) -> u32 {
     debug_assert!(n < word.count_ones());
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if BMI2 {
-        // SAFETY: the caller says that the processor has the instruction.
+        // SAFETY: the caller asserts by `BMI2` that the processor has the instruction.
         return unsafe { std::arch::x86_64::_pdep_u64(1 << n, word) }.trailing_zeros();
     }
     portable_nth_bit(word, n)
 }
 
-/// As [`nth_bit`], by halving: the lower half is skipped while the bit is above it.
+/// As [`nth_bit`], by binary search: the lower half is skipped while the bit is above it.
 fn portable_nth_bit(mut word: u64, mut n: u32) -> u32 {
     let mut place = 0;
     for width in [32u32, 16, 8, 4, 2, 1] {
@@ -68,12 +68,12 @@ mod tests {
         let mut random = Random::new(2);
         for _ in 0..100 {
             let bytes: [u8; 64] = std::array::from_fn(|_| random.bits() as u8);
-            assert_eq!(signs(&bytes), portable_signs(&bytes));
+            assert_eq!(top_bits(&bytes), portable_top_bits(&bytes));
         }
         let mut bytes = [0x7F; 64];
         bytes[0] = 0x80;
         bytes[63] = 0xFF;
-        assert_eq!(signs(&bytes), 1 | 1 << 63);
+        assert_eq!(top_bits(&bytes), 1 | 1 << 63);
     }
 
     #[test]

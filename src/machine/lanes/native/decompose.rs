@@ -1,8 +1,8 @@
-//! Programs for processors without three-input logic.
+//! Decomposition for processors without three-input logic.
 //!
-//! Every operation becomes a few of two inputs that are one instruction each: and, and-not, or,
-//! exclusive or. A value may be held as its opposite, which whatever uses it allows for, so that
-//! nothing but what is stored is ever inverted.
+//! Every operation becomes a few two-input ones with an instruction each: and, and-not, or, xor. A
+//! value may be held inverted, which its users take into account, so only stored values are ever
+//! inverted.
 //!
 //! Invariants: the result stores the same bits; its operations have two inputs and one of four
 //! tables. Never knows: registers.
@@ -13,18 +13,18 @@ use std::sync::LazyLock;
 use super::super::program::{Input, Operation, Program, Value};
 
 /// The tables of the functions with an instruction of their own: and, the second without the first,
-/// or, exclusive or.
+/// or, xor.
 const AND: u8 = 0xc0;
 const AND_NOT: u8 = 0x0c;
 const OR: u8 = 0xfc;
 const XOR: u8 = 0x3c;
 
-/// The tables that are the first, the second and the third input.
+/// The tables of the first, second and third input.
 const INPUTS: [u8; 3] = [0xf0, 0xcc, 0xaa];
-/// As many operations as a function of three inputs takes at most.
-const MOST_OPERATIONS: usize = 4;
+/// The most operations that a function of three inputs takes.
+const MAX_OPERATIONS: usize = 4;
 
-/// How a function of three inputs is made of others, given by their tables.
+/// The decomposition of a function of three inputs, by the tables of its parts.
 #[derive(Clone, Copy, Debug)]
 enum Recipe {
     /// The n-th input.
@@ -33,18 +33,18 @@ enum Recipe {
     Xor(u8, u8),
 }
 
-/// For each table the recipe for it or, where the second part says so, for its opposite: that of
-/// fewest operations, if nothing is shared. Constants have none.
+/// Per table its decomposition, or that of its inverse, as the flag says: one with the fewest
+/// operations, if nothing is shared. Constants have none.
 static RECIPES: LazyLock<[Option<(Recipe, bool)>; 256]> = LazyLock::new(|| {
     let mut recipes = [None; 256];
-    // What so many operations make.
+    // The tables by their number of operations.
     let mut made_by: Vec<Vec<u8>> = vec![Vec::new()];
     for (position, &table) in INPUTS.iter().enumerate() {
         recipes[usize::from(table)] = Some((Recipe::Input(position), false));
         recipes[usize::from(!table)] = Some((Recipe::Input(position), true));
         made_by[0].extend([table, !table]);
     }
-    for n_operations in 1..=MOST_OPERATIONS {
+    for n_operations in 1..=MAX_OPERATIONS {
         let mut made = Vec::new();
         for n_first in 0..n_operations {
             for &first in &made_by[n_first] {
@@ -67,11 +67,11 @@ static RECIPES: LazyLock<[Option<(Recipe, bool)>; 256]> = LazyLock::new(|| {
     recipes
 });
 
-/// A value of the old program in the new one.
+/// An old program's value in the new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Held {
     value: Value,
-    /// Whether the new value is the opposite of the old.
+    /// Whether the new value is the inverse of the old.
     is_inverted: bool,
 }
 
@@ -84,8 +84,8 @@ impl Held {
     }
 }
 
-/// The same program in operations of two inputs.
-pub(super) fn expand(program: &Program) -> Program {
+/// The same program with operations of two inputs.
+pub(super) fn decompose(program: &Program) -> Program {
     let mut inputs = program.inputs.clone();
     let mut input = |wanted: Input| {
         let position = inputs.iter().position(|&input| input == wanted);
@@ -95,7 +95,7 @@ pub(super) fn expand(program: &Program) -> Program {
         }) as u32)
     };
     let (zeros, ones) = (input(Input::Zeros), input(Input::Ones));
-    let mut expander = Expander {
+    let mut decomposer = Decomposer {
         ones,
         program: Program {
             inputs,
@@ -107,8 +107,8 @@ pub(super) fn expand(program: &Program) -> Program {
     let mut held: Vec<Held> = Vec::with_capacity(program.n_values());
     for (index, &input) in program.inputs.iter().enumerate() {
         held.push(match input {
-            Input::Zeros => expander.constant(false),
-            Input::Ones => expander.constant(true),
+            Input::Zeros => decomposer.constant(false),
+            Input::Ones => decomposer.constant(true),
             Input::Place(_) => Held {
                 value: Value(index as u32),
                 is_inverted: false,
@@ -121,7 +121,7 @@ pub(super) fn expand(program: &Program) -> Program {
             let input = inputs[position.min(inputs.len() - 1)];
             held[input.0 as usize]
         });
-        held.push(expander.make(operation.table, inputs));
+        held.push(decomposer.make(operation.table, inputs));
     }
     let mut stores = Vec::with_capacity(program.stores.len());
     for &(value, place) in &program.stores {
@@ -129,23 +129,23 @@ pub(super) fn expand(program: &Program) -> Program {
         let value = match (held.is_inverted, held.value == ones) {
             (false, _) => held.value,
             (true, true) => zeros,
-            (true, false) => expander.push(XOR, held.value, ones),
+            (true, false) => decomposer.push(XOR, held.value, ones),
         };
         stores.push((value, place));
     }
     stores.sort_unstable();
-    expander.program.stores = stores;
-    expander.program
+    decomposer.program.stores = stores;
+    decomposer.program
 }
 
-struct Expander {
+struct Decomposer {
     program: Program,
     ones: Value,
-    /// Table and inputs of the operations that there are.
+    /// The operations so far, by table and inputs.
     made: HashMap<(u8, Value, Value), Value>,
 }
 
-impl Expander {
+impl Decomposer {
     fn constant(&self, is_on: bool) -> Held {
         Held {
             value: self.ones,
@@ -155,7 +155,7 @@ impl Expander {
 
     /// A function of three inputs.
     fn make(&mut self, table: u8, inputs: [Held; 3]) -> Held {
-        let Some((recipe, is_opposite)) = RECIPES[usize::from(table)] else {
+        let Some((recipe, is_inverse)) = RECIPES[usize::from(table)] else {
             return self.constant(table == 0xff);
         };
         let made = match recipe {
@@ -169,7 +169,7 @@ impl Expander {
                 self.xor(first, second)
             }
         };
-        made.inverted_if(is_opposite)
+        made.inverted_if(is_inverse)
     }
 
     fn and(&mut self, first: Held, second: Held) -> Held {
@@ -209,7 +209,7 @@ impl Expander {
         }
     }
 
-    /// The value of an operation, which is made unless there is one like it.
+    /// The value of an operation; equal operations share one.
     fn push(&mut self, table: u8, a: Value, b: Value) -> Value {
         let (a, b) = if table == AND_NOT || a < b {
             (a, b)
@@ -239,6 +239,6 @@ mod tests {
             }
         }
         let most = (0x01..0xff).map(n_operations).max();
-        assert_eq!(most, Some(MOST_OPERATIONS));
+        assert_eq!(most, Some(MAX_OPERATIONS));
     }
 }

@@ -1,30 +1,30 @@
-//! Gates that are not kept up to date: pulled when asked for, or worked out in one pass for the
-//! goals.
+//! Gates that are not kept up to date: lazy ones, evaluated on demand, and those of the goal passes,
+//! evaluated together.
 
 use rustc_hash::FxHashMap;
 
 use crate::ids::{BaseId, GateId, Id, IdVec, RoleId};
 use crate::propnet::{Node, Signal, SpecialisedPhase};
 
-use super::compile::{Compiler, Place};
-use super::{GoalPass, Guarded, Operand, Pulled, Run};
+use super::compile::{Compiler, GateSlot};
+use super::{FanInRun, GoalPass, Guarded, LazyGate, Operand};
 
-/// Pulled gates are evaluated by recursion.
+/// The greatest depth of lazy gates, which are evaluated by recursion.
 const MAX_DEPTH: u32 = 1000;
 /// Goals that need more gates than this get a pass, unless the gates are wide: of a wide gate, the
-/// first inputs mostly say enough.
-const MAX_PULLED_GOALS: usize = 48;
+/// first inputs mostly decide.
+const MAX_LAZY_GOAL_GATES: usize = 48;
 /// Mean fan-in from which gates are wide.
 const MAX_MEAN_FAN_IN: usize = 5;
-/// Wide gates have their inputs guarded, where at least so many can be.
+/// Inputs of a gate are guarded when at least so many can be.
 const MIN_GUARDED: usize = 16;
 
 impl Compiler<'_> {
-    /// The gates that a phase's goals need and nothing keeps up to date, by level and fan-in.
+    /// The gates in a phase's goals that nothing keeps up to date, by level and fan-in.
     pub(super) fn goal_gates(&self, phase: &SpecialisedPhase) -> Vec<GateId> {
         let network = self.network;
         let is_missing = |signal: Signal| match network.node(signal) {
-            Node::Gate(gate) if !matches!(self.place[gate], Place::Counted(_)) => Some(gate),
+            Node::Gate(gate) if !matches!(self.slot[gate], GateSlot::Counted(_)) => Some(gate),
             _ => None,
         };
         let mut is_wanted = vec![false; network.gates.len()];
@@ -62,18 +62,18 @@ impl Compiler<'_> {
         found
     }
 
-    /// Whether goals that need these gates get a pass.
+    /// Whether goals with these gates get a pass.
     pub(super) fn pays_as_pass(&self, gates: &[GateId]) -> bool {
         let n_inputs: usize = gates
             .iter()
             .map(|&gate| self.network.inputs(gate).len())
             .sum();
-        gates.len() > MAX_PULLED_GOALS && n_inputs < MAX_MEAN_FAN_IN * gates.len()
+        gates.len() > MAX_LAZY_GOAL_GATES && n_inputs < MAX_MEAN_FAN_IN * gates.len()
     }
 
     /// The numbers of a pass's gates, by their nodes.
-    pub(super) fn places_in_pass(&self, gates: &[GateId], pass: usize) -> FxHashMap<usize, u32> {
-        let first_gate = 1 + self.network.facts.len() + self.network.moves.len();
+    pub(super) fn numbers_in_pass(&self, gates: &[GateId], pass: usize) -> FxHashMap<usize, u32> {
+        let first_gate = self.network.first_gate();
         let numbers = self.goal_passes[pass].first..;
         gates
             .iter()
@@ -82,7 +82,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Makes the pass over some gates, which stand in order.
+    /// Makes the pass of some gates in topological order.
     pub(super) fn goal_pass(&mut self, gates: &[GateId]) -> usize {
         let first = self.values.len() as u32;
         self.values.resize(self.values.len() + gates.len(), 0);
@@ -92,19 +92,19 @@ impl Compiler<'_> {
             first,
         });
         let index = self.goal_passes.len() - 1;
-        let places = self.places_in_pass(gates, index);
-        let (mut runs, mut operands): (Vec<Run>, Vec<u32>) = (Vec::new(), Vec::new());
+        let numbers = self.numbers_in_pass(gates, index);
+        let (mut runs, mut operands): (Vec<FanInRun>, Vec<u32>) = (Vec::new(), Vec::new());
         for &gate in gates {
             let inputs = self.network.inputs(gate);
             let fan_in = inputs.len() as u32;
             match runs.last_mut() {
                 Some(run) if run.fan_in == fan_in => run.n_gates += 1,
-                _ => runs.push(Run { fan_in, n_gates: 1 }),
+                _ => runs.push(FanInRun { fan_in, n_gates: 1 }),
             }
             for &input in inputs {
-                let number = match places.get(&input.node_number()) {
+                let number = match numbers.get(&input.node_number()) {
                     Some(&number) => number,
-                    // What is not of the pass is a value that is kept; constants do not occur.
+                    // Other inputs are counted values; constants do not occur.
                     None => self
                         .counted_inputs(&[input], false)
                         .first()
@@ -135,16 +135,16 @@ impl Compiler<'_> {
         goals.iter().map(|goals| goals.as_slice().into()).collect()
     }
 
-    /// Gives each gate that only effects, or goals without a pass, need its operands.
-    pub(super) fn pull_gates(&mut self, pulls_goals: &[bool]) -> Option<()> {
+    /// Places the gates in the cones of effects, and of goals without a pass.
+    pub(super) fn place_lazy_gates(&mut self, has_lazy_goals: &[bool]) -> Option<()> {
         let network = self.network;
         let mut is_wanted = vec![false; network.gates.len()];
-        for (phase, &pulls_goals) in self.specialised.phases.iter().zip(pulls_goals) {
+        for (phase, &is_lazy) in self.specialised.phases.iter().zip(has_lazy_goals) {
             let effects = phase.effects.iter().flatten().flatten();
             let goals = phase
                 .goals
                 .iter()
-                .filter(|_| pulls_goals)
+                .filter(|_| is_lazy)
                 .map(|&(_, _, signal)| signal);
             for signal in effects.map(|&(_, signal)| signal).chain(goals) {
                 if let Node::Gate(gate) = network.node(signal) {
@@ -153,7 +153,7 @@ impl Compiler<'_> {
             }
         }
         for gate in network.gates.ids().rev() {
-            if is_wanted[gate.index()] && self.place[gate] == Place::Nowhere {
+            if is_wanted[gate.index()] && self.slot[gate] == GateSlot::Unplaced {
                 for &input in network.inputs(gate) {
                     if let Node::Gate(inner) = network.node(input) {
                         is_wanted[inner.index()] = true;
@@ -162,7 +162,7 @@ impl Compiler<'_> {
             }
         }
         for gate in network.gates.ids() {
-            if !is_wanted[gate.index()] || self.place[gate] != Place::Nowhere {
+            if !is_wanted[gate.index()] || self.slot[gate] != GateSlot::Unplaced {
                 continue;
             }
             let start = self.operands.len();
@@ -177,26 +177,26 @@ impl Compiler<'_> {
                 }
             }
             let end = self.operands.len() as u32;
-            // Values that are there before those that have to be worked out.
-            self.operands[start..].sort_by_key(|operand| (operand.is_pulled(), !operand.is_flat()));
+            // Values of the array come first, then flat gates, then those evaluated by recursion.
+            self.operands[start..].sort_by_key(|operand| (operand.is_lazy(), !operand.is_flat()));
             let guards = self.add_guarded(guarded);
             let depth = self.operands[start..]
                 .iter()
-                .filter(|operand| operand.is_pulled())
+                .filter(|operand| operand.is_lazy())
                 .map(|operand| self.depth[operand.number() as usize] + 1)
                 .max()
                 .unwrap_or(0);
             if depth > MAX_DEPTH {
                 return None;
             }
-            self.place[gate] = Place::Pulled(self.pulled.len() as u32);
-            // What is guarded is not flat, and so is who asks for it.
+            self.slot[gate] = GateSlot::Lazy(self.lazy.len() as u32);
+            // A gate with guarded operands is not flat.
             let depth = if guards.0 < guards.1 {
                 depth.max(1)
             } else {
                 depth
             };
-            self.pulled.push(Pulled {
+            self.lazy.push(LazyGate {
                 operands: (start as u32, end),
                 guarded: guards,
             });
@@ -205,8 +205,8 @@ impl Compiler<'_> {
         Some(())
     }
 
-    /// Of a wide gate, the inputs that are on unless a base is true: inverted conjunctions with
-    /// that base. Sorted by input, each with its base; none when they are few.
+    /// The guarded inputs of a wide gate: inverted conjunctions with a base, which are on unless the
+    /// base is true. Sorted by input, each with its base; none when there are few.
     pub(super) fn guarded_inputs(&self, gate: GateId) -> Vec<(BaseId, Signal)> {
         let network = self.network;
         let is_initial = |base: BaseId| network.initial.binary_search(&base).is_ok();
@@ -214,7 +214,7 @@ impl Compiler<'_> {
             let Node::Gate(term) = network.node(input) else {
                 return None;
             };
-            if !input.is_inverted() || matches!(self.place[term], Place::Counted(_)) {
+            if !input.is_inverted() || matches!(self.slot[term], GateSlot::Counted(_)) {
                 return None;
             }
             let bases =
@@ -225,7 +225,7 @@ impl Compiler<'_> {
                         Node::Base(base) if !input.is_inverted() => Some(base),
                         _ => None,
                     });
-            // One that is false at the start is false often, most likely.
+            // A base that is false initially is probably false often.
             bases.min_by_key(|&base| (is_initial(base), base))
         };
         let inputs = network.inputs(gate);
@@ -242,7 +242,7 @@ impl Compiler<'_> {
         guarded
     }
 
-    /// Lists guarded inputs by their bases' words.
+    /// Adds guarded inputs, by the words of their bases.
     pub(super) fn add_guarded(&mut self, mut guarded: Vec<(BaseId, Signal)>) -> (u32, u32) {
         let first = self.guarded.len() as u32;
         guarded.sort_unstable();
