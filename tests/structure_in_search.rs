@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use panza::analysis::effort::Effort;
 use panza::analysis::latches::latches;
 use panza::analysis::score_ranges::{Effect, ScoreRanges};
+use panza::analysis::step_budget::StepBudget;
 use panza::analysis::symmetry::Symmetries;
 use panza::build;
 use panza::config::Settings;
@@ -36,9 +36,9 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<Effect>) {
     let limits = ground::Budget::generous();
     let program = ground::ground(&rules, limits).unwrap();
     let network = propnet::build(&program, limits).unwrap();
-    let mut effort = Effort::new(1 << 26, None);
-    let latches = latches(&network, &mut effort);
-    let ranges = ScoreRanges::new(&network, &latches, &mut effort);
+    let mut budget = StepBudget::new(1 << 26, None);
+    let latches = latches(&network, &mut budget);
+    let ranges = ScoreRanges::new(&network, &latches, &mut budget);
     let machine = build::compile(&rules, limits).unwrap().machine;
     (
         Arc::new(machine),
@@ -121,7 +121,7 @@ fn one_of_each_class_of_equivalent_moves_is_searched() {
         let limits = ground::Budget::generous();
         let program = ground::ground(&rules, limits).unwrap();
         let network = propnet::build(&program, limits).unwrap();
-        let symmetries = Symmetries::find(&network, &mut Effort::new(1 << 28, None));
+        let symmetries = Symmetries::find(&network, &mut StepBudget::new(1 << 28, None));
         let machine: Arc<dyn Machine> = Arc::new(build::compile(&rules, limits).unwrap().machine);
         let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
         config.rollout_threads = 0;

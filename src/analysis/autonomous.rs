@@ -11,8 +11,8 @@
 
 use std::collections::HashSet;
 
-use super::effort::Effort;
 use super::implications::{Implications, Outcome, Scope};
+use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec};
 use crate::propnet::{Network, Signal};
 
@@ -37,15 +37,15 @@ pub struct Autonomous {
 }
 
 /// Finds the autonomous facts; `None` when the budget is spent.
-pub fn find(network: &Network, effort: &mut Effort) -> Option<Autonomous> {
-    let mut going_on = Implications::new(network, Scope::Transitions, effort)?;
+pub fn find(network: &Network, budget: &mut StepBudget) -> Option<Autonomous> {
+    let mut going_on = Implications::new(network, Scope::Transitions, budget)?;
     let is_autonomous = autonomous_bases(network, |node| going_on.value(node).is_some());
     let bases = network.facts.ids();
     let autonomous: Vec<BaseId> = bases.filter(|&base| is_autonomous[base]).collect();
     if autonomous.is_empty() {
         return Some(Autonomous::default());
     }
-    let mut of_state = Implications::new(network, Scope::States, effort)?;
+    let mut of_state = Implications::new(network, Scope::States, budget)?;
     let mut found = Autonomous::default();
     let mut may_have_ended = false;
     let mut values: Vec<bool> = autonomous
@@ -63,10 +63,10 @@ pub fn find(network: &Network, effort: &mut Effort) -> Option<Autonomous> {
         });
         let mark = of_state.mark();
         signals.clone().for_each(|signal| of_state.assume(signal));
-        let outcome = of_state.propagate(effort);
+        let outcome = of_state.propagate(budget);
         let is_over = of_state.value(network.terminal);
         of_state.undo_to(mark);
-        if outcome == Outcome::OutOfEffort {
+        if outcome == Outcome::BudgetSpent {
             return None;
         }
         if !may_have_ended {
@@ -75,7 +75,7 @@ pub fn find(network: &Network, effort: &mut Effort) -> Option<Autonomous> {
         }
         let mark = going_on.mark();
         signals.for_each(|signal| going_on.assume(signal));
-        let outcome = going_on.propagate(effort);
+        let outcome = going_on.propagate(budget);
         if is_over == Some(true) || outcome == Outcome::Contradiction {
             found.horizon = Some(step);
             break;
@@ -168,12 +168,12 @@ fn classify(autonomous: &[BaseId], sequence: &[Vec<bool>], found: &mut Autonomou
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{each_game, effort, network, own_game, play, texts};
+    use crate::analysis::testing::{budget, each_game, network, own_game, play, texts};
 
     #[test]
     fn turns_are_no_step_counters() {
         let network = own_game("ticTacToe");
-        let found = find(&network, &mut effort()).unwrap();
+        let found = find(&network, &mut budget()).unwrap();
         assert_eq!(
             texts(&network, found.turn.clone()),
             ["(control xplayer)", "(control oplayer)"]
@@ -192,7 +192,7 @@ mod tests {
             (<= terminal (true (step 4)) (true marked)) (<= terminal (true (step 5)))
             (<= (goal r 100) (true marked)) (<= (goal r 0) (not (true marked)))";
         let network = network(counted);
-        let found = find(&network, &mut effort()).unwrap();
+        let found = find(&network, &mut budget()).unwrap();
         let steps = ["(step 1)", "(step 2)", "(step 3)", "(step 4)", "(step 5)"];
         assert_eq!(texts(&network, found.step_counter.clone()), steps);
         assert!(found.turn.is_empty() && found.others.is_empty());
@@ -212,7 +212,7 @@ mod tests {
             (<= (goal ?r 0) (true (turn ?r)) (true (heap 0)))
             (<= (goal ?r 100) (role ?r) (not (true (turn ?r))) (true (heap 0)))";
         let network = network(nim);
-        let found = find(&network, &mut effort()).unwrap();
+        let found = find(&network, &mut budget()).unwrap();
         assert!(found.step_counter.is_empty());
         assert_eq!(texts(&network, found.turn), ["(turn a)", "(turn b)"]);
         assert_eq!(texts(&network, found.others), ["(heap 2)"]);
@@ -225,14 +225,14 @@ mod tests {
             (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n) (does r go))
             (<= (next (step ?n)) (true (step ?n)) (does r stay))
             (<= terminal (true (step 3))) (goal r 50)";
-        let found = find(&network(held), &mut effort()).unwrap();
+        let found = find(&network(held), &mut budget()).unwrap();
         assert_eq!(found, Autonomous::default());
     }
 
     #[test]
     fn lengths_of_random_games_are_within_the_bounds() {
         each_game(|name, network| {
-            let Some(found) = find(network, &mut Effort::new(1 << 27, None)) else {
+            let Some(found) = find(network, &mut StepBudget::new(1 << 27, None)) else {
                 println!("{name}: not known");
                 return;
             };

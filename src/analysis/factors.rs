@@ -11,26 +11,25 @@
 //! found, and what is in doubt is one group; a base is in at most one factor, and an autonomous
 //! base in none.
 
+mod disjoint_sets;
 mod ends;
 mod freedom;
 mod moves;
-mod partition;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 use std::time::Instant;
 
+use self::disjoint_sets::DisjointSets;
 use self::ends::Ends;
 use self::freedom::{Freedom, freedom};
 use self::moves::{Touching, Usual};
-use self::partition::Partition;
 use super::autonomous::autonomous_bases;
+use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, Network, Node, VisitedNodes, effects};
 
-/// Work between two looks at the clock, in gates or the like.
-const CHECK_EVERY: usize = 1 << 12;
 /// More rounds than this are not needed by any game.
 const MAX_ROUNDS: usize = 64;
 
@@ -82,52 +81,27 @@ impl Factors {
     }
 }
 
-/// A moment to give up at, looked at now and then.
-struct Deadline {
-    until: Option<Instant>,
-    left: usize,
-}
-
-impl Deadline {
-    /// Notes that work was done; nothing when the time is up.
-    fn spend(&mut self, work: usize) -> Option<()> {
-        match self.left.checked_sub(work) {
-            Some(left) => self.left = left,
-            None => {
-                self.left = CHECK_EVERY;
-                if self.until.is_some_and(|until| Instant::now() >= until) {
-                    return None;
-                }
-            }
-        }
-        Some(())
-    }
-}
-
 /// Finds the factors of a game; nothing when the time is up first, or the game is too large.
 ///
 /// The network should be as it was built from the rules, before passes: they take conditions apart
 /// that the rules name.
 pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
-    let mut deadline = Deadline {
-        until,
-        left: CHECK_EVERY,
-    };
-    let deadline = &mut deadline;
+    let mut budget = StepBudget::until(until);
+    let budget = &mut budget;
     let is_autonomous = autonomous_bases(network, |_| false);
-    let freedom = freedom(network, &is_autonomous, deadline)?;
+    let freedom = freedom(network, &is_autonomous, budget)?;
     let counts = relevant(network, &is_autonomous);
     let game = Game {
         network,
         freedom: &freedom,
         counts: &counts,
-        ends: Ends::of(network, &counts, deadline)?,
+        ends: Ends::of(network, &counts, budget)?,
     };
     let mut found = Vec::new();
     let mut is_joint = false;
     if let Some(effects) = effects(network, until) {
         for usual in [Usual::MostMoves, Usual::OneMove] {
-            let split = game.split(&effects, usual, deadline)?;
+            let split = game.split(&effects, usual, budget)?;
             if split.len() > found.len() {
                 found = split;
                 is_joint = usual == Usual::OneMove;
@@ -158,12 +132,9 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
 /// The moves that are made because there is nothing else to do, in rising order, as far as whose
 /// turn it is tells; nothing when the time is up first.
 pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
-    let mut deadline = Deadline {
-        until,
-        left: CHECK_EVERY,
-    };
+    let mut budget = StepBudget::until(until);
     let is_autonomous = autonomous_bases(network, |_| false);
-    let freedom = freedom(network, &is_autonomous, &mut deadline)?;
+    let freedom = freedom(network, &is_autonomous, &mut budget)?;
     let moves = network.moves.ids();
     Some(moves.filter(|&mv| freedom[mv] == Freedom::Forced).collect())
 }
@@ -207,11 +178,11 @@ impl Game<'_> {
         &self,
         effects: &Effects,
         usual: Usual,
-        deadline: &mut Deadline,
+        budget: &mut StepBudget,
     ) -> Option<Vec<Factor>> {
         let network = self.network;
-        let mut groups = Partition::new(network.facts.len());
-        self.unite_readers(effects, &mut groups, deadline)?;
+        let mut groups = DisjointSets::new(network.facts.len());
+        self.unite_readers(effects, &mut groups, budget)?;
         let touching = Touching::of(
             network,
             effects,
@@ -219,14 +190,14 @@ impl Game<'_> {
             self.counts,
             usual,
             &mut groups,
-            deadline,
+            budget,
         )?;
         let mut ends = self.ends.clone();
         for _ in 0..MAX_ROUNDS {
             let before = groups.n_united;
-            touching.unite(&mut groups, deadline)?;
-            ends.unite(self.counts, &touching.stays, &mut groups, deadline)?;
-            self.unite_solitary(&touching, &mut groups, deadline)?;
+            touching.unite(&mut groups, budget)?;
+            ends.unite(self.counts, &touching.stays, &mut groups, budget)?;
+            self.unite_solitary(&touching, &mut groups, budget)?;
             if groups.n_united == before {
                 break;
             }
@@ -235,19 +206,19 @@ impl Game<'_> {
         let is_alone = network.roles.len() == 1;
         if is_alone
             && relevant.len() > 1
-            && !ends::goals_agree(network, self.counts, &mut groups, deadline)?
+            && !ends::goals_agree(network, self.counts, &mut groups, budget)?
         {
             return Some(Vec::new());
         }
-        self.factors_of(&touching, &relevant, groups, deadline)
+        self.factors_of(&touching, &relevant, groups, budget)
     }
 
     /// Unites each base with what its next value reads.
     fn unite_readers(
         &self,
         effects: &Effects,
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<()> {
         let network = self.network;
         let mut seen = VisitedNodes::default();
@@ -264,7 +235,7 @@ impl Game<'_> {
                     continue;
                 }
                 n_moves += 1;
-                deadline.spend(effects.with(mv).len() + 1)?;
+                budget.spend(effects.with(mv).len() + 1)?;
                 for &(base, value) in effects.with(mv) {
                     n_with[base.index()] += 1;
                     if values[base.index()].last() != Some(&value) {
@@ -281,7 +252,7 @@ impl Game<'_> {
                 }
                 let values = std::mem::take(&mut values[base.index()]);
                 let (read, n_seen) = effects.bases_of(values, &mut seen);
-                deadline.spend(n_seen)?;
+                budget.spend(n_seen)?;
                 let best = &mut fewest[base];
                 if best.as_ref().is_none_or(|best| read.len() < best.len()) {
                     *best = Some(read);
@@ -303,8 +274,8 @@ impl Game<'_> {
     fn unite_solitary(
         &self,
         touching: &Touching,
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<()> {
         if self.network.roles.len() == 1 {
             return Some(());
@@ -314,7 +285,7 @@ impl Game<'_> {
             let mut mover: Vec<Option<RoleId>> = vec![None; all.len()];
             let mut has_several = vec![false; all.len()];
             for &(mv, role) in touching.free() {
-                deadline.spend(8)?;
+                budget.spend(8)?;
                 for (root, _) in touching.parts(mv, groups) {
                     if let Ok(place) = all.binary_search(&root) {
                         has_several[place] |= mover[place].is_some_and(|other| other != role);
@@ -343,8 +314,8 @@ impl Game<'_> {
         &self,
         touching: &Touching,
         relevant: &[BaseId],
-        mut groups: Partition,
-        deadline: &mut Deadline,
+        mut groups: DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<Vec<Factor>> {
         let network = self.network;
         // What does not matter is one factor, whose place is after all others.
@@ -358,7 +329,7 @@ impl Game<'_> {
         is_moved.push(false);
         let others = relevant.len();
         for &(mv, role) in touching.free() {
-            deadline.spend(16)?;
+            budget.spend(16)?;
             let parts = touching.parts(mv, &mut groups);
             let mut placed: Vec<PartAt> = Vec::new();
             for (root, number) in parts {
@@ -390,7 +361,7 @@ impl Game<'_> {
             };
             let mut classes: HashMap<(RoleId, Option<(u64, u64)>), usize> = HashMap::new();
             for (mv, role, parts) in &parts_of {
-                deadline.spend(2)?;
+                budget.spend(2)?;
                 let part = parts.iter().find(|&&(other, _)| other == place);
                 // What is usual is one class, whatever autonomous bases ask of it.
                 let key = part.map(|&(_, number)| (touching.asked(*mv), number));

@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use super::effort::Effort;
+use super::step_budget::StepBudget;
 use crate::ids::{BaseId, GateId, Id, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -27,8 +27,8 @@ pub enum Outcome {
     Consistent,
     /// The assumptions contradict each other.
     Contradiction,
-    /// The effort was spent: what is known so far is right, and there may be more.
-    OutOfEffort,
+    /// The budget was spent: what is known so far is right, and there may be more.
+    BudgetSpent,
 }
 
 const UNKNOWN: u8 = 0;
@@ -101,14 +101,12 @@ pub(super) fn run(ends: &[u32], owner: usize) -> Range<usize> {
 }
 
 impl<'a> Implications<'a> {
-    /// What holds without any assumption. Nothing when the effort is spent.
-    pub fn new(network: &'a Network, scope: Scope, effort: &mut Effort) -> Option<Self> {
+    /// What holds without any assumption. Nothing when the budget is spent.
+    pub fn new(network: &'a Network, scope: Scope, budget: &mut StepBudget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let n_nodes = first_gate + network.gates.len();
-        if !effort.spend((n_nodes + network.n_edges()) as u64) {
-            return None;
-        }
+        budget.spend(n_nodes + network.n_edges())?;
         let mut pairs = Vec::with_capacity(network.n_edges());
         let mut n_not_on = Vec::with_capacity(network.gates.len());
         for (gate, content) in network.gates.enumerate() {
@@ -169,7 +167,7 @@ impl<'a> Implications<'a> {
         if scope == Scope::Transitions {
             made.assume_moves();
         }
-        (made.propagate(effort) == Outcome::Consistent).then_some(made)
+        (made.propagate(budget) == Outcome::Consistent).then_some(made)
     }
 
     /// A role always makes a move: gates that ask whether it makes none, and moves that are its
@@ -240,15 +238,15 @@ impl<'a> Implications<'a> {
     }
 
     /// Finds what follows from all that is assumed.
-    pub fn propagate(&mut self, effort: &mut Effort) -> Outcome {
+    pub fn propagate(&mut self, budget: &mut StepBudget) -> Outcome {
         while !self.is_contradictory {
             let Some(&signal) = self.trail.get(self.head) else {
                 return Outcome::Consistent;
             };
             let node = signal.node_number();
             let users = run(&self.user_ends, node);
-            if !effort.spend(1 + users.len() as u64) {
-                return Outcome::OutOfEffort;
+            if budget.spend(1 + users.len()).is_none() {
+                return Outcome::BudgetSpent;
             }
             self.head += 1;
             for user in users {
@@ -259,7 +257,7 @@ impl<'a> Implications<'a> {
                     if self.n_not_on[gate] == 0 {
                         self.assume(self.output(gate));
                     } else if self.n_not_on[gate] == 1 {
-                        self.look_back(gate, effort);
+                        self.look_back(gate, budget);
                     }
                 } else {
                     self.assume(!self.output(gate));
@@ -273,16 +271,16 @@ impl<'a> Implications<'a> {
                 }
             }
             if node >= self.first_gate {
-                self.look_into_gate(node - self.first_gate, effort);
+                self.look_into_gate(node - self.first_gate, budget);
             } else if node >= self.first_move && self.scope == Scope::Transitions {
-                self.take_in_move(node - self.first_move, !signal.is_inverted(), effort);
+                self.take_in_move(node - self.first_move, !signal.is_inverted(), budget);
             }
         }
         Outcome::Contradiction
     }
 
     /// A gate that is off with all inputs but one on.
-    fn look_back(&mut self, gate: usize, effort: &mut Effort) {
+    fn look_back(&mut self, gate: usize, budget: &mut StepBudget) {
         let output = self.output(gate);
         if self.value(output) != Some(false) {
             return;
@@ -290,7 +288,7 @@ impl<'a> Implications<'a> {
         let network = self.network;
         let id = GateId::from_index(gate);
         let is_or = network.gates[id].kind == GateKind::Or;
-        effort.spend(network.inputs(id).len() as u64);
+        let _ = budget.spend(network.inputs(id).len());
         for &input in network.inputs(id) {
             let input = if is_or { !input } else { input };
             if self.value(input).is_none() {
@@ -302,28 +300,28 @@ impl<'a> Implications<'a> {
     }
 
     /// What a gate's value says of its inputs.
-    fn look_into_gate(&mut self, gate: usize, effort: &mut Effort) {
+    fn look_into_gate(&mut self, gate: usize, budget: &mut StepBudget) {
         let network = self.network;
         let id = GateId::from_index(gate);
         match self.value(self.output(gate)) {
             Some(true) => {
                 let is_or = network.gates[id].kind == GateKind::Or;
-                effort.spend(network.inputs(id).len() as u64);
+                let _ = budget.spend(network.inputs(id).len());
                 for &input in network.inputs(id) {
                     self.assume(if is_or { !input } else { input });
                 }
             }
-            Some(false) if self.n_not_on[gate] == 1 => self.look_back(gate, effort),
+            Some(false) if self.n_not_on[gate] == 1 => self.look_back(gate, budget),
             _ => {}
         }
     }
 
-    fn take_in_move(&mut self, mv: usize, is_made: bool, effort: &mut Effort) {
+    fn take_in_move(&mut self, mv: usize, is_made: bool, budget: &mut StepBudget) {
         let (role, _) = self.network.moves[MoveId::from_index(mv)];
         let role = role.index();
         if is_made {
             self.assume(self.network.legal[MoveId::from_index(mv)]);
-            effort.spend(self.moves_of[role].len() as u64);
+            let _ = budget.spend(self.moves_of[role].len());
             for other in self.moves_of[role].clone() {
                 if other != mv {
                     self.assume(!Signal::of_node(self.first_move + other));
@@ -400,7 +398,7 @@ impl<'a> Implications<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{base, effort, mv, network};
+    use crate::analysis::testing::{base, budget, mv, network};
 
     /// A counter that `up` moves on, and a lamp that only `on` lights, which needs the lamp to be
     /// off.
@@ -420,41 +418,41 @@ mod tests {
     #[test]
     fn what_is_not_legal_is_not_made_and_the_last_move_is() {
         let network = network(LAMP);
-        let mut effort = effort();
-        let mut known = Implications::new(&network, Scope::Transitions, &mut effort).unwrap();
+        let mut budget = budget();
+        let mut known = Implications::new(&network, Scope::Transitions, &mut budget).unwrap();
         let lit = known.base(base(&network, "lit"));
         let next_lit = network.next[base(&network, "lit")];
         assert_eq!(known.value(next_lit), None);
         let mark = known.mark();
         known.assume(lit);
-        assert_eq!(known.propagate(&mut effort), Outcome::Consistent);
+        assert_eq!(known.propagate(&mut budget), Outcome::Consistent);
         assert_eq!(known.value(next_lit), Some(true));
         assert_eq!(known.value(known.mv(mv(&network, "on"))), Some(false));
         assert_eq!(known.value(known.mv(mv(&network, "wait"))), Some(true));
         known.undo_to(mark);
         assert_eq!(known.value(lit), None);
         known.assume(known.mv(mv(&network, "wait")));
-        assert_eq!(known.propagate(&mut effort), Outcome::Consistent);
+        assert_eq!(known.propagate(&mut budget), Outcome::Consistent);
         assert_eq!(known.value(lit), Some(true), "what is made is legal");
         known.assume(known.mv(mv(&network, "on")));
-        assert_eq!(known.propagate(&mut effort), Outcome::Contradiction);
+        assert_eq!(known.propagate(&mut budget), Outcome::Contradiction);
     }
 
     #[test]
     fn somebody_always_moves_where_the_game_goes_on() {
         let network = network(LAMP);
         let seen = network.next[base(&network, "seen")];
-        let known = Implications::new(&network, Scope::Transitions, &mut effort()).unwrap();
+        let known = Implications::new(&network, Scope::Transitions, &mut budget()).unwrap();
         assert_eq!(known.value(seen), Some(true));
-        let known = Implications::new(&network, Scope::States, &mut effort()).unwrap();
+        let known = Implications::new(&network, Scope::States, &mut budget()).unwrap();
         assert_eq!(known.value(seen), None);
     }
 
     #[test]
     fn undoing_brings_back_what_was_known_before() {
         let network = network(LAMP);
-        let mut effort = effort();
-        let mut known = Implications::new(&network, Scope::Transitions, &mut effort).unwrap();
+        let mut budget = budget();
+        let mut known = Implications::new(&network, Scope::Transitions, &mut budget).unwrap();
         let before = (
             known.values.clone(),
             known.n_not_on.clone(),
@@ -464,7 +462,7 @@ mod tests {
         for fact in network.facts.ids() {
             for assumed in [known.base(fact), !known.base(fact)] {
                 known.assume(assumed);
-                known.propagate(&mut effort);
+                known.propagate(&mut budget);
                 known.undo_to(mark);
                 let after = (
                     known.values.clone(),
@@ -477,8 +475,10 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_effort_ends_it() {
+    fn a_spent_budget_ends_it() {
         let network = network(LAMP);
-        assert!(Implications::new(&network, Scope::States, &mut Effort::new(3, None)).is_none());
+        assert!(
+            Implications::new(&network, Scope::States, &mut StepBudget::new(3, None)).is_none()
+        );
     }
 }

@@ -11,8 +11,8 @@
 //!
 //! Never knows: goals (see [`super::score_ranges`]), what anybody plays.
 
-use super::effort::Effort;
 use super::implications::{Implications, Outcome, Scope, run, runs};
+use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id};
 use crate::propnet::{Network, Signal};
 
@@ -59,7 +59,7 @@ pub struct Latches {
     pub negative: Vec<BaseId>,
     /// Settings that stay once a latch holds, beside those that stay anyway.
     pub conditional: Vec<Conditional>,
-    /// Whether all facts were looked at before the effort was spent.
+    /// Whether all facts were looked at before the budget was spent.
     pub is_complete: bool,
 }
 
@@ -87,20 +87,20 @@ impl Latches {
     }
 }
 
-/// Finds latches. What was found before the effort is spent is right.
-pub fn latches(network: &Network, effort: &mut Effort) -> Latches {
+/// Finds latches. What was found before the budget is spent is right.
+pub fn latches(network: &Network, budget: &mut StepBudget) -> Latches {
     let mut found = Latches::default();
-    let Some(mut known) = Implications::new(network, Scope::Transitions, effort) else {
+    let Some(mut known) = Implications::new(network, Scope::Transitions, budget) else {
         return found;
     };
     known.assume(!network.terminal);
-    if known.propagate(effort) != Outcome::Consistent {
+    if known.propagate(budget) != Outcome::Consistent {
         return found;
     }
     for base in network.facts.ids() {
         for value in [true, false] {
             let setting = Setting { base, value };
-            match stays(network, &mut known, setting, effort) {
+            match stays(network, &mut known, setting, budget) {
                 None => return found,
                 Some(true) if value => found.positive.push(base),
                 Some(true) => found.negative.push(base),
@@ -108,18 +108,18 @@ pub fn latches(network: &Network, effort: &mut Effort) -> Latches {
             }
         }
     }
-    found.is_complete = conditional(network, &mut known, &mut found, effort).is_some();
+    found.is_complete = conditional(network, &mut known, &mut found, budget).is_some();
     found.conditional.sort_unstable();
     found.conditional.dedup();
     found
 }
 
-/// Whether the setting stays, given what is assumed already. Nothing when the effort is spent.
+/// Whether the setting stays, given what is assumed already. Nothing when the budget is spent.
 fn stays(
     network: &Network,
     known: &mut Implications<'_>,
     setting: Setting,
-    effort: &mut Effort,
+    budget: &mut StepBudget,
 ) -> Option<bool> {
     let next = network.next[setting.base];
     if let Some(value) = known.value(next) {
@@ -127,19 +127,19 @@ fn stays(
     }
     let mark = known.mark();
     known.assume(setting.signal());
-    let outcome = known.propagate(effort);
+    let outcome = known.propagate(budget);
     // Nothing is said of what cannot be, or ends the game at once: that the end lasts is no news.
     let stays = outcome != Outcome::Contradiction && known.value(next) == Some(setting.value);
     known.undo_to(mark);
-    (outcome != Outcome::OutOfEffort || stays).then_some(stays)
+    (outcome != Outcome::BudgetSpent || stays).then_some(stays)
 }
 
-/// Looks for facts that stay once a latch holds. Nothing when the effort is spent.
+/// Looks for facts that stay once a latch holds. Nothing when the budget is spent.
 fn conditional(
     network: &Network,
     known: &mut Implications<'_>,
     found: &mut Latches,
-    effort: &mut Effort,
+    budget: &mut StepBudget,
 ) -> Option<()> {
     let pairs: Vec<(u32, u32)> = network
         .next
@@ -157,8 +157,8 @@ fn conditional(
     for given in latches {
         let mark = known.mark();
         known.assume(given.signal());
-        let outcome = known.propagate(effort);
-        if outcome == Outcome::OutOfEffort {
+        let outcome = known.propagate(budget);
+        if outcome == Outcome::BudgetSpent {
             return None;
         }
         near.clear();
@@ -182,8 +182,7 @@ fn conditional(
             near.sort_unstable();
             near.dedup();
         }
-        let may_have_it = effort.spend(near.len() as u64);
-        let mut failed = !may_have_it;
+        let mut failed = budget.spend(near.len()).is_none();
         for &node in &near {
             if failed {
                 break;
@@ -195,7 +194,7 @@ fn conditional(
                     if base == given.base || is_latch[base.index()][usize::from(value)] {
                         continue;
                     }
-                    match stays(network, known, latch, effort) {
+                    match stays(network, known, latch, budget) {
                         None => failed = true,
                         Some(true) => found.conditional.push(Conditional { latch, given }),
                         Some(false) => {}
@@ -214,12 +213,12 @@ fn conditional(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{base, each_game, effort, network, own_game, play, texts};
+    use crate::analysis::testing::{base, budget, each_game, network, own_game, play, texts};
 
     #[test]
     fn marks_stay_and_blanks_do_not_come_back() {
         let network = own_game("ticTacToe");
-        let found = latches(&network, &mut effort());
+        let found = latches(&network, &mut budget());
         assert!(found.is_complete);
         assert_eq!(found.positive.len(), 18);
         assert_eq!(found.negative.len(), 9);
@@ -254,20 +253,20 @@ mod tests {
             (<= (next (power off)) (does r cut)) (<= (next (power off)) (true (power off)))
             (<= terminal (true (power off)) (true lit)) (goal r 50)";
         let network = network(lamp);
-        let found = latches(&network, &mut effort());
+        let found = latches(&network, &mut budget());
         assert_eq!(texts(&network, found.positive), ["(power off)"]);
         assert_eq!(texts(&network, found.negative), ["(power on)"]);
     }
 
     #[test]
-    fn a_spent_effort_leaves_what_was_found() {
+    fn a_spent_budget_leaves_what_was_found() {
         let network = own_game("ticTacToe");
-        let all = latches(&network, &mut effort());
+        let all = latches(&network, &mut budget());
         let mut n_found = 0;
         for steps in (0..200).map(|n| n * 50) {
-            let some = latches(&network, &mut Effort::new(steps, None));
+            let some = latches(&network, &mut StepBudget::new(steps, None));
             let count = some.positive.len() + some.negative.len() + some.conditional.len();
-            assert!(count >= n_found, "more effort finds more");
+            assert!(count >= n_found, "more budget finds more");
             n_found = count;
             assert!(
                 some.settings()
@@ -276,13 +275,13 @@ mod tests {
             assert!(some.is_complete == (some == all));
         }
         assert!(n_found > 0);
-        assert!(!latches(&network, &mut Effort::new(200, None)).is_complete);
+        assert!(!latches(&network, &mut StepBudget::new(200, None)).is_complete);
     }
 
     #[test]
     fn no_game_contradicts_a_latch() {
         each_game(|name, network| {
-            let found = latches(network, &mut Effort::new(1 << 26, None));
+            let found = latches(network, &mut StepBudget::new(1 << 26, None));
             for game in play(network, 3, 150) {
                 let mut settled: Vec<Setting> = Vec::new();
                 for state in &game.states {

@@ -10,8 +10,6 @@
 
 pub mod autonomous;
 pub mod board;
-pub mod distance;
-pub mod effort;
 pub mod evaluation;
 pub mod factors;
 pub mod heuristics;
@@ -19,10 +17,10 @@ pub mod implications;
 pub mod latches;
 pub mod learning;
 pub mod mutex_groups;
-pub mod partition;
 pub mod sample;
 pub mod score_ranges;
 pub mod signature;
+pub mod step_budget;
 pub mod symmetry;
 pub mod validation;
 

@@ -11,9 +11,9 @@
 //!
 //! Never knows: trees.
 
-use super::effort::Effort;
 use super::implications::{Implications, Outcome, Scope, run, runs};
 use super::latches::{Latches, Setting};
+use super::step_budget::StepBudget;
 use crate::ids::{Id, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -90,11 +90,11 @@ const CAN_BE_ON: u8 = 1;
 const CAN_BE_OFF: u8 = 2;
 
 impl ScoreRanges {
-    /// Lays out what settled facts can say of goals. Nothing when they say nothing or the effort is
+    /// Lays out what settled facts can say of goals. Nothing when they say nothing or the budget is
     /// spent.
-    pub fn new(network: &Network, latches: &Latches, effort: &mut Effort) -> Option<Self> {
-        let known = Implications::new(network, Scope::States, effort)?;
-        let reach = reach(network, &known, latches, effort)?;
+    pub fn new(network: &Network, latches: &Latches, budget: &mut StepBudget) -> Option<Self> {
+        let known = Implications::new(network, Scope::States, budget)?;
+        let reach = reach(network, &known, latches, budget)?;
         let is_of_use =
             |signal: Signal| known.value(signal).is_none() && reach[signal.node_number()] != 0;
         if !network.goals.iter().any(|goal| is_of_use(goal.2)) {
@@ -113,9 +113,7 @@ impl ScoreRanges {
             nodes.push(Signal::of_node(node));
             if let Node::Gate(gate) = network.node(signal) {
                 open.extend(network.inputs(gate).iter().copied());
-                if !effort.spend(network.inputs(gate).len() as u64) {
-                    return None;
-                }
+                budget.spend(network.inputs(gate).len())?;
             }
         }
         let wire = |signal: Signal| {
@@ -167,7 +165,7 @@ impl ScoreRanges {
             user_ends,
             users,
             goals,
-            may_be_undefined: may_be_undefined(network, known, effort),
+            may_be_undefined: may_be_undefined(network, known, budget),
         })
     }
 
@@ -261,12 +259,12 @@ impl ScoreRanges {
     }
 }
 
-/// Per node, what settled facts can make of it. Nothing when the effort is spent.
+/// Per node, what settled facts can make of it. Nothing when the budget is spent.
 fn reach(
     network: &Network,
     known: &Implications<'_>,
     latches: &Latches,
-    effort: &mut Effort,
+    budget: &mut StepBudget,
 ) -> Option<Vec<u8>> {
     let first_gate = 1 + network.facts.len() + network.moves.len();
     let mut reach = vec![0u8; first_gate + network.gates.len()];
@@ -288,9 +286,7 @@ fn reach(
     // Once is enough but for blocks, whose gates do not stand in order.
     loop {
         let mut has_changed = false;
-        if !effort.spend(network.n_edges() as u64) {
-            return None;
-        }
+        budget.spend(network.n_edges())?;
         for (gate, content) in network.gates.enumerate() {
             let is_or = content.kind == GateKind::Or;
             let can_be = |signal: &Signal, on: bool| {
@@ -327,14 +323,14 @@ fn reach(
 fn may_be_undefined(
     network: &Network,
     mut known: Implications<'_>,
-    effort: &mut Effort,
+    budget: &mut StepBudget,
 ) -> Vec<bool> {
     let of_role = |role: RoleId| {
         let mark = known.mark();
         for goal in network.goals.iter().filter(|goal| goal.0 == role) {
             known.assume(!goal.2);
         }
-        let outcome = known.propagate(effort);
+        let outcome = known.propagate(budget);
         known.undo_to(mark);
         outcome != Outcome::Contradiction
     };
@@ -345,11 +341,11 @@ fn may_be_undefined(
 mod tests {
     use super::*;
     use crate::analysis::latches::latches;
-    use crate::analysis::testing::{base, each_game, effort, network, own_game, play, state_of};
+    use crate::analysis::testing::{base, budget, each_game, network, own_game, play, state_of};
 
     fn score_ranges(network: &Network) -> Option<ScoreRanges> {
-        let found = latches(network, &mut effort());
-        ScoreRanges::new(network, &found, &mut effort())
+        let found = latches(network, &mut budget());
+        ScoreRanges::new(network, &found, &mut budget())
     }
 
     fn bounds(ranges: &ScoreRanges, state: &[u64]) -> Vec<(u8, u8)> {
@@ -432,9 +428,9 @@ mod tests {
     fn games_end_within_all_ranges_on_their_way() {
         let mut scratch = Scratch::default();
         each_game(|name, network| {
-            let mut effort = Effort::new(1 << 27, None);
-            let found = latches(network, &mut effort);
-            let Some(ranges) = ScoreRanges::new(network, &found, &mut effort) else {
+            let mut budget = StepBudget::new(1 << 27, None);
+            let found = latches(network, &mut budget);
+            let Some(ranges) = ScoreRanges::new(network, &found, &mut budget) else {
                 return;
             };
             let mut bounds = Vec::new();

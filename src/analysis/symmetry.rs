@@ -20,7 +20,7 @@ mod graph;
 
 use std::collections::HashSet;
 
-use super::effort::Effort;
+use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::propnet::Network;
 use graph::{Colouring, Graph};
@@ -87,7 +87,7 @@ pub struct Symmetries {
     pub generators: Vec<Symmetry>,
     /// Symmetries that swap roles; with the generators they give all there are.
     pub role_swaps: Vec<Symmetry>,
-    /// How many symmetries keep each role, the identity counted; nothing when the effort was spent
+    /// How many symmetries keep each role, the identity counted; nothing when the budget was spent
     /// before that was clear, or there are too many to count.
     pub order: Option<u128>,
     /// How many of these keep the initial state too; nothing when there are too many to look at.
@@ -97,11 +97,11 @@ pub struct Symmetries {
 }
 
 impl Symmetries {
-    /// Finds symmetries. When the effort is spent early, those found are right, and no order is
+    /// Finds symmetries. When the budget is spent early, those found are right, and no order is
     /// told.
-    pub fn find(network: &Network, effort: &mut Effort) -> Self {
+    pub fn find(network: &Network, budget: &mut StepBudget) -> Self {
         let mut found = Self::default();
-        let Some(graph) = Graph::new(network, effort) else {
+        let Some(graph) = Graph::new(network, budget) else {
             return found;
         };
         let mut search = Search {
@@ -109,14 +109,14 @@ impl Symmetries {
             network,
             path: Vec::new(),
         };
-        if !search.walk_left(effort) {
+        if !search.walk_left(budget) {
             return found;
         }
         let n_role_levels = search.path.iter().filter(|step| step.is_role).count();
         let mut order = Some(1u128);
         for level in (0..search.path.len()).rev() {
             let is_role_level = level < n_role_levels;
-            let Some(orbit) = search.orbit(level, &mut found, is_role_level, effort) else {
+            let Some(orbit) = search.orbit(level, &mut found, is_role_level, budget) else {
                 order = None;
                 break;
             };
@@ -213,9 +213,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Chooses until all is told apart. False when the effort is spent.
-    fn walk_left(&mut self, effort: &mut Effort) -> bool {
-        let Some(mut colouring) = self.graph.refined(self.graph.start(), effort) else {
+    /// Chooses until all is told apart. False when the budget is spent.
+    fn walk_left(&mut self, budget: &mut StepBudget) -> bool {
+        let Some(mut colouring) = self.graph.refined(self.graph.start(), budget) else {
             return false;
         };
         while let Some(cell) = self.graph.cell_to_split(&colouring) {
@@ -225,7 +225,7 @@ impl Search<'_> {
             }
             let chosen = cell[0];
             let marked = self.graph.marked(&colouring, chosen);
-            let Some(after) = self.graph.refined(marked, effort) else {
+            let Some(after) = self.graph.refined(marked, budget) else {
                 return false;
             };
             self.path.push(Step {
@@ -241,14 +241,14 @@ impl Search<'_> {
     }
 
     /// The size of the orbit of what was chosen at a level, under symmetries that keep all that was
-    /// chosen before it. New generators are put to what was found. Nothing when the effort is
+    /// chosen before it. New generators are put to what was found. Nothing when the budget is
     /// spent.
     fn orbit(
         &self,
         level: usize,
         found: &mut Symmetries,
         is_role_level: bool,
-        effort: &mut Effort,
+        budget: &mut StepBudget,
     ) -> Option<usize> {
         let step = &self.path[level];
         if !self.graph.is_told(step.chosen) {
@@ -266,8 +266,8 @@ impl Search<'_> {
                 continue;
             }
             let marked = self.graph.marked(&step.before, candidate);
-            let right = self.graph.refined(marked, effort)?;
-            match self.match_right(level, right, effort)? {
+            let right = self.graph.refined(marked, budget)?;
+            match self.match_right(level, right, budget)? {
                 Some(symmetry) => {
                     let list = match is_role_level && !symmetry.keeps_roles() {
                         true => &mut found.role_swaps,
@@ -312,10 +312,10 @@ impl Search<'_> {
         &self,
         level: usize,
         right: Colouring,
-        effort: &mut Effort,
+        budget: &mut StepBudget,
     ) -> Option<Option<Symmetry>> {
         let left = &self.path[level].after;
-        if !self.graph.are_alike(left, &right, effort)? {
+        if !self.graph.are_alike(left, &right, budget)? {
             return Some(None);
         }
         let Some(next) = self.path.get(level + 1) else {
@@ -326,8 +326,8 @@ impl Search<'_> {
         };
         for candidate in self.graph.cell_like(left, next.chosen, &right) {
             let marked = self.graph.marked(&right, candidate);
-            let refined = self.graph.refined(marked, effort)?;
-            if let Some(symmetry) = self.match_right(level + 1, refined, effort)? {
+            let refined = self.graph.refined(marked, budget)?;
+            if let Some(symmetry) = self.match_right(level + 1, refined, budget)? {
                 return Some(Some(symmetry));
             }
         }
@@ -338,10 +338,10 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{base, each_game, effort, network, own_game, play, state_of};
+    use crate::analysis::testing::{base, budget, each_game, network, own_game, play, state_of};
 
     fn symmetries(network: &Network) -> Symmetries {
-        Symmetries::find(network, &mut effort())
+        Symmetries::find(network, &mut budget())
     }
 
     fn legal(network: &Network, role: u32, texts: &[&str]) -> Vec<MoveId> {
@@ -438,8 +438,8 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_effort_tells_no_order() {
-        let found = Symmetries::find(&own_game("connectFour"), &mut Effort::new(20_000, None));
+    fn a_spent_budget_tells_no_order() {
+        let found = Symmetries::find(&own_game("connectFour"), &mut StepBudget::new(20_000, None));
         assert_eq!(found.order, None);
     }
 
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn images_of_games_are_games() {
         each_game(|name, network| {
-            let found = Symmetries::find(network, &mut Effort::new(1 << 28, None));
+            let found = Symmetries::find(network, &mut StepBudget::new(1 << 28, None));
             let machine = std::sync::Arc::new(crate::machine::counter::CounterMachine::new(
                 crate::machine::compile::Layout::compile(network),
             ));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::effort::Effort;
+use super::step_budget::StepBudget;
 use crate::ground::{Budget, ground};
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::Machine;
@@ -42,8 +42,8 @@ pub(super) fn mv(network: &Network, text: &str) -> MoveId {
 }
 
 /// More than small games need.
-pub(super) fn effort() -> Effort {
-    Effort::new(1 << 28, None)
+pub(super) fn budget() -> StepBudget {
+    StepBudget::new(1 << 28, None)
 }
 
 /// The texts of bases.

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::analysis::effort::Effort;
 use crate::analysis::latches::latches;
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
+use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
 use crate::build::BuiltGame;
 use crate::propnet::Network;
@@ -43,14 +43,14 @@ impl Structure {
     }
 
     fn read(network: &Network, until: Instant) -> Self {
-        let effort = || Effort::new(STEPS, Some(until));
-        let latches = latches(network, &mut effort());
-        let mut effects = ScoreRanges::new(network, &latches, &mut effort())
+        let budget = || StepBudget::new(STEPS, Some(until));
+        let latches = latches(network, &mut budget());
+        let mut effects = ScoreRanges::new(network, &latches, &mut budget())
             .map_or_else(Vec::new, |ranges| ranges.effects());
         // The narrowest first, should there be too many.
         effects.sort_by_key(|effect| effect.range.upper - effect.range.lower);
         effects.truncate(MOST_EFFECTS);
-        let symmetries = Symmetries::find(network, &mut effort());
+        let symmetries = Symmetries::find(network, &mut budget());
         Self {
             score_ranges: effects.into(),
             symmetries: (!symmetries.is_trivial()).then(|| Arc::new(symmetries)),

@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 
-use super::Deadline;
+use super::disjoint_sets::DisjointSets;
 use super::moves::bases_of;
-use super::partition::Partition;
+use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, RoleId};
 use crate::propnet::{Network, Node, Signal, VisitedNodes};
 
@@ -56,7 +56,7 @@ impl<'a> Ends<'a> {
     pub fn of(
         network: &'a Network,
         counts: &IdVec<BaseId, bool>,
-        deadline: &mut Deadline,
+        budget: &mut StepBudget,
     ) -> Option<Ends<'a>> {
         let mut seen = VisitedNodes::default();
         let outputs: Vec<Signal> = std::iter::once(network.terminal)
@@ -66,7 +66,7 @@ impl<'a> Ends<'a> {
         let mut n_read = 0;
         for (output, &signal) in outputs.iter().enumerate() {
             for signal in disjuncts_of(network, signal)? {
-                let mut bases = bases_of(network, [signal], &mut seen, deadline)?;
+                let mut bases = bases_of(network, [signal], &mut seen, budget)?;
                 bases.retain(|&base| counts[base]);
                 n_read += bases.len();
                 if n_read > MOST_READ {
@@ -80,10 +80,10 @@ impl<'a> Ends<'a> {
             }
         }
         disjuncts.sort_by_key(|disjunct| (disjunct.bases.len(), disjunct.signal, disjunct.output));
-        let mut read = bases_of(network, outputs.iter().copied(), &mut seen, deadline)?;
+        let mut read = bases_of(network, outputs.iter().copied(), &mut seen, budget)?;
         read.retain(|&base| counts[base]);
         let goals = outputs.iter().skip(1).copied();
-        let mut read_by_goals = bases_of(network, goals, &mut seen, deadline)?;
+        let mut read_by_goals = bases_of(network, goals, &mut seen, budget)?;
         read_by_goals.retain(|&base| counts[base]);
         Some(Ends {
             network,
@@ -102,29 +102,29 @@ impl<'a> Ends<'a> {
         &mut self,
         counts: &IdVec<BaseId, bool>,
         stays: &IdVec<BaseId, bool>,
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<()> {
         loop {
             let before = groups.n_united;
             let mut n_shared = vec![0usize; self.n_outputs];
             let mut parts = Parts::new(self.network, counts);
             for disjunct in &self.disjuncts {
-                deadline.spend(disjunct.bases.len() + 1)?;
+                budget.spend(disjunct.bases.len() + 1)?;
                 let roots = groups.roots(&disjunct.bases);
                 if roots.len() < 2 {
                     continue;
                 }
                 let all = groups.roots(&self.read);
-                deadline.spend(self.read.len())?;
+                budget.spend(self.read.len())?;
                 let is_kept = |base: &BaseId| stays[*base];
                 let is_shared = roots == all
                     && disjunct.bases.len() > self.largest
                     && (!self.has_one_role
                         || disjunct.output > 0
                         || disjunct.bases.iter().all(is_kept))
-                    && self.stand_alone(&all, groups, deadline)?
-                    && parts.are_separate(disjunct.signal, &all, groups, deadline)?;
+                    && self.stand_alone(&all, groups, budget)?
+                    && parts.are_separate(disjunct.signal, &all, groups, budget)?;
                 let most = match disjunct.output {
                     0 if self.has_one_role => 1,
                     0 => MOST_SHARED_ENDS,
@@ -157,8 +157,8 @@ impl<'a> Ends<'a> {
     fn stand_alone(
         &self,
         all: &[BaseId],
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<bool> {
         if self.has_one_role {
             return Some(true);
@@ -169,7 +169,7 @@ impl<'a> Ends<'a> {
             .iter()
             .filter(|disjunct| disjunct.output == 0)
         {
-            deadline.spend(disjunct.bases.len() + 1)?;
+            budget.spend(disjunct.bases.len() + 1)?;
             if let [root] = groups.roots(&disjunct.bases)[..]
                 && let Ok(place) = all.binary_search(&root)
             {
@@ -231,8 +231,8 @@ impl<'a> Parts<'a> {
         &mut self,
         signal: Signal,
         all: &[BaseId],
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<bool> {
         if self.n_united != groups.n_united {
             self.n_united = groups.n_united;
@@ -245,7 +245,7 @@ impl<'a> Parts<'a> {
         if let Some(&known) = self.known.get(&signal) {
             return Some(known);
         }
-        let mut bases = bases_of(self.network, [signal], &mut self.seen, deadline)?;
+        let mut bases = bases_of(self.network, [signal], &mut self.seen, budget)?;
         bases.retain(|&base| self.counts[base]);
         let roots = groups.roots(&bases);
         let mut are_separate = roots.len() < 2;
@@ -257,7 +257,7 @@ impl<'a> Parts<'a> {
             for &input in self.network.inputs(gate) {
                 // What is being looked at is not separate: recursion ends here.
                 self.known.insert(signal, false);
-                if !self.are_separate(input, all, groups, deadline)? {
+                if !self.are_separate(input, all, groups, budget)? {
                     are_separate = false;
                     break;
                 }
@@ -277,8 +277,8 @@ const MOST_PARTS: usize = 12;
 pub(super) fn goals_agree(
     network: &Network,
     counts: &IdVec<BaseId, bool>,
-    groups: &mut Partition,
-    deadline: &mut Deadline,
+    groups: &mut DisjointSets,
+    budget: &mut StepBudget,
 ) -> Option<bool> {
     // The largest signals that read one group alone are what the goals are made of.
     let mut seen = VisitedNodes::default();
@@ -291,7 +291,7 @@ pub(super) fn goals_agree(
         if !known.insert(signal) {
             continue;
         }
-        let mut bases = bases_of(network, [signal], &mut seen, deadline)?;
+        let mut bases = bases_of(network, [signal], &mut seen, budget)?;
         bases.retain(|&base| counts[base]);
         match groups.roots(&bases).len() {
             0 => {}
@@ -311,7 +311,7 @@ pub(super) fn goals_agree(
     mixed.sort_unstable();
     let mut goals: Vec<HashMap<RoleId, u8>> = Vec::new();
     for combination in 0..1usize << parts.len() {
-        deadline.spend(mixed.len() + network.goals.len())?;
+        budget.spend(mixed.len() + network.goals.len())?;
         let mut values: HashMap<Signal, bool> = HashMap::new();
         for (place, &part) in parts.iter().enumerate() {
             values.insert(part, combination >> place & 1 == 1);

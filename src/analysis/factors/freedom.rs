@@ -5,7 +5,7 @@
 //! simulation of the network, in which all other bases are unknown, bounds where each move is legal.
 //! 64 states are simulated at once.
 
-use super::Deadline;
+use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -109,12 +109,12 @@ pub(super) enum Freedom {
     Free,
 }
 
-/// Finds the freedom of each move; `None` when the deadline has passed. All moves are free where the
+/// Finds the freedom of each move; `None` when the budget has passed. All moves are free where the
 /// autonomous bases have more than [`MAX_STATES`] states.
 pub(super) fn freedom(
     network: &Network,
     is_autonomous: &IdVec<BaseId, bool>,
-    deadline: &mut Deadline,
+    budget: &mut StepBudget,
 ) -> Option<IdVec<MoveId, Freedom>> {
     let legal_cone = cone(network, network.legal.iter().copied());
     // The autonomous bases on which legality depends, directly or not.
@@ -161,7 +161,7 @@ pub(super) fn freedom(
             };
         }
         ternary.run(&next_cone);
-        deadline.spend(next_cone.len() + 64)?;
+        budget.spend(next_cone.len() + 64)?;
         let next = needed.iter().map(|&base| ternary.of(network.next[base]));
         // An unknown value ends the simulation.
         let next: Option<Vec<bool>> = next
@@ -192,7 +192,7 @@ pub(super) fn freedom(
         }
         let all = u64::MAX >> (64 - batch.len());
         ternary.run(&legal_cone);
-        deadline.spend(legal_cone.len())?;
+        budget.spend(legal_cone.len())?;
         // For each role where some move may be legal, and where several may.
         let mut one: IdVec<RoleId, u64> = network.roles.iter().map(|_| 0).collect();
         let mut several = one.clone();

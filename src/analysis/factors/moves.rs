@@ -15,9 +15,9 @@ use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::FxBuildHasher;
 
-use super::Deadline;
+use super::disjoint_sets::DisjointSets;
 use super::freedom::Freedom;
-use super::partition::Partition;
+use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
 
@@ -87,7 +87,7 @@ pub(super) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
     seen: &mut VisitedNodes,
-    deadline: &mut Deadline,
+    budget: &mut StepBudget,
 ) -> Option<Vec<BaseId>> {
     seen.start(network.facts.len() + network.gates.len());
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn bases_of(
         match network.node(signal) {
             Node::Base(base) if seen.is_first(base.index()) => found.push(base),
             Node::Gate(gate) if seen.is_first(network.facts.len() + gate.index()) => {
-                deadline.spend(1)?;
+                budget.spend(1)?;
                 open.extend(network.inputs(gate));
             }
             _ => {}
@@ -115,8 +115,8 @@ impl Touching {
         freedom: &IdVec<MoveId, Freedom>,
         counts: &IdVec<BaseId, bool>,
         usual: Usual,
-        groups: &mut Partition,
-        deadline: &mut Deadline,
+        groups: &mut DisjointSets,
+        budget: &mut StepBudget,
     ) -> Option<Touching> {
         let mut seen = VisitedNodes::default();
         let free: Vec<(MoveId, RoleId)> = network
@@ -160,7 +160,7 @@ impl Touching {
                 .collect();
             for &mv in &of_role {
                 let with = effects.with(mv);
-                deadline.spend(with.len() + unusual.len() + 8)?;
+                budget.spend(with.len() + unusual.len() + 8)?;
                 let items = &mut touching.items[mv];
                 let mut note = |base: BaseId, value: Signal| {
                     if counts[base] && value != reference[base] {
@@ -187,7 +187,7 @@ impl Touching {
                     let place = match read.get(&condition) {
                         Some(&place) => place,
                         None => {
-                            let bases = bases_of(network, [condition], &mut seen, deadline)?;
+                            let bases = bases_of(network, [condition], &mut seen, budget)?;
                             let bases: Vec<BaseId> =
                                 bases.into_iter().filter(|&base| counts[base]).collect();
                             groups.unite_all(&bases);
@@ -210,7 +210,7 @@ impl Touching {
 
     /// The parts of a move: each group that it touches, in rising order, and a number for what it
     /// does and asks for there.
-    pub fn parts(&self, mv: MoveId, groups: &mut Partition) -> Vec<Part> {
+    pub fn parts(&self, mv: MoveId, groups: &mut DisjointSets) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         let mut items: Vec<Item> = self.items[mv].clone();
         items
@@ -238,12 +238,12 @@ impl Touching {
 
     /// Unites what moves tie together, until all that is left are moves in one group and several
     /// such moves at once.
-    pub fn unite(&self, groups: &mut Partition, deadline: &mut Deadline) -> Option<()> {
+    pub fn unite(&self, groups: &mut DisjointSets, budget: &mut StepBudget) -> Option<()> {
         loop {
             let mut alone: HashSet<(RoleId, u64, BaseId, u64), FxBuildHasher> = HashSet::default();
             let mut several: Vec<(Vec<Part>, MoveId, RoleId)> = Vec::new();
             for &(mv, role) in &self.free {
-                deadline.spend(self.items[mv].len() * 2 + 2)?;
+                budget.spend(self.items[mv].len() * 2 + 2)?;
                 let parts = self.parts(mv, groups);
                 match parts[..] {
                     [] => {}

@@ -196,13 +196,9 @@ fn a_board_that_nothing_asks_for_is_told_apart() {
 }
 
 #[test]
-fn time_that_is_up_is_noticed() {
+fn nothing_is_found_after_the_deadline() {
     let network = network_of(&format!("{TURNS} {ROWS}"));
     let now = std::time::Instant::now();
-    let mut over = super::Deadline {
-        until: Some(now),
-        left: 0,
-    };
-    assert_eq!(over.spend(1), None);
+    assert_eq!(factors(&network, Some(now)), None);
     assert!(factors(&network, Some(now + std::time::Duration::from_secs(60))).is_some());
 }

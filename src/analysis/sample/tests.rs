@@ -44,13 +44,10 @@ const THREE: &str = "(role r) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
     (<= (goal r ?y) (true (has ?x)) (worth ?x ?y))";
 
 #[test]
-fn a_puzzle_of_three_steps_is_seen_as_one() {
+fn a_game_of_one_role_is_a_puzzle() {
     for machine in [counter(THREE), lanes(THREE)] {
         let seen = sample(&machine, BUDGET);
-        assert_eq!(
-            (seen.games, seen.cut_off, seen.stuck, seen.unfinished),
-            (400, 0, 0, 0)
-        );
+        assert_eq!((seen.games, seen.cut_off, seen.unfinished), (400, 0, 0));
         assert_eq!((seen.states, seen.fixed_length), (1_200, Some(3)));
         assert_eq!(seen.turns, Some(Turns::One));
         assert_eq!((seen.fixed_sum, seen.draws), (None, None));
@@ -62,27 +59,13 @@ fn a_puzzle_of_three_steps_is_seen_as_one() {
         let values: Vec<u8> = role.goals.values.iter().map(|(goal, _)| *goal).collect();
         assert_eq!(values, [0, 50, 100]);
         assert!(near(role.goals.mean.unwrap(), 50.0, 6.0), "{role:?}");
-        assert!(near(role.goals.deviation.unwrap(), 40.8, 3.0), "{role:?}");
         assert!(near(seen.branching.unwrap().mean, 5.0 / 3.0, 1e-9));
-        // The first move, the three takes, and the last step of each: a tree.
-        assert_eq!((seen.transpositions, seen.cycles), (Some(0.0), Some(0.0)));
-        let ends = seen.ends.unwrap();
-        assert!(near(ends.near, 1.0 / 3.0, 1e-9), "{ends:?}");
-        assert!(near(ends.ending, 0.2, 1e-9), "{ends:?}");
-        // What was taken stays: known from the third state on, 6 to 9 tenths of the game.
-        let stability = seen.stability.unwrap();
-        assert_eq!(stability.equal[9], 1.0);
-        assert_eq!(stability.correlation[9], Some(1.0));
-        assert_eq!((stability.equal[0], stability.correlation[0]), (0.0, None));
-        assert_eq!(
-            seen.ends_seen,
-            400 + seen.played_out.map_or(0, |played| played.playouts)
-        );
+        assert_eq!(seen.ends_seen, 400 + seen.playouts);
     }
 }
 
 #[test]
-fn lanes_walk_through_the_same_games_as_counters_and_a_seed_fixes_them() {
+fn lanes_and_counters_walk_the_same_games_for_a_seed() {
     for game in ["ticTacToe", "biddingTicTacToe", "eightPuzzle"] {
         let budget = SampleBudget {
             games: 200,
@@ -92,11 +75,11 @@ fn lanes_walk_through_the_same_games_as_counters_and_a_seed_fixes_them() {
         let (counter, lanes) = (counter(embedded(game)), lanes(embedded(game)));
         let by_lanes = sample(&lanes, budget);
         assert_eq!(by_lanes, sample(&lanes, budget), "{game}");
-        assert!(by_lanes.played_out.is_some());
+        assert_eq!(by_lanes.playouts, 3_000);
         let by_counters = sample(&counter, budget);
-        assert_eq!(by_counters.played_out, None);
+        assert_eq!(by_counters.playouts, 0);
         let alike = Sampled {
-            played_out: None,
+            playouts: 0,
             ends_seen: by_counters.ends_seen,
             length: by_counters.length,
             ..by_lanes.clone()
@@ -108,53 +91,22 @@ fn lanes_walk_through_the_same_games_as_counters_and_a_seed_fixes_them() {
 }
 
 #[test]
-fn tic_tac_toe_is_a_game_of_turns_with_a_fixed_sum() {
+fn tic_tac_toe_alternates_with_a_fixed_sum() {
     let seen = sample(&lanes(embedded("ticTacToe")), BUDGET);
     assert_eq!(seen.turns, Some(Turns::Alternating));
     assert_eq!((seen.fixed_sum, seen.fixed_length), (Some(100), None));
-    assert_eq!(
-        (seen.several_choose, seen.pseudo_simultaneous),
-        (Some(0.0), None)
-    );
+    assert_eq!(seen.several_choose, Some(0.0));
     let length = seen.length.unwrap();
     assert_eq!((length.least, length.greatest), (5, 9));
     assert!(near(length.mean, 7.6, 0.3), "{length:?}");
-    let played = seen.played_out.unwrap();
-    assert_eq!((played.playouts, played.cut_off), (4_000, 0));
-    assert!(near(played.length.unwrap().mean, 7.6, 0.1), "{played:?}");
-    assert!(near(played.draws.unwrap(), 0.127, 0.03), "{played:?}");
-    assert!(near(played.goals[0].mean.unwrap(), 64.8, 3.0), "{played:?}");
-    assert_eq!(seen.cycles, Some(0.0));
-    assert!(seen.transpositions.unwrap() > 0.05);
-    let wins = seen.wins.unwrap();
-    assert!(wins.offered >= wins.passed_over && wins.passed_over >= wins.changed);
-    assert!(wins.passed_over > 0.3 && wins.changed > 0.05, "{wins:?}");
+    assert_eq!((seen.playouts, seen.ends_seen), (4_000, 4_400));
+    assert!(near(seen.draws.unwrap(), 0.127, 0.06), "{seen:?}");
+    let goals = &seen.roles[0].goals;
+    assert!(near(goals.mean.unwrap(), 64.8, 8.0), "{goals:?}");
 }
 
 #[test]
-fn a_win_in_one_is_seen_taken_and_passed_over() {
-    // The first player takes the whole or leaves it to the other, who must end the game.
-    let machine = counter(
-        "(role a) (role b) (init start) (<= (legal a take) (true start)) (<= (legal a leave) (true start))
-         (<= (legal a wait) (true left)) (<= (legal b wait) (true start)) (<= (legal b end) (true left))
-         (<= (next taken) (does a take)) (<= (next left) (does a leave)) (<= (next lost) (does b end))
-         (<= terminal (true taken)) (<= terminal (true lost))
-         (<= (goal a 100) (true taken)) (<= (goal b 0) (true taken))
-         (<= (goal a 20) (true lost)) (<= (goal b 80) (true lost))",
-    );
-    let seen = sample(&machine, BUDGET);
-    let wins = seen.wins.unwrap();
-    assert_eq!(wins.offered, 1.0);
-    assert!(near(wins.passed_over, 0.5, 0.1), "{wins:?}");
-    assert_eq!(wins.changed, wins.passed_over);
-    assert_eq!(seen.fixed_sum, Some(100));
-    assert_eq!((seen.draws, seen.turns), (Some(0.0), Some(Turns::One)));
-    assert_eq!(seen.roles[1].moves, None);
-    assert_eq!(seen.roles[1].chooses, 0.0);
-}
-
-#[test]
-fn choosing_at_once_is_told_from_choosing_for_nothing() {
+fn several_roles_with_a_choice_are_simultaneous() {
     let game = |next: &str| {
         format!(
             "(role a) (role b) (init (step 0)) (legal a 1) (legal a 2) (legal b 1) (legal b 2)
@@ -162,19 +114,16 @@ fn choosing_at_once_is_told_from_choosing_for_nothing() {
         )
     };
     let both = "(<= (next (a ?x)) (does a ?x)) (<= (next (b ?x)) (does b ?x))";
-    for (next, is_pseudo) in [(both, false), ("(<= (next (a ?x)) (does a ?x))", true)] {
-        let seen = sample(&counter(&game(next)), BUDGET);
-        assert_eq!(seen.turns, Some(Turns::Simultaneous));
-        assert_eq!(seen.several_choose, Some(1.0));
-        assert_eq!(seen.pseudo_simultaneous, Some(is_pseudo));
-        assert_eq!((seen.draws, seen.fixed_sum), (Some(1.0), Some(100)));
-        let branching = seen.branching.unwrap();
-        assert_eq!((branching.least, branching.greatest), (4, 4));
-    }
+    let seen = sample(&counter(&game(both)), BUDGET);
+    assert_eq!(seen.turns, Some(Turns::Simultaneous));
+    assert_eq!(seen.several_choose, Some(1.0));
+    assert_eq!((seen.draws, seen.fixed_sum), (Some(1.0), Some(100)));
+    let branching = seen.branching.unwrap();
+    assert_eq!((branching.least, branching.greatest), (4, 4));
 }
 
 #[test]
-fn games_without_end_are_cut_off_and_cycles_are_seen() {
+fn games_without_end_are_cut_off() {
     let text = "(role r) (init p) (legal r go) (legal r stay) (<= (next q) (true p) (does r go))
         (<= (next p) (true q) (does r go)) (<= (next p) (true p) (does r stay)) (<= (next q) (true q) (does r stay))
         (<= terminal (true end)) (<= (next end) (true end)) (goal r 10)";
@@ -185,15 +134,9 @@ fn games_without_end_are_cut_off_and_cycles_are_seen() {
             (seen.length, seen.fixed_length, seen.fixed_sum),
             (None, None, None)
         );
-        assert_eq!((seen.cycles, seen.ends_seen), (Some(1.0), 0));
-        // From each of the two states to each.
-        assert_eq!(seen.transpositions, Some(0.5));
+        assert_eq!(seen.ends_seen, 0);
         assert_eq!(seen.states, 400 * 200);
-        assert_eq!((seen.wins, seen.stability.clone()), (None, None));
-        assert_eq!(seen.ends.unwrap().ending, 0.0);
-        if let Some(played) = seen.played_out {
-            assert_eq!((played.playouts, played.cut_off), (0, 4_000));
-        }
+        assert_eq!(seen.playouts, 0);
     }
 }
 
@@ -202,10 +145,7 @@ fn a_role_without_a_move_ends_a_game_that_is_not_over() {
     let text = "(role r) (init (at 0)) (<= (legal r go) (true (at 0))) (<= (next (at 1)) (true (at 0)))
         (<= terminal (true (at 2))) (<= (next (at 2)) (true (at 1))) (<= (goal r 70) (true (at 1)))";
     let seen = sample(&counter(text), BUDGET);
-    assert_eq!(
-        (seen.games, seen.stuck, seen.fixed_length),
-        (400, 400, Some(1))
-    );
+    assert_eq!((seen.games, seen.fixed_length), (400, Some(1)));
     assert_eq!(seen.roles[0].goals.values, [(70, 400)]);
     assert_eq!(seen.turns, Some(Turns::Nobody));
     assert_eq!(seen.fixed_sum, None);
@@ -218,7 +158,7 @@ fn a_role_without_a_move_ends_a_game_that_is_not_over() {
 }
 
 #[test]
-fn who_moves_twice_in_a_row_breaks_the_round() {
+fn two_moves_in_a_row_are_no_alternation() {
     let game = |order: &str| {
         format!(
             "(role a) (role b) (init (turn 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) {order}
@@ -255,7 +195,7 @@ fn who_moves_twice_in_a_row_breaks_the_round() {
 }
 
 #[test]
-fn the_prover_sees_the_same_game() {
+fn the_prover_is_sampled_alike() {
     let rules = gdl::load(embedded("ticTacToe")).0;
     let budget = SampleBudget {
         games: 12,
@@ -271,7 +211,6 @@ fn the_prover_sees_the_same_game() {
             .collect::<Vec<_>>(),
         ["xplayer", "oplayer"]
     );
-    assert!(seen.ends.is_some() && seen.stability.is_some());
 }
 
 #[test]
@@ -291,7 +230,7 @@ fn without_time_nothing_is_known() {
 }
 
 #[test]
-fn time_that_is_short_is_kept_to() {
+fn a_short_time_limit_holds() {
     for game in ["hex", "ticTacToe", "reversi"] {
         let machine = lanes(embedded(game));
         let started = Instant::now();

@@ -6,7 +6,7 @@
 //! surroundings have equal colours whatever the order of looking, in two colourings as in one.
 
 use super::Symmetry;
-use crate::analysis::effort::Effort;
+use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, GateId, Id, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Signal};
 
@@ -53,16 +53,14 @@ fn mix(mut word: u64) -> u64 {
 }
 
 impl Graph {
-    /// The graph of a network. Nothing when the effort is spent.
-    pub fn new(network: &Network, effort: &mut Effort) -> Option<Self> {
+    /// The graph of a network. Nothing when the budget is spent.
+    pub fn new(network: &Network, budget: &mut StepBudget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let first_role = first_gate + network.gates.len();
         let first_goal = first_role + network.roles.len();
         let end = first_goal + network.goals.len();
-        if !effort.spend(4 * (end + network.n_edges()) as u64) {
-            return None;
-        }
+        budget.spend(4 * (end + network.n_edges()))?;
         let mut edges: Vec<(usize, usize, u64)> = Vec::with_capacity(network.n_edges() + end);
         let mut add = |from: usize, to: Signal, kind: u64| {
             edges.push((from, to.node_number(), kind + u64::from(to.is_inverted())));
@@ -150,17 +148,15 @@ impl Graph {
         marked
     }
 
-    /// Refined until no round tells more vertices apart. Nothing when the effort is spent.
-    pub fn refined(&self, mut colouring: Colouring, effort: &mut Effort) -> Option<Colouring> {
+    /// Refined until no round tells more vertices apart. Nothing when the budget is spent.
+    pub fn refined(&self, mut colouring: Colouring, budget: &mut StepBudget) -> Option<Colouring> {
         let mut n_classes = n_classes(&colouring);
         let mut mixed = vec![0u64; colouring.len()];
         loop {
             if n_classes == colouring.len() {
                 return Some(colouring);
             }
-            if !effort.spend((self.neighbours.len() + 4 * colouring.len()) as u64) {
-                return None;
-            }
+            budget.spend(self.neighbours.len() + 4 * colouring.len())?;
             for (mixed, &colour) in mixed.iter_mut().zip(&colouring) {
                 *mixed = mix(colour);
             }
@@ -206,17 +202,15 @@ impl Graph {
         like.map(|(vertex, _)| vertex).collect()
     }
 
-    /// Whether each colour is there as often on the left as on the right. Nothing when the effort
+    /// Whether each colour is there as often on the left as on the right. Nothing when the budget
     /// is spent.
     pub fn are_alike(
         &self,
         left: &Colouring,
         right: &Colouring,
-        effort: &mut Effort,
+        budget: &mut StepBudget,
     ) -> Option<bool> {
-        if !effort.spend(4 * left.len() as u64) {
-            return None;
-        }
+        budget.spend(4 * left.len())?;
         let (mut left, mut right) = (left.clone(), right.clone());
         left.sort_unstable();
         right.sort_unstable();

@@ -51,17 +51,13 @@ pub fn text(report: &Report) -> String {
         0 => String::new(),
         n => format!(", {n} that time ended before they did"),
     };
-    let played = sampled
-        .played_out
-        .as_ref()
-        .map_or(0, |played| played.playouts);
     lines.add(
         "seen",
         format_args!(
             "{} games walked through{cut_off}{unfinished}, {} states; {} playouts; {:.2} s",
             grouped(u64::from(sampled.games)),
             grouped(sampled.states),
-            grouped(played),
+            grouped(sampled.playouts),
             report.seconds
         ),
     );

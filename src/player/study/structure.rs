@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Stages;
 use crate::analysis::autonomous;
-use crate::analysis::effort::Effort;
 use crate::analysis::factors::{Factors, factors};
 use crate::analysis::latches::{self, Setting};
 use crate::analysis::score_ranges::{Effect, ScoreRanges};
+use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::{BaseId, RoleId};
 use crate::propnet::Network;
@@ -123,10 +123,10 @@ pub(super) fn structure(
 ) -> Structure {
     let fact = |base: BaseId| network.facts[base].clone();
     let facts = |bases: &[BaseId]| bases.iter().map(|&base| fact(base)).collect();
-    let effort = |until| Effort::new(STEPS, until);
+    let budget = |until| StepBudget::new(STEPS, until);
 
     let found = stages.run("autonomous", SHARE, |until| {
-        autonomous::find(network, &mut effort(until))
+        autonomous::find(network, &mut budget(until))
     });
     let autonomous = found.as_ref().map(|found| AutonomousFound {
         step_counter: facts(&found.step_counter),
@@ -140,10 +140,10 @@ pub(super) fn structure(
         Some(factored(plain, &factors(plain, until)?))
     });
     let latches = stages.run("latches", SHARE, |until| {
-        latched(network, &mut effort(until))
+        latched(network, &mut budget(until))
     });
     let symmetries = stages.run("symmetries", SHARE, |until| {
-        let found = Symmetries::find(built?, &mut effort(until));
+        let found = Symmetries::find(built?, &mut budget(until));
         let is_known = found.order.is_some() || !found.is_trivial();
         let small = |order: Option<u128>| order.and_then(|order| u64::try_from(order).ok());
         is_known.then(|| SymmetriesFound {
@@ -182,16 +182,16 @@ fn factored(network: &Network, found: &Factors) -> Vec<FactorFound> {
     factors.collect()
 }
 
-fn latched(network: &Network, effort: &mut Effort) -> Option<Latched> {
-    let found = latches::latches(network, effort);
-    let is_known = found.is_complete || !effort.is_spent() || found.settings().next().is_some();
+fn latched(network: &Network, budget: &mut StepBudget) -> Option<Latched> {
+    let found = latches::latches(network, budget);
+    let is_known = found.is_complete || !budget.is_spent() || found.settings().next().is_some();
     let ranges = found
         .is_complete
-        .then(|| ScoreRanges::new(network, &found, effort));
+        .then(|| ScoreRanges::new(network, &found, budget));
     let effects = match ranges {
         Some(Some(ranges)) => Some(ranges.effects()),
         // Settled facts say nothing of goals.
-        Some(None) if !effort.is_spent() => Some(Vec::new()),
+        Some(None) if !budget.is_spent() => Some(Vec::new()),
         _ => None,
     };
     let bound = |effect: Effect| {

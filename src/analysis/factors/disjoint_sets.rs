@@ -1,29 +1,29 @@
-//! Groups of bases that belong together, as a forest of links to one of each group.
+//! Disjoint sets of bases: union-find with path halving. The root of a set is its first base.
 
 use crate::ids::{BaseId, Id};
 
-/// Groups of bases; each stands alone at first.
+/// Disjoint sets of bases, singletons at first.
 #[derive(Clone, Debug)]
-pub(super) struct Partition {
-    above: Vec<u32>,
-    /// How often two groups became one.
+pub(super) struct DisjointSets {
+    parents: Vec<u32>,
+    /// The number of unions so far.
     pub n_united: usize,
 }
 
-impl Partition {
+impl DisjointSets {
     pub fn new(n_bases: usize) -> Self {
         Self {
-            above: (0..n_bases as u32).collect(),
+            parents: (0..n_bases as u32).collect(),
             n_united: 0,
         }
     }
 
-    /// The base that stands for the group of a base: the first of it.
+    /// The root of the set of a base.
     pub fn root(&mut self, base: BaseId) -> BaseId {
         let mut at = base.index();
-        while self.above[at] as usize != at {
-            self.above[at] = self.above[self.above[at] as usize];
-            at = self.above[at] as usize;
+        while self.parents[at] as usize != at {
+            self.parents[at] = self.parents[self.parents[at] as usize];
+            at = self.parents[at] as usize;
         }
         BaseId::from_index(at)
     }
@@ -33,7 +33,7 @@ impl Partition {
         if one != other {
             self.n_united += 1;
             let (first, second) = (one.min(other), one.max(other));
-            self.above[second.index()] = first.0;
+            self.parents[second.index()] = first.0;
         }
     }
 
@@ -43,7 +43,7 @@ impl Partition {
         }
     }
 
-    /// The groups of some bases, each once, in rising order.
+    /// The roots of some bases, each once, in rising order.
     pub fn roots(&mut self, bases: &[BaseId]) -> Vec<BaseId> {
         let mut roots: Vec<BaseId> = bases.iter().map(|&base| self.root(base)).collect();
         roots.sort_unstable();

@@ -1,40 +1,36 @@
-//! Counts of numbers, and what they come to: mean, deviation, least and greatest.
-//!
-//! Never knows: what is counted.
+//! Histograms of numbers and goals, and their summaries.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How numbers are spread.
+/// Summary of a series of numbers.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many numbers there were.
+    /// How many numbers there are.
     pub count: u64,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Their standard deviation.
+    /// The standard deviation.
     pub deviation: f64,
-    /// The least of them.
+    /// The minimum.
     pub least: u64,
-    /// The greatest of them.
+    /// The maximum.
     pub greatest: u64,
 }
 
-/// How a role's goals are spread.
+/// Summary of a role's goals.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GoalSpread {
-    /// Their mean, an undefined one counted as 0; nothing where none was seen.
+    /// The mean, undefined goals counted as 0; `None` if there are no goals.
     pub mean: Option<f64>,
-    /// Their standard deviation.
-    pub deviation: Option<f64>,
-    /// Each goal and how often it was seen, from the lowest.
+    /// Each goal and its count, in rising order.
     pub values: Vec<(u8, u64)>,
-    /// How often no goal was defined.
+    /// The number of undefined goals.
     pub undefined: u64,
 }
 
-/// How often each number was seen.
+/// A histogram.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts(BTreeMap<u64, u64>);
 
@@ -53,7 +49,7 @@ impl Counts {
         self.0.values().sum()
     }
 
-    /// The one number that was seen, if it was always the same.
+    /// The only number, if all are the same.
     pub(super) fn only(&self) -> Option<u32> {
         let (&number, _) = self.0.first_key_value()?;
         let number = u32::try_from(number).ok()?;
@@ -64,18 +60,30 @@ impl Counts {
         let (&least, _) = self.0.first_key_value()?;
         let (&greatest, _) = self.0.last_key_value()?;
         let count = self.count();
-        let (mean, deviation) = moments(self.0.iter().map(|(&n, &count)| (n as f64, count)));
+        let mean = self.total() / count as f64;
+        let squares = self
+            .0
+            .iter()
+            .map(|(&number, &count)| (number as f64 - mean).powi(2) * count as f64);
         Some(Spread {
             count,
             mean,
-            deviation,
+            deviation: (squares.sum::<f64>() / count as f64).sqrt(),
             least,
             greatest,
         })
     }
+
+    fn total(&self) -> f64 {
+        let products = self
+            .0
+            .iter()
+            .map(|(&number, &count)| number as f64 * count as f64);
+        products.sum()
+    }
 }
 
-/// How often each goal was seen.
+/// A histogram of goals, which may be undefined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct GoalCounts {
     values: Counts,
@@ -96,34 +104,12 @@ impl GoalCounts {
     }
 
     pub(super) fn spread(&self) -> GoalSpread {
-        let is_any = self.undefined + self.values.count() > 0;
-        let pairs = self.values.0.iter();
-        let pairs = pairs.map(|(&goal, &count)| (goal as f64, count));
-        let (mean, deviation) = moments(pairs.chain([(0.0, self.undefined)]));
+        let count = self.values.count() + self.undefined;
+        let values = self.values.0.iter();
         GoalSpread {
-            mean: is_any.then_some(mean),
-            deviation: is_any.then_some(deviation),
-            values: self
-                .values
-                .0
-                .iter()
-                .map(|(&goal, &n)| (goal as u8, n))
-                .collect(),
+            mean: (count > 0).then(|| self.values.total() / count as f64),
+            values: values.map(|(&goal, &count)| (goal as u8, count)).collect(),
             undefined: self.undefined,
         }
     }
-}
-
-/// Mean and standard deviation of numbers, each with how often it was seen; 0 and 0 of none.
-fn moments(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> (f64, f64) {
-    let count: u64 = numbers.clone().map(|(_, count)| count).sum();
-    let n = count.max(1) as f64;
-    let mean = numbers
-        .clone()
-        .map(|(x, count)| x * count as f64)
-        .sum::<f64>()
-        / n;
-    let squares = numbers.map(|(x, count)| (x - mean).powi(2) * count as f64);
-    let variance = squares.sum::<f64>() / n;
-    (mean, variance.sqrt())
 }
