@@ -200,7 +200,7 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Ma
 /// As [`build_machine`].
 pub fn build_faster(rules: &Rules, policy: PlayoutPolicy) -> anyhow::Result<Arc<dyn Machine>> {
     let compiled = compile(rules)?;
-    Ok(build::fastest(compiled, Budget::generous(), playing).0)
+    Ok(build::fastest(compiled, Budget::generous(), policy).0)
 }
 
 type Machines = (Arc<dyn Machine>, Option<Arc<dyn Machine>>);
