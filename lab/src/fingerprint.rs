@@ -1,14 +1,9 @@
-//! `cargo lab fingerprint`: what a game comes to as a network, and where random playouts lead, in one
-//! line per game.
+//! `cargo lab fingerprint`: network sizes and playout statistics of games, in a file whose diff shows
+//! what a change changes.
 //!
-//! A file of fingerprints under version control shows in every review which change made networks
-//! larger or smaller, and which changed how games run. Sizes may change for the better; behaviour
-//! may change only when rules, random numbers or the fingerprint itself do.
-//!
-//! Invariants: [`Behaviour`] depends on rules and seed alone. Moves are drawn in the order of their
-//! texts, and states are hashed as sorted texts, so that neither the numbers of moves and bases nor
-//! the engine's inside matter, and the prover behaves the same. The engine's own playouts
-//! ([`EnginePlayouts`]) stand in fields of their own.
+//! [`Behaviour`] depends on the rules and a seed alone: moves are drawn in the order of their texts
+//! and states are hashed as sorted texts, so that neither numberings nor the engine matter, and the
+//! prover gives the same. The engine's own playouts ([`EnginePlayouts`]) have fields of their own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use panza::build;
-use panza::commands::Outcome;
 use panza::commands::game_source::{EMBEDDED, Game};
+use panza::commands::outcome::Outcome;
 use panza::commands::output::{Output, progress_bar};
 use panza::commands::playouts::MAX_STEPS;
 use panza::ground::Budget;
@@ -30,7 +25,7 @@ use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, PlayoutEnd};
 
-/// Playouts of a game when nothing else is said.
+/// Default number of playouts of each game.
 const PLAYOUTS: u32 = 200;
 
 /// Arguments of `cargo lab fingerprint`.
@@ -46,7 +41,7 @@ pub struct FingerprintArguments {
     /// Compare with the fingerprints of this file, with its seed and number of playouts.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "seed", "playouts"])]
     against: Option<PathBuf>,
-    /// Fixes the random numbers.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Playouts of each game.
@@ -58,7 +53,7 @@ pub struct FingerprintArguments {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprints {
-    /// What fixes the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// Playouts of each game.
     pub playouts: u32,
@@ -66,23 +61,23 @@ pub struct Fingerprints {
     pub games: Vec<Fingerprint>,
 }
 
-/// What is known of one game.
+/// The fingerprint of one game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// The game's name.
     pub game: String,
-    /// Its sizes.
+    /// The sizes of its network.
     #[serde(flatten)]
     pub sizes: Sizes,
-    /// Where playouts lead.
+    /// Statistics of playouts by the order of move texts.
     #[serde(flatten)]
     pub behaviour: Behaviour,
-    /// What the engine's own playouts come to.
+    /// Statistics of the engine's own playouts.
     #[serde(flatten)]
     pub engine: EnginePlayouts,
 }
 
-/// A game's sizes.
+/// The sizes of a game's network.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sizes {
     /// Facts that can ever be true.
@@ -99,7 +94,7 @@ pub struct Sizes {
     pub gates_of_phases: Vec<usize>,
 }
 
-/// Where random playouts lead.
+/// Statistics of random playouts.
 ///
 /// Each role that has several legal moves draws one of them, roles in their order, moves in the
 /// order of their texts.
@@ -109,21 +104,21 @@ pub struct Behaviour {
     pub steps: u64,
     /// States visited, the initial state once for each playout.
     pub states: u64,
-    /// Playouts that were cut off.
+    /// Playouts that reached the length limit.
     pub cut_off: u32,
-    /// Sum of each role's goals over the playouts that came to their end; an undefined goal counts
+    /// Sum of each role's goals over the finished playouts; an undefined goal counts
     /// 0.
     pub goal_sums: Vec<u64>,
     /// FNV-1a over the facts of all visited states, in hexadecimal digits.
     pub states_hash: String,
 }
 
-/// What the engine's own playouts come to; depends on how it draws moves.
+/// Statistics of the engine's own playouts, which depend on the order in which it draws moves.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct EnginePlayouts {
     /// Joint moves made, those of playouts that were cut off included.
     pub engine_steps: u64,
-    /// Sum of each role's goals over the playouts that came to their end.
+    /// Sum of each role's goals over the finished playouts.
     pub engine_goal_sums: Vec<u64>,
 }
 
@@ -299,7 +294,7 @@ impl Fingerprints {
     /// Reads a file.
     ///
     /// # Errors
-    /// There is no such file, or something else stands in it.
+    /// The file cannot be read, or is no file of fingerprints.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display();
         let text = fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
@@ -309,7 +304,7 @@ impl Fingerprints {
     /// The file's text: JSON with one game per line.
     ///
     /// # Errors
-    /// None that can come up: numbers and strings have a JSON form.
+    /// None in practice: numbers and strings have a JSON form.
     pub fn text(&self) -> serde_json::Result<String> {
         let games: Vec<String> = self
             .games
@@ -325,7 +320,7 @@ impl Fingerprints {
     }
 }
 
-/// What differs, one line for each field, as `game: field old → new`.
+/// The differences, one line for each field: `game: field old → new`.
 pub fn differences(old: &Fingerprints, new: &Fingerprints) -> Vec<String> {
     let mut lines = Vec::new();
     for (what, old, new) in [
@@ -368,7 +363,7 @@ fn show(value: &Option<&Value>) -> String {
     value.map_or("nothing".to_string(), Value::to_string)
 }
 
-/// Fowler, Noll and Vo's hash, FNV-1a with 64 bits: simple, and fixed for ever.
+/// The hash FNV-1a (Fowler, Noll, Vo) with 64 bits, which no version of a library changes.
 struct Fnv(u64);
 
 impl Fnv {
@@ -396,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prover_behaves_as_the_compiled_machine() {
+    fn the_prover_has_the_same_behaviour_as_the_compiled_machine() {
         for name in ["ticTacToe", "connectFourSimultaneous", "hanoi"] {
             let game = Game::load(name).unwrap();
             let found = fingerprint(&game, 3, 4).unwrap();
@@ -409,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_reads_as_it_was_written_and_differences_name_the_field() {
+    fn files_are_read_as_written_and_differences_name_the_field() {
         let game = fingerprint(&Game::load("ticTacToe").unwrap(), 1, 3).unwrap();
         let old = Fingerprints {
             seed: 1,

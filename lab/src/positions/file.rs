@@ -1,11 +1,9 @@
-//! Files of positions: what is claimed about states of one game, in TOML that people can read and
-//! write.
+//! Files of positions of one game in TOML.
 //!
-//! A file names a game and lists positions. A position is the joint moves that lead to it from the
-//! initial state, the role that is asked, the goal that this role can force there, and all its
-//! moves that keep this goal.
+//! A position is the joint moves from the initial state, a role, the goal that this role can force,
+//! and all its moves that keep this goal.
 //!
-//! Invariant: whatever [`PositionFile::text`] writes, [`PositionFile::read`] reads back as it was.
+//! Invariant: [`PositionFile::read`] reads what [`PositionFile::text`] writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +19,7 @@ use panza::machine::{Machine, Reasoner};
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 16 << 20;
-/// Columns that a line of the file may have.
+/// Columns of a line of the file.
 const WIDTH: usize = 118;
 
 /// A file of positions of one game.
@@ -30,24 +28,24 @@ const WIDTH: usize = 118;
 pub struct PositionFile {
     /// Path to a rulesheet, or the name of a game.
     pub game: String,
-    /// What people should know about the file.
+    /// A comment on the file.
     #[serde(default)]
     pub notes: String,
     /// The positions.
     pub positions: Vec<Position>,
 }
 
-/// One position and what is claimed about it.
+/// One position and the claims about it.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
-    /// The role that is asked.
+    /// The role that moves.
     pub role: String,
     /// The highest goal that it can force, whatever the other roles do.
     pub goal: u8,
     /// All its moves that keep this goal.
     pub good: Vec<String>,
-    /// What people should know about the position.
+    /// A comment on the position.
     #[serde(default)]
     pub note: String,
     /// The joint moves from the initial state, each in the form of a PLAY message, as in `((drop 4)
@@ -55,16 +53,16 @@ pub struct Position {
     pub moves: Vec<String>,
 }
 
-/// A position, set up on a machine.
+/// A position on a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Standing {
+pub struct PositionSetup {
     /// The state.
     pub state: Vec<u64>,
-    /// The role that is asked.
+    /// The role that moves.
     pub role: RoleId,
     /// Its legal moves, in the order of their texts.
     pub legal: Vec<MoveId>,
-    /// Those said to be good, likewise.
+    /// Those claimed to be good, likewise.
     pub good: Vec<MoveId>,
 }
 
@@ -72,7 +70,7 @@ impl PositionFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// There is no such file, or something else stands in it; the message says where.
+    /// The file cannot be read, or is no file of positions.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let length = fs::metadata(path)
@@ -131,12 +129,12 @@ impl Line {
         }
     }
 
-    /// The state that the line leads to.
+    /// The state after the last joint move.
     pub fn last(&self) -> &[u64] {
         &self.states[self.joint_moves.len()]
     }
 
-    /// Makes the line longer by a joint move that is legal where it leads to.
+    /// Appends a joint move that is legal in the last state.
     pub fn push(&mut self, reasoner: &mut dyn Reasoner, joint_move: Vec<MoveId>) {
         let mut next = Vec::new();
         reasoner.set_state(self.last());
@@ -150,7 +148,7 @@ impl Position {
     /// Plays the moves.
     ///
     /// # Errors
-    /// Says which move is wrong.
+    /// The first move that is not legal.
     pub fn line(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Line> {
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut line = Line::new(machine);
@@ -162,13 +160,12 @@ impl Position {
         Ok(line)
     }
 
-    /// Plays the moves and holds what is claimed against the rules of the game, as far as that
-    /// needs no search: the moves are legal, the role is one of the game's and has at least one
-    /// good and one other move.
+    /// Plays the moves and checks the claims as far as that needs no search: the moves are legal,
+    /// the role is one of the game's and has at least one good and one other move.
     ///
     /// # Errors
-    /// Says which move or name is wrong.
-    pub fn stand(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Standing> {
+    /// A wrong move or name.
+    pub fn set_up(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<PositionSetup> {
         let state = self.line(machine)?.last().to_vec();
         let mut reasoner = Arc::clone(machine).reasoner();
         let roles = machine.info().roles();
@@ -189,7 +186,7 @@ impl Position {
             match mv.filter(|mv| legal.contains(mv)) {
                 Some(mv) => good.push(mv),
                 None => bail!(
-                    "`{text}` is said to be good, but is no legal move of {}",
+                    "`{text}` is claimed to be good, but is no legal move of {}",
                     self.role
                 ),
             }
@@ -197,7 +194,7 @@ impl Position {
         let good = in_order(machine, &good);
         ensure!(
             good.windows(2).all(|pair| pair[0] != pair[1]),
-            "a good move is there twice"
+            "a good move is listed twice"
         );
         ensure!(!good.is_empty(), "no move is good");
         ensure!(good.len() < legal.len(), "every legal move is good");
@@ -206,7 +203,7 @@ impl Position {
             "the goal is {}; 0 to 100 was expected",
             self.goal
         );
-        Ok(Standing {
+        Ok(PositionSetup {
             state,
             role,
             legal,
@@ -215,7 +212,7 @@ impl Position {
     }
 }
 
-/// A joint move that is given as text and legal in the state.
+/// Reads a joint move that is legal in the state.
 fn read_joint_move(
     machine: &Arc<dyn Machine>,
     reasoner: &mut dyn Reasoner,
@@ -262,7 +259,7 @@ pub fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> Str
     format!("({})", moves.join(" "))
 }
 
-/// The files that a path stands for: itself, or all of a folder that end in `.toml`, sorted.
+/// The path itself, or all files of a folder that end in `.toml`, sorted.
 ///
 /// # Errors
 /// There is no such file or folder, or the folder holds no such file.
@@ -296,7 +293,7 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 
-/// A list of texts, on one line where they fit behind `before`, otherwise filling indented lines.
+/// A list of texts, on one line where they fit after `before`, else on indented lines.
 fn array(texts: &[String], before: &str) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
     let line = format!("[{}]", quoted.join(", "));
@@ -335,11 +332,11 @@ mod tests {
     fn error(position: &Position) -> String {
         let game = Game::load("ticTacToe").unwrap();
         let machine = build_machine(&game.rules).unwrap();
-        format!("{:#}", position.stand(&machine).unwrap_err())
+        format!("{:#}", position.set_up(&machine).unwrap_err())
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn files_are_read_as_they_were_written() {
         let long = Position {
             moves: vec!["((mark 1 1) noop)".into(); 40],
             ..position()
@@ -355,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_file_are_told_with_their_place() {
+    fn faults_of_a_file_have_a_line() {
         let message = |text: &str| PositionFile::parse(text).unwrap_err().to_string();
         let unknown = message("game = \"hex\"\npositions = []\nauthor = 1\n");
         assert!(
@@ -368,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_held_against_the_rules() {
+    fn positions_are_checked_against_the_rules() {
         let changed = |change: &dyn Fn(&mut Position)| {
             let mut position = position();
             change(&mut position);
@@ -388,16 +385,16 @@ mod tests {
         );
         assert_eq!(
             changed(&|p| p.good.push("(mark 1 1)".into())),
-            "`(mark 1 1)` is said to be good, but is no legal move of xplayer"
+            "`(mark 1 1)` is claimed to be good, but is no legal move of xplayer"
         );
         assert_eq!(
             changed(&|p| p.good.push("( mark 2  2)".into())),
-            "a good move is there twice"
+            "a good move is listed twice"
         );
         assert_eq!(changed(&|p| p.good.clear()), "no move is good");
         assert_eq!(
             changed(&|p| p.role = "oplayer".into()),
-            "`(mark 2 2)` is said to be good, but is no legal move of oplayer"
+            "`(mark 2 2)` is claimed to be good, but is no legal move of oplayer"
         );
         assert_eq!(
             changed(&|p| p.goal = 101),

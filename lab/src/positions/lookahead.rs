@@ -1,9 +1,8 @@
-//! How far one has to look ahead in a position before its good moves can be told from the others.
+//! The depth of a position: the least depth of an exhaustive search that separates good moves from
+//! others.
 //!
-//! Everything within a number of joint moves is looked at; whatever does not end within them is
-//! unknown. A position is understood when a good move is seen to keep its goal, or when all other
-//! moves are seen to lose it. The least number of joint moves for that is a measure of how deep the
-//! position is, whoever looks.
+//! States at the depth limit have an unknown value. A search separates the moves when it proves that
+//! a good move keeps its goal, or that all other moves lose it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +13,19 @@ use super::prove::{Verdict, all_legal, joint_move, n_replies};
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::{Machine, Reasoner};
 
-/// What is seen within some joint moves.
+/// The value of a state by a search of limited depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
-    /// The goal is forced.
+enum DepthValue {
+    /// The role forces the goal.
     Kept,
-    /// It cannot be.
+    /// The role cannot force the goal.
     Lost,
-    /// Neither is seen.
-    Open,
+    /// The depth is too small.
+    Unknown,
 }
 
-/// The least number of joint moves that has to be looked ahead. With `false` it may be more than
-/// that, which to find out would have needed a look at more than `budget` states.
+/// The depth of a position in joint moves. With `false` it is a lower bound, since the search
+/// visited `budget` states.
 pub fn lookahead(
     machine: &Arc<dyn Machine>,
     role: RoleId,
@@ -34,17 +33,17 @@ pub fn lookahead(
     verdict: &Verdict,
     budget: usize,
 ) -> (u32, bool) {
-    let mut eyes = Eyes {
+    let mut search = DepthSearch {
         reasoner: Arc::clone(machine).reasoner(),
         n_roles: machine.info().n_roles(),
         role,
         goal: verdict.goal,
-        seen: HashMap::default(),
+        values: HashMap::default(),
         budget,
     };
     let mut depth = 0;
     loop {
-        match eyes.understands(state, verdict, depth) {
+        match search.separates(state, verdict, depth) {
             Some(true) => return (depth + 1, true),
             Some(false) => depth += 1,
             None => return (depth + 1, false),
@@ -52,80 +51,83 @@ pub fn lookahead(
     }
 }
 
-struct Eyes {
+struct DepthSearch {
     reasoner: Box<dyn Reasoner>,
     n_roles: usize,
     role: RoleId,
     goal: u8,
-    /// What was seen of a state within so many joint moves.
-    seen: HashMap<(Vec<u64>, u32), Seen, FxBuildHasher>,
+    /// Values by state and depth.
+    values: HashMap<(Vec<u64>, u32), DepthValue, FxBuildHasher>,
     budget: usize,
 }
 
-impl Eyes {
-    /// Whether good moves are told from the others within so many joint moves after them. Nothing
-    /// when the budget is used up.
-    fn understands(&mut self, state: &[u64], verdict: &Verdict, depth: u32) -> Option<bool> {
+impl DepthSearch {
+    /// Whether a search of this depth after the moves separates good moves from others. Nothing
+    /// when the budget is spent.
+    fn separates(&mut self, state: &[u64], verdict: &Verdict, depth: u32) -> Option<bool> {
         for &mv in &verdict.good {
-            if self.after(state, mv, depth)? == Seen::Kept {
+            if self.after(state, mv, depth)? == DepthValue::Kept {
                 return Some(true);
             }
         }
         for &mv in &verdict.bad {
-            if self.after(state, mv, depth)? != Seen::Lost {
+            if self.after(state, mv, depth)? != DepthValue::Lost {
                 return Some(false);
             }
         }
         Some(true)
     }
 
-    /// What is seen within so many joint moves after this one, which the others may answer as they
-    /// like.
-    fn after(&mut self, state: &[u64], mv: MoveId, depth: u32) -> Option<Seen> {
+    /// The value of a move by the worst reply of the other roles.
+    fn after(&mut self, state: &[u64], mv: MoveId, depth: u32) -> Option<DepthValue> {
         self.reasoner.set_state(state);
         let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
-        let mut worst = Seen::Kept;
+        let mut worst = DepthValue::Kept;
         for reply in 0..n_replies(&legal, self.role)? {
             let mut next = Vec::new();
             self.reasoner.set_state(state);
             self.reasoner
                 .next_state(&joint_move(&legal, self.role, mv, reply), &mut next);
-            match self.look(next, depth)? {
-                Seen::Lost => return Some(Seen::Lost),
-                Seen::Open => worst = Seen::Open,
-                Seen::Kept => {}
+            match self.value(next, depth)? {
+                DepthValue::Lost => return Some(DepthValue::Lost),
+                DepthValue::Unknown => worst = DepthValue::Unknown,
+                DepthValue::Kept => {}
             }
         }
         Some(worst)
     }
 
-    fn look(&mut self, state: Vec<u64>, depth: u32) -> Option<Seen> {
+    fn value(&mut self, state: Vec<u64>, depth: u32) -> Option<DepthValue> {
         let key = (state, depth);
-        if let Some(&seen) = self.seen.get(&key) {
-            return Some(seen);
+        if let Some(&value) = self.values.get(&key) {
+            return Some(value);
         }
         self.budget = self.budget.checked_sub(1)?;
-        let seen = self.look_anew(&key.0, depth)?;
-        self.seen.insert(key, seen);
-        Some(seen)
+        let value = self.compute(&key.0, depth)?;
+        self.values.insert(key, value);
+        Some(value)
     }
 
-    fn look_anew(&mut self, state: &[u64], depth: u32) -> Option<Seen> {
+    fn compute(&mut self, state: &[u64], depth: u32) -> Option<DepthValue> {
         self.reasoner.set_state(state);
         let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
         if self.reasoner.is_terminal() || legal.iter().any(Vec::is_empty) {
             let mut goals = vec![None; self.n_roles];
             self.reasoner.goals(&mut goals);
             let is_kept = goals[self.role.index()].unwrap_or(0) >= self.goal;
-            return Some(if is_kept { Seen::Kept } else { Seen::Lost });
+            return Some(if is_kept {
+                DepthValue::Kept
+            } else {
+                DepthValue::Lost
+            });
         }
         if depth == 0 {
-            return Some(Seen::Open);
+            return Some(DepthValue::Unknown);
         }
         let own = &legal[self.role.index()];
         let n_replies = n_replies(&legal, self.role)?;
-        // A move that holds against every reply keeps the goal; a reply that no move holds against
-        // loses it.
+        // A move that keeps the goal against every reply is enough; so is a reply that refutes every
+        // move.
         let mut may_lose = vec![true; n_replies];
         for &mv in own {
             let mut holds = true;
@@ -134,22 +136,22 @@ impl Eyes {
                 self.reasoner.set_state(state);
                 self.reasoner
                     .next_state(&joint_move(&legal, self.role, mv, reply), &mut next);
-                let seen = self.look(next, depth - 1)?;
-                holds &= seen == Seen::Kept;
-                *may_lose &= seen == Seen::Lost;
-                // With one move to choose, one reply settles what is asked.
-                if own.len() == 1 && seen == Seen::Lost {
-                    return Some(Seen::Lost);
+                let value = self.value(next, depth - 1)?;
+                holds &= value == DepthValue::Kept;
+                *may_lose &= value == DepthValue::Lost;
+                // With a single move one losing reply decides.
+                if own.len() == 1 && value == DepthValue::Lost {
+                    return Some(DepthValue::Lost);
                 }
             }
             if holds {
-                return Some(Seen::Kept);
+                return Some(DepthValue::Kept);
             }
         }
         Some(if may_lose.contains(&true) {
-            Seen::Lost
+            DepthValue::Lost
         } else {
-            Seen::Open
+            DepthValue::Unknown
         })
     }
 }
@@ -157,7 +159,7 @@ impl Eyes {
 #[cfg(test)]
 mod tests {
     use super::super::file::Position;
-    use super::super::prove::Prover;
+    use super::super::prove::GoalProver;
     use super::*;
     use panza::commands::engine_choice::build_machine;
     use panza::commands::game_source::Game;
@@ -173,15 +175,15 @@ mod tests {
             moves: moves.iter().map(|mv| mv.to_string()).collect(),
         };
         position.good = vec!["(mark 1 3)".to_string()];
-        let standing = position.stand(&machine).unwrap();
-        let mut prover = Prover::new(&machine, standing.role);
+        let setup = position.set_up(&machine).unwrap();
+        let mut prover = GoalProver::new(&machine, setup.role);
         prover.budget = 10_000;
-        let verdict = prover.judge(&standing.state, &[0, 50, 100]).unwrap();
-        lookahead(&machine, standing.role, &standing.state, &verdict, budget)
+        let verdict = prover.judge(&setup.state, &[0, 50, 100]).unwrap();
+        lookahead(&machine, setup.role, &setup.state, &verdict, budget)
     }
 
     #[test]
-    fn wins_at_once_need_one_joint_move_and_forced_defences_two() {
+    fn immediate_wins_have_depth_one_and_forced_defences_two() {
         let to_win = [
             "((mark 1 1) noop)",
             "(noop (mark 2 2))",
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deeper_than_the_budget_is_said_to_be_deeper() {
+    fn a_spent_budget_gives_a_lower_bound() {
         // After a corner and a far side, x can win by force, but not within two of his moves.
         let moves = ["((mark 1 1) noop)", "(noop (mark 2 3))"];
         let (depth, is_exact) = lookahead_of(&moves, "xplayer", 100_000);

@@ -1,12 +1,12 @@
-//! `cargo lab positions make`: finds positions of a game that are worth asking about, and proves what
-//! is good in them.
+//! `cargo lab positions make`: finds deep and misleading positions of a game, and proves their good
+//! moves.
 //!
-//! Games are played by short searches, with a move drawn by chance here and there. From their ends
-//! one goes back, as long as everything about a position can be proven within the budget. Of the
-//! positions met on the way, the deepest and the most misleading are kept, few of any one game.
+//! Short searches play games, with some random moves. Each game is then walked back from its end as
+//! long as positions can be proven within the budget. The deepest and most misleading positions are
+//! kept, few of each game.
 //!
-//! The same arguments give the same positions, as long as the search plays the same and the clock
-//! ends nothing.
+//! Equal arguments give equal positions, as long as the search plays the same and no time limit
+//! applies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ use serde::Serialize;
 
 use super::file::{Line, Position, PositionFile, joint_move_text};
 use super::lookahead::lookahead;
-use super::prove::{Prover, Verdict, joint_move, legal_moves, n_replies};
-use panza::commands::Outcome;
+use super::prove::{GoalProver, Verdict, joint_move, legal_moves, n_replies};
 use panza::commands::engine_choice::build_machine;
 use panza::commands::game_source::Game;
+use panza::commands::outcome::Outcome;
 use panza::commands::output::{Output, progress_bar};
 use panza::commands::playouts::MAX_STEPS;
 use panza::config::Settings;
@@ -33,20 +33,20 @@ use panza::machine::{Machine, PlayoutEnd, Reasoner};
 use panza::player::search_config;
 use panza::search::{Limit, Search};
 
-/// Playouts of each move that tell what playouts think of it.
+/// Playouts to evaluate a move.
 const PLAYOUTS: u32 = 200;
-/// Random playouts that tell which goals the game ends with.
+/// Playouts to collect the goals of the game.
 const GOAL_PLAYOUTS: u32 = 2_000;
-/// Of so many moves in played games one is drawn by chance.
-const DRAWN: u32 = 4;
+/// One move of this many is random in played games.
+const RANDOM_MOVE_PERIOD: u32 = 4;
 /// Nodes of a search that chooses a move.
 const MAX_NODES: u32 = 100_000;
-/// States in a row about which nothing could be proven, after which one does not go back further.
-const PATIENCE: u32 = 4;
-/// Positions taken of one played game.
+/// Unproven states in a row that end the walk back.
+const MAX_UNPROVEN: u32 = 4;
+/// Positions kept of one played game.
 const PER_GAME: usize = 2;
-/// Joint moves between two positions of one played game.
-const DISTANCE: usize = 4;
+/// Least number of joint moves between two positions of one played game.
+const MIN_DISTANCE: usize = 4;
 
 /// Arguments of `cargo lab positions make`.
 #[derive(Args, Debug)]
@@ -59,46 +59,46 @@ pub struct MakeArguments {
     /// Games to play.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     games: u32,
-    /// Stop when so much time has passed, and use what was found by then. [default: no limit]
+    /// Stop after this time and use the positions found. [default: no limit]
     #[arg(long, value_parser = panza::commands::parse_seconds)]
     seconds: Option<f64>,
-    /// Iterations of the searches that play.
+    /// Iterations per move of the searches that play.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     iterations: u64,
-    /// States that may be looked at to prove what is good in a position.
+    /// States to visit for the proof of a position.
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     states: u32,
-    /// Joint moves that one must have to look ahead at least, before the good moves can be told
-    /// from the others.
+    /// Least depth of a position: joint moves that a search needs to separate good moves from
+    /// others.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     lookahead: u32,
-    /// Take positions from the lines of play of this file's positions instead of playing.
+    /// Take positions from the lines of play of this file instead of playing.
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
     /// Write the positions to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Fixes the random numbers.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// A position that may be kept.
+/// A proven position.
 struct Candidate {
-    /// Which of the played games it is from.
+    /// Index of the played game.
     game: usize,
     /// The joint moves before it.
     length: usize,
     role: RoleId,
     verdict: Verdict,
-    /// The least number of joint moves to look ahead, and whether that is known to be enough.
+    /// The depth, and whether it is exact.
     lookahead: (u32, bool),
-    /// The move that playouts prefer.
+    /// The move with the best playouts.
     preferred: MoveId,
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct MakeReport<'a> {
     game: &'a str,
     role: &'a str,
     goal: u8,
@@ -119,9 +119,9 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
     let game = Game::load(&arguments.game)?;
     let machine = build_machine(&game.rules)
         .with_context(|| format!("{}: positions are proven on a machine", game.sheet.origin))?;
-    let mut maker = Maker::new(&machine, arguments)?;
+    let mut generator = Generator::new(&machine, arguments)?;
     let lines = match &arguments.lines {
-        Some(file) => maker.lines_of(&PositionFile::read(file)?)?,
+        Some(file) => generator.lines_of(&PositionFile::read(file)?)?,
         None => Vec::new(),
     };
     let is_played = arguments.lines.is_none();
@@ -142,12 +142,12 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
     {
         let line = match given {
             Some(line) => line,
-            None => maker.play(),
+            None => generator.play(),
         };
-        let candidates = maker.candidates(index, &line);
+        let candidates = generator.candidates(index, &line);
         kept.push((line, candidates));
         bar.inc(1);
-        if maker.is_late() {
+        if generator.is_late() {
             break;
         }
     }
@@ -170,7 +170,7 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
                 .map(|joint_move| joint_move_text(&machine, joint_move))
                 .collect(),
         };
-        output.object(&Report {
+        output.object(&MakeReport {
             game: &game.sheet.name,
             role: &position.role,
             goal: position.goal,
@@ -222,8 +222,7 @@ impl Candidate {
         self.verdict.bad.contains(&self.preferred)
     }
 
-    /// How much it is worth to be asked, the higher the more: misleading before others, then by
-    /// depth and by how few moves are good.
+    /// Higher is better: misleading before others, then by depth, then by the share of bad moves.
     fn worth(&self) -> (bool, u32, usize) {
         let share = 100 - 100 * self.verdict.good.len() / self.n_legal();
         (self.is_misleading(), self.lookahead.0, share)
@@ -243,13 +242,13 @@ impl Candidate {
     }
 }
 
-/// The candidates of most worth, of each played game few and not near each other.
+/// The best candidates, few of each played game and not near each other.
 fn choose(mut candidates: Vec<&Candidate>, count: usize) -> Vec<&Candidate> {
     candidates.sort_by_key(|candidate| Reverse(candidate.worth()));
     let mut chosen: Vec<&Candidate> = Vec::new();
     for candidate in candidates {
         let of_game = chosen.iter().filter(|other| other.game == candidate.game);
-        let is_near = |other: &&&Candidate| other.length.abs_diff(candidate.length) < DISTANCE;
+        let is_near = |other: &&&Candidate| other.length.abs_diff(candidate.length) < MIN_DISTANCE;
         if of_game.clone().count() < PER_GAME && of_game.clone().filter(is_near).count() == 0 {
             chosen.push(candidate);
         }
@@ -260,8 +259,8 @@ fn choose(mut candidates: Vec<&Candidate>, count: usize) -> Vec<&Candidate> {
     chosen
 }
 
-/// Plays games and goes back from their ends.
-struct Maker {
+/// Plays games and walks back from their ends.
+struct Generator {
     machine: Arc<dyn Machine>,
     searches: Vec<Search>,
     random: Random,
@@ -270,13 +269,13 @@ struct Maker {
     lookahead: u32,
     /// When to stop.
     until: Option<Instant>,
-    /// Goals that the game ends with.
+    /// The goals of the game.
     goals: Vec<u8>,
-    /// States that were looked at already.
+    /// States and roles that were judged.
     met: BTreeSet<Vec<u64>>,
 }
 
-impl Maker {
+impl Generator {
     fn new(machine: &Arc<dyn Machine>, arguments: &MakeArguments) -> anyhow::Result<Self> {
         let settings = Settings::load(None, &[])?;
         let mut config = search_config(&settings.search, arguments.seed);
@@ -305,7 +304,7 @@ impl Maker {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Plays a game: each role with several moves draws one, or searches for one.
+    /// Plays a game, mostly by searches.
     fn play(&mut self) -> Line {
         let mut line = Line::new(&self.machine);
         let mut reasoner = Arc::clone(&self.machine).reasoner();
@@ -318,23 +317,25 @@ impl Maker {
             let mut joint_move = Vec::new();
             for (moves, search) in legal.iter().zip(&mut self.searches) {
                 let drawn = moves[self.random.below(moves.len() as u32) as usize];
-                joint_move.push(if moves.len() == 1 || self.random.below(DRAWN) == 0 {
-                    drawn
-                } else {
-                    search.set_state(state);
-                    search.run(Limit {
-                        iterations: Some(self.iterations),
-                        ..Limit::default()
-                    });
-                    search.best_move().unwrap_or(drawn)
-                });
+                joint_move.push(
+                    if moves.len() == 1 || self.random.below(RANDOM_MOVE_PERIOD) == 0 {
+                        drawn
+                    } else {
+                        search.set_state(state);
+                        search.run(Limit {
+                            iterations: Some(self.iterations),
+                            ..Limit::default()
+                        });
+                        search.best_move().unwrap_or(drawn)
+                    },
+                );
             }
             line.push(reasoner.as_mut(), joint_move);
         }
         line
     }
 
-    /// The lines of play that lead to a file's positions.
+    /// The lines of play of a file's positions.
     fn lines_of(&self, file: &PositionFile) -> anyhow::Result<Vec<Line>> {
         let mut lines = Vec::new();
         for (index, position) in file.positions.iter().enumerate() {
@@ -351,15 +352,15 @@ impl Maker {
         Ok(lines)
     }
 
-    /// The positions of a line that can be proven and are deep enough.
+    /// The positions of a line that are proven and deep enough.
     fn candidates(&mut self, game: usize, line: &Line) -> Vec<Candidate> {
         let mut found = Vec::new();
         let mut reasoner = Arc::clone(&self.machine).reasoner();
         for role in (0..self.machine.info().n_roles()).map(RoleId::from_index) {
-            let mut prover = Prover::new(&self.machine, role);
+            let mut prover = GoalProver::new(&self.machine, role);
             let mut failures = 0;
             for (length, state) in line.states.iter().enumerate().rev() {
-                if failures == PATIENCE || self.is_late() {
+                if failures == MAX_UNPROVEN || self.is_late() {
                     break;
                 }
                 let legal = legal_moves(&self.machine, state);
@@ -398,7 +399,7 @@ impl Maker {
         found
     }
 
-    /// The move after which random playouts end best for the role; of equal ones a good one.
+    /// The move with the best playouts for the role, a good one among equals.
     fn preferred(&mut self, state: &[u64], role: RoleId, verdict: &Verdict) -> MoveId {
         let legal = legal_moves(&self.machine, state);
         let n_replies = n_replies(&legal, role).unwrap_or(1) as u32;
@@ -429,7 +430,7 @@ fn is_over(reasoner: &mut dyn Reasoner, state: &[u64]) -> bool {
     reasoner.is_terminal()
 }
 
-/// The goals that random playouts end with, and those of a win and a loss.
+/// The goals of random playouts, and those of a win and a loss.
 fn known_goals(machine: &Arc<dyn Machine>, random: &mut Random) -> Vec<u8> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let initial = machine.initial_state();

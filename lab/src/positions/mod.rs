@@ -1,9 +1,5 @@
-//! `cargo lab positions`: positions of which it is proven what is good in them, made, proven and put to
-//! the search.
-//!
-//! * `file`: how they are written down;
-//! * `prove`: proofs without chance; `lookahead`: how deep a position is;
-//! * `make`, `verify`, `check`: the commands.
+//! `cargo lab positions`: makes positions with proven good moves, verifies the proofs, and checks the
+//! search against them.
 //!
 //! Invariant: proofs and search share nothing but the machine, so that a fault of either shows.
 
@@ -14,10 +10,18 @@ pub mod make;
 pub mod prove;
 pub mod verify;
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use panza::commands::Outcome;
-use panza::commands::output::Output;
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use panza::commands::game_source::Game;
+use panza::commands::outcome::Outcome;
+use panza::commands::output::{Output, progress_bar};
+use panza::gdl::Rules;
+use panza::machine::Machine;
+
+use file::{Position, PositionFile, PositionSetup};
 
 /// Arguments of `cargo lab positions`.
 #[derive(Args, Debug)]
@@ -30,25 +34,24 @@ pub struct PositionsArguments {
 enum Command {
     /// Search positions, and show whether and when a good move is found.
     #[command(
-        after_help = "`settled s` is the earliest moment from which the search would have played good moves only.\n\
+        after_help = "`settled s` is the time from which the search's best move stays good.\n\
             With --iterations, --seed and one thread the search repeats exactly.\n\
             Status 1: no good move was found in some position.\n\n\
             Examples:\n  cargo lab positions check tests/positions --seconds 2 --threads 2\n  \
             cargo lab positions check mine.toml --iterations 20000 --json"
     )]
     Check(check::CheckArguments),
-    /// Prove anew what files of positions claim.
+    /// Prove the claims of files of positions again.
     #[command(
-        after_help = "Proofs take as long as they take; --states bounds the memory they need, about 100 bytes for each.\n\
+        after_help = "--states bounds the memory of a proof, about 100 bytes per state.\n\
             Status 1: a claim is wrong, or could not be proven.\n\n\
             Example:\n  cargo lab positions verify tests/positions"
     )]
     Verify(verify::VerifyArguments),
-    /// Play games and make a file of positions near their ends, with what is proven to be good in
-    /// them.
+    /// Play games and write a file of positions near their ends with proven good moves.
     #[command(
-        after_help = "A position is deeper, and proven farther from the end, with more --states. --lines takes the positions on the\n\
-            way to those of another file: what is claimed there does not matter.\n\
+        after_help = "More --states prove positions farther from the end of the game. --lines takes the positions on the way to\n\
+            those of another file.\n\
             Status 1: fewer positions were found than wanted.\n\n\
             Examples:\n  cargo lab positions make connectFour --count 5 --out tests/positions/connectFour.toml\n  \
             cargo lab positions make hanoi --lines solution.toml --lookahead 7"
@@ -66,4 +69,71 @@ pub fn run(arguments: &PositionsArguments, output: Output) -> anyhow::Result<Out
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Make(arguments) => make::run(arguments, output),
     }
+}
+
+/// One position of a file.
+struct NumberedPosition<'a> {
+    game: &'a str,
+    /// From 1.
+    number: usize,
+    position: &'a Position,
+    machine: &'a Arc<dyn Machine>,
+    setup: PositionSetup,
+}
+
+impl NumberedPosition<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.game, self.number)
+    }
+}
+
+/// All files of positions under these paths.
+///
+/// # Errors
+/// One that cannot be read.
+pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, PositionFile)>> {
+    let mut read = Vec::new();
+    for path in paths {
+        for path in file::files(path)? {
+            let file = PositionFile::read(&path)?;
+            read.push((path, file));
+        }
+    }
+    Ok(read)
+}
+
+/// Calls `examine` for each position under these paths, and counts those for which it gives true
+/// and all.
+fn examine_all(
+    paths: &[PathBuf],
+    build: impl Fn(&Rules) -> anyhow::Result<Arc<dyn Machine>>,
+    mut examine: impl FnMut(&NumberedPosition<'_>) -> anyhow::Result<bool>,
+) -> anyhow::Result<(usize, usize)> {
+    let read = read_all(paths)?;
+    let count = read.iter().map(|(_, file)| file.positions.len()).sum();
+    let bar = progress_bar(count as u64, "positions");
+    let mut holding = 0;
+    for (path, file) in &read {
+        let shown = path.display();
+        let game = Game::load(&file.game).with_context(|| format!("{shown}"))?;
+        let name = &game.sheet.name;
+        let machine = build(&game.rules).with_context(|| format!("{shown}: {name}"))?;
+        bar.set_message(name.clone());
+        for (index, position) in file.positions.iter().enumerate() {
+            let setup = position
+                .set_up(&machine)
+                .with_context(|| format!("{shown}: position {}", index + 1))?;
+            let position = NumberedPosition {
+                game: name,
+                number: index + 1,
+                position,
+                machine: &machine,
+                setup,
+            };
+            holding += usize::from(bar.suspend(|| examine(&position))?);
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    Ok((holding, count))
 }

@@ -1,19 +1,17 @@
-//! Proofs without chance: can a role force a goal, whatever the others do?
+//! Proofs that a role can force a goal, by depth-first proof-number search.
 //!
-//! The question has one answer in every state, so a game becomes a graph of yes and no, and is
-//! searched by proof numbers (Allis 1994) in the depth-first order of thresholds (Nagai 2002).
-//! Equal states are one node. A choice of the role is an OR, a choice of the others an AND. Where
-//! both choose at once, one of them commits itself first ([`Order`]): what the role can force as
-//! the first to commit it can force in any case, and what it cannot even reach as the last to
-//! commit it cannot force at all.
+//! The AND/OR graph of a game is searched with proof numbers (Allis 1994) and thresholds (df-pn,
+//! Nagai 2002). Equal states are one node. A choice of the role is an OR node, a choice of the
+//! others an AND node. In states with simultaneous choices one side moves first ([`MoveOrder`]): a
+//! goal that the role forces when it moves first it forces in any case, and a goal that it does not
+//! force when it moves last it cannot force.
 //!
-//! Of a node with several unsolved children the harder number is that of the hardest child plus one
-//! for each other, not the sum (weak proof numbers; Ueda and others 2008), since many ways lead to
-//! the same states.
+//! The harder number of a node with several unsolved children is the maximum of theirs plus one for
+//! each other child (weak proof numbers, Ueda et al. 2008), since the graph has many transpositions.
 //!
-//! Shares nothing with the search that it judges. Invariants: an answer is given only when it is
-//! certain; the number of new states of a question is bounded by [`Prover::budget`]. A game that
-//! comes to no end within [`MAX_DEPTH`] joint moves has no answer.
+//! Shares nothing with the search that it judges. Invariants: answers are proven; a query creates
+//! about [`GoalProver::budget`] nodes at most. Games longer than [`MAX_DEPTH`] joint moves have no
+//! answer.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -26,25 +24,25 @@ use super::file::in_order;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::{Machine, Reasoner};
 
-/// Nodes below each other; deeper games are not followed.
+/// Depth of the graph, in nodes.
 const MAX_DEPTH: usize = 2_000;
-/// Joint choices of the other roles in one state; with more there is no answer.
+/// Joint moves of the other roles in a state; states with more have no answer.
 const MAX_REPLIES: usize = 4_096;
-/// Nodes kept from one question to the next; with more everything is forgotten.
+/// Nodes kept between queries; a larger graph is dropped.
 const MAX_KEPT: usize = 6_000_000;
-/// A proof number that stands for never.
-const NEVER: u32 = u32::MAX;
+/// The proof number of a disproven node.
+const INFINITE: u32 = u32::MAX;
 
-/// Who commits itself first where the role and another one choose at once.
+/// Which side moves first where the role and another one choose simultaneously.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// The role: the others know its move.
+pub enum MoveOrder {
+    /// The role, and the others see its move.
     RoleFirst,
-    /// The others: the role knows their moves.
+    /// The others, and the role sees their moves.
     RoleLast,
 }
 
-/// What is proven of a state.
+/// The proven goal and moves of a state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The highest goal that the role can force.
@@ -58,17 +56,17 @@ pub struct Verdict {
 /// The legal moves of each role.
 pub(super) type Legal = Vec<Vec<MoveId>>;
 
-/// Answers questions about one role of one game.
-pub struct Prover {
+/// Proves goals of one role of one game.
+pub struct GoalProver {
     machine: Arc<dyn Machine>,
     role: RoleId,
-    graphs: HashMap<(u8, Order), Graph>,
-    /// New states that may still be looked at.
+    graphs: HashMap<(u8, MoveOrder), ProofGraph>,
+    /// Nodes that queries may still create.
     pub budget: usize,
 }
 
-impl Prover {
-    /// Nothing asked yet, and no budget.
+impl GoalProver {
+    /// A prover without budget.
     pub fn new(machine: &Arc<dyn Machine>, role: RoleId) -> Self {
         Self {
             machine: Arc::clone(machine),
@@ -78,39 +76,38 @@ impl Prover {
         }
     }
 
-    /// The highest goal that the role can force, and which of its moves keep it. `goals` are goals
-    /// that the game is known to end with; others cost time only. Nothing when the budget does not
-    /// suffice, or when simultaneous moves leave it to chance what a move is worth.
+    /// The highest goal that the role can force, and which of its moves keep it. `goals` are the
+    /// goals of the game; others cost only time. Nothing when the budget is too small, or when the
+    /// order of simultaneous moves makes a difference.
     pub fn judge(&mut self, state: &[u64], goals: &[u8]) -> Option<Verdict> {
         let mut levels: Vec<u8> = goals.iter().copied().filter(|&goal| goal > 0).collect();
         levels.sort_unstable();
         levels.dedup();
-        // Goal 0 is always reached. The first of `levels[known..]` that is out of reach is looked
-        // for.
+        // Binary search for the first of `levels` that cannot be forced. Goal 0 always can.
         let (mut known, mut beyond) = (0, levels.len());
         while known < beyond {
-            // Most games are won or lost, so the highest is asked first.
+            // Most games are won or lost, so the highest comes first.
             let middle = if beyond == levels.len() && known == 0 {
                 beyond - 1
             } else {
                 (known + beyond) / 2
             };
-            if self.can_force(state, levels[middle], Order::RoleFirst)? {
+            if self.can_force(state, levels[middle], MoveOrder::RoleFirst)? {
                 known = middle + 1;
             } else {
                 beyond = middle;
             }
         }
         let goal = if known == 0 { 0 } else { levels[known - 1] };
-        if goal < 100 && self.can_force(state, goal + 1, Order::RoleLast)? {
+        if goal < 100 && self.can_force(state, goal + 1, MoveOrder::RoleLast)? {
             return None;
         }
         let legal = legal_moves(&self.machine, state);
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for mv in in_order(&self.machine, &legal[self.role.index()]) {
-            if self.keeps(state, &legal, mv, goal, Order::RoleFirst)? {
+            if self.keeps(state, &legal, mv, goal, MoveOrder::RoleFirst)? {
                 good.push(mv);
-            } else if !self.keeps(state, &legal, mv, goal, Order::RoleLast)? {
+            } else if !self.keeps(state, &legal, mv, goal, MoveOrder::RoleLast)? {
                 bad.push(mv);
             } else {
                 return None;
@@ -126,7 +123,7 @@ impl Prover {
         legal: &Legal,
         mv: MoveId,
         goal: u8,
-        order: Order,
+        order: MoveOrder,
     ) -> Option<bool> {
         let mut nexts = Vec::new();
         let mut reasoner = Arc::clone(&self.machine).reasoner();
@@ -148,30 +145,29 @@ impl Prover {
     }
 
     /// Whether the role can force at least this goal from here.
-    pub fn can_force(&mut self, state: &[u64], goal: u8, order: Order) -> Option<bool> {
+    pub fn can_force(&mut self, state: &[u64], goal: u8, order: MoveOrder) -> Option<bool> {
         if goal == 0 {
             return Some(true);
         }
-        if order == Order::RoleLast {
-            let first = self.ask(state, goal, Order::RoleFirst);
-            let met_both = self.graphs[&(goal, Order::RoleFirst)].met_both;
-            // As the first it can: so it can as the last. Where nobody ever chose at once, both are
-            // the same.
-            if first == Some(true) || !met_both {
+        if order == MoveOrder::RoleLast {
+            let first = self.query(state, goal, MoveOrder::RoleFirst);
+            let has_both = self.graphs[&(goal, MoveOrder::RoleFirst)].has_both;
+            // Moving last is at least as good. Without simultaneous choices it is the same.
+            if first == Some(true) || !has_both {
                 return first;
             }
         }
-        self.ask(state, goal, order)
+        self.query(state, goal, order)
     }
 
-    fn ask(&mut self, state: &[u64], goal: u8, order: Order) -> Option<bool> {
+    fn query(&mut self, state: &[u64], goal: u8, order: MoveOrder) -> Option<bool> {
         let (machine, role) = (&self.machine, self.role);
         let graph = self
             .graphs
             .entry((goal, order))
-            .or_insert_with(|| Graph::new(machine, role, goal, order));
+            .or_insert_with(|| ProofGraph::new(machine, role, goal, order));
         if graph.nodes.len() > MAX_KEPT {
-            *graph = Graph::new(machine, role, goal, order);
+            *graph = ProofGraph::new(machine, role, goal, order);
         }
         let before = graph.nodes.len();
         graph.limit = before.saturating_add(self.budget);
@@ -188,7 +184,7 @@ pub(super) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
     all_legal(reasoner.as_mut(), machine.info().n_roles())
 }
 
-/// Each role's legal moves where the reasoner stands, in rising order.
+/// Each role's legal moves in the reasoner's state, ascending.
 pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
     (0..n_roles)
         .map(|role| {
@@ -227,42 +223,41 @@ pub(super) fn joint_move(legal: &Legal, role: RoleId, mv: MoveId, reply: usize) 
     joint_move
 }
 
-/// A state, or one in which one side has committed itself, and how hard it seems to answer yes and
-/// no.
-struct Node {
-    /// 0 once the answer is yes.
+/// A state, or a state and the move of the side that moves first.
+struct ProofNode {
+    /// The proof number, 0 when proven.
     proof: u32,
-    /// 0 once the answer is no.
+    /// The disproof number, 0 when disproven.
     disproof: u32,
     is_or: bool,
-    /// Nothing until it was looked at.
+    /// Nothing before the expansion.
     children: Option<Box<[u32]>>,
 }
 
-/// All that is known about one question.
-struct Graph {
+/// The AND/OR graph of one goal and move order.
+struct ProofGraph {
     reasoner: Box<dyn Reasoner>,
     n_roles: usize,
     role: RoleId,
     goal: u8,
-    order: Order,
-    nodes: Vec<Node>,
-    /// The key of each node, one behind the other: the state, and 0 or a number for what was
-    /// committed, counted from 1.
+    order: MoveOrder,
+    nodes: Vec<ProofNode>,
+    /// The keys of all nodes in a row, each a state and the index of the first side's move from 1,
+    /// or 0.
     keys: Vec<u64>,
     key_length: usize,
     index: HashTable<u32>,
     hasher: FxBuildHasher,
-    /// Nodes that may be there.
+    /// The largest number of nodes.
     limit: usize,
-    /// Whether a state was met in which the role and others choose at once.
-    met_both: bool,
-    /// Whether something was met that has no answer.
+    /// Whether some state has simultaneous choices of the role and others.
+    has_both: bool,
+    /// Whether the search reached a state without an answer.
     gave_up: bool,
 }
 
-impl Graph {
-    fn new(machine: &Arc<dyn Machine>, role: RoleId, goal: u8, order: Order) -> Self {
+impl ProofGraph {
+    fn new(machine: &Arc<dyn Machine>, role: RoleId, goal: u8, order: MoveOrder) -> Self {
         Self {
             reasoner: Arc::clone(machine).reasoner(),
             n_roles: machine.info().n_roles(),
@@ -275,7 +270,7 @@ impl Graph {
             index: HashTable::new(),
             hasher: FxBuildHasher,
             limit: 0,
-            met_both: false,
+            has_both: false,
             gave_up: false,
         }
     }
@@ -286,7 +281,7 @@ impl Graph {
         key.push(0);
         let root = self.node(&key);
         while !self.nodes[root].is_solved() {
-            self.look(root, NEVER, NEVER, 0);
+            self.search(root, INFINITE, INFINITE, 0);
             if self.is_over() {
                 break;
             }
@@ -299,7 +294,7 @@ impl Graph {
         self.gave_up || self.nodes.len() >= self.limit
     }
 
-    /// The node of a key, made where it is new.
+    /// The node of a key, created if new.
     fn node(&mut self, key: &[u64]) -> usize {
         let (keys, length) = (&self.keys, self.key_length);
         let key_of = |id: u32| &keys[id as usize * length..][..length];
@@ -317,7 +312,7 @@ impl Graph {
         id
     }
 
-    fn new_node(&mut self, key: &[u64]) -> Node {
+    fn new_node(&mut self, key: &[u64]) -> ProofNode {
         let (state, committed) = key.split_at(self.key_length - 1);
         self.reasoner.set_state(state);
         let mut is_over = self.reasoner.is_terminal();
@@ -339,8 +334,12 @@ impl Graph {
             let mut goals = vec![None; self.n_roles];
             self.reasoner.goals(&mut goals);
             let is_reached = goals[self.role.index()].unwrap_or(0) >= self.goal;
-            let (proof, disproof) = if is_reached { (0, NEVER) } else { (NEVER, 0) };
-            return Node {
+            let (proof, disproof) = if is_reached {
+                (0, INFINITE)
+            } else {
+                (INFINITE, 0)
+            };
+            return ProofNode {
                 proof,
                 disproof,
                 is_or: true,
@@ -349,12 +348,12 @@ impl Graph {
         }
         let is_committed = committed[0] != 0;
         let is_or = match (own > 1, choices > 1) {
-            (true, true) => (self.order == Order::RoleFirst) != is_committed,
+            (true, true) => (self.order == MoveOrder::RoleFirst) != is_committed,
             (_, others_choose) => !others_choose,
         };
-        // Each way that has to be looked at counts one.
-        let count = |count: usize| u32::try_from(count).unwrap_or(NEVER - 1);
-        Node {
+        // Each unexpanded child counts one.
+        let count = |count: usize| u32::try_from(count).unwrap_or(INFINITE - 1);
+        ProofNode {
             proof: if is_or { 1 } else { count(choices) },
             disproof: if is_or { count(own) } else { 1 },
             is_or,
@@ -362,8 +361,8 @@ impl Graph {
         }
     }
 
-    /// Finds the children of a node; false when there are too many.
-    fn open(&mut self, id: usize) -> bool {
+    /// Expands a node; false when it has too many children.
+    fn expand(&mut self, id: usize) -> bool {
         if self.nodes[id].children.is_some() {
             return true;
         }
@@ -378,11 +377,11 @@ impl Graph {
         let mut keys = Vec::new();
         let committed = committed[0] as usize;
         let is_both = own.len() > 1 && replies > 1;
-        self.met_both |= is_both;
+        self.has_both |= is_both;
         if is_both && committed == 0 {
             let ways = match self.order {
-                Order::RoleFirst => own.len(),
-                Order::RoleLast => replies,
+                MoveOrder::RoleFirst => own.len(),
+                MoveOrder::RoleLast => replies,
             };
             keys.extend((1..=ways).map(|way| {
                 let mut key = state.to_vec();
@@ -392,8 +391,8 @@ impl Graph {
         } else {
             let (mut from, mut to) = (0..own.len(), 0..replies);
             match (is_both, self.order) {
-                (true, Order::RoleFirst) => from = committed - 1..committed,
-                (true, Order::RoleLast) => to = committed - 1..committed,
+                (true, MoveOrder::RoleFirst) => from = committed - 1..committed,
+                (true, MoveOrder::RoleLast) => to = committed - 1..committed,
                 (false, _) => {}
             }
             for mv in from {
@@ -413,49 +412,56 @@ impl Graph {
         true
     }
 
-    /// Works on a node until one of its numbers reaches its bound, it is solved, or the budget is
-    /// used up.
-    fn look(&mut self, id: usize, proof_bound: u32, disproof_bound: u32, depth: usize) {
-        if depth > MAX_DEPTH || !self.open(id) {
+    /// Searches below a node until one of its numbers reaches its threshold, it is solved, or the
+    /// budget is spent.
+    fn search(&mut self, id: usize, proof_threshold: u32, disproof_threshold: u32, depth: usize) {
+        if depth > MAX_DEPTH || !self.expand(id) {
             self.gave_up = true;
             return;
         }
         loop {
-            let summary = self.summary(id);
+            let numbers = self.numbers(id);
             let node = &mut self.nodes[id];
-            node.proof = summary.proof(node.is_or);
-            node.disproof = summary.disproof(node.is_or);
+            node.proof = numbers.proof(node.is_or);
+            node.disproof = numbers.disproof(node.is_or);
             if node.is_solved() {
-                // Nobody asks for what lies below any more.
                 node.children = Some(Box::default());
                 return;
             }
-            if node.proof >= proof_bound || node.disproof >= disproof_bound || self.is_over() {
+            if node.proof >= proof_threshold
+                || node.disproof >= disproof_threshold
+                || self.is_over()
+            {
                 return;
             }
-            // A quarter more than the second best, so that not every step changes the way.
-            let near = summary
+            // A quarter above the second best, so that the search does not switch at every step (1 +
+            // epsilon trick, Pawlewicz and Lew 2007).
+            let near = numbers
                 .second
-                .saturating_add(summary.second / 4)
+                .saturating_add(numbers.second / 4)
                 .saturating_add(1);
-            let others = summary.unsolved - 1;
+            let others = numbers.unsolved - 1;
             let is_or = self.nodes[id].is_or;
             let (easy, hard) = match is_or {
-                true => (proof_bound, disproof_bound),
-                false => (disproof_bound, proof_bound),
+                true => (proof_threshold, disproof_threshold),
+                false => (disproof_threshold, proof_threshold),
             };
             let easy = easy.min(near);
-            let hard = if hard == NEVER { NEVER } else { hard - others };
+            let hard = if hard == INFINITE {
+                INFINITE
+            } else {
+                hard - others
+            };
             let (proof, disproof) = if is_or { (easy, hard) } else { (hard, easy) };
-            self.look(summary.best, proof, disproof, depth + 1);
+            self.search(numbers.best, proof, disproof, depth + 1);
         }
     }
 
-    fn summary(&self, id: usize) -> Summary {
+    fn numbers(&self, id: usize) -> ChildNumbers {
         let node = &self.nodes[id];
-        let mut summary = Summary {
-            easiest: NEVER,
-            second: NEVER,
+        let mut numbers = ChildNumbers {
+            easiest: INFINITE,
+            second: INFINITE,
             hardest: 0,
             unsolved: 0,
             best: id,
@@ -466,32 +472,32 @@ impl Graph {
                 true => (child_node.proof, child_node.disproof),
                 false => (child_node.disproof, child_node.proof),
             };
-            if easy < summary.easiest {
-                summary.second = summary.easiest;
-                summary.easiest = easy;
-                summary.best = child as usize;
+            if easy < numbers.easiest {
+                numbers.second = numbers.easiest;
+                numbers.easiest = easy;
+                numbers.best = child as usize;
             } else {
-                summary.second = summary.second.min(easy);
+                numbers.second = numbers.second.min(easy);
             }
             if hard > 0 {
-                summary.unsolved += 1;
-                summary.hardest = summary.hardest.max(hard);
+                numbers.unsolved += 1;
+                numbers.hardest = numbers.hardest.max(hard);
             }
         }
-        summary
+        numbers
     }
 }
 
-impl Node {
+impl ProofNode {
     fn is_solved(&self) -> bool {
         self.proof == 0 || self.disproof == 0
     }
 }
 
-/// What the children of a node come to. At an OR the easy number is the proof number, at an AND the
-/// disproof number.
-struct Summary {
-    /// The least easy number, and the next to it.
+/// The numbers of a node's children. At an OR node the easy number is the proof number, at an AND
+/// node the disproof number.
+struct ChildNumbers {
+    /// The least easy number, and the second least.
     easiest: u32,
     second: u32,
     /// The greatest hard number.
@@ -502,12 +508,12 @@ struct Summary {
     best: usize,
 }
 
-impl Summary {
+impl ChildNumbers {
     fn hard(&self) -> u32 {
         match (self.easiest, self.unsolved) {
-            (0, _) => NEVER,
+            (0, _) => INFINITE,
             (_, 0) => 0,
-            (_, count) => self.hardest.saturating_add(count - 1).min(NEVER - 1),
+            (_, count) => self.hardest.saturating_add(count - 1).min(INFINITE - 1),
         }
     }
 

@@ -12,8 +12,9 @@ use panza::commands::game_source::Game;
 use panza::config::Settings;
 use panza::machine::Machine;
 use panza::player::search_config;
-use panza_lab::positions::check::{Effort, examine, read_all};
+use panza_lab::positions::check::{Effort, examine};
 use panza_lab::positions::file::{Position, PositionFile};
+use panza_lab::positions::read_all;
 use panza_lab::positions::verify::verify;
 
 /// Iterations within which a good move has to be found.
@@ -95,11 +96,11 @@ fn there_are_fifty_positions_of_many_games_and_each_fits_its_rules() {
         }
     }
     for case in cases() {
-        let standing = case
+        let setup = case
             .position
-            .stand(&case.machine)
+            .set_up(&case.machine)
             .unwrap_or_else(|error| panic!("{}: {error:#}", case.name));
-        states.push((case.name, standing.role, standing.state));
+        states.push((case.name, setup.role, setup.state));
     }
     assert!(counts.len() >= 10, "{counts:?}");
     assert!(counts.values().sum::<usize>() >= 50, "{counts:?}");
@@ -116,8 +117,9 @@ fn there_are_fifty_positions_of_many_games_and_each_fits_its_rules() {
 #[test]
 fn every_claim_is_proven_anew() {
     let faults = faults_of(&cases(), |case| {
-        let verified =
-            verify(&case.machine, &case.position, STATES).map_err(|error| format!("{error:#}"))?;
+        let setup = case.position.set_up(&case.machine);
+        let setup = setup.map_err(|error| format!("{error:#}"))?;
+        let verified = verify(&case.machine, &case.position, &setup, STATES);
         match verified.holds {
             Some(true) => Ok(()),
             _ => Err(format!("{verified:?}, claimed {:?}", case.position)),
@@ -135,12 +137,12 @@ fn the_search_finds_a_good_move_in_every_position() {
     let mut cases = cases();
     cases.retain(|case| !case.is_hard);
     let faults = faults_of(&cases, |case| {
-        let standing = case
+        let setup = case
             .position
-            .stand(&case.machine)
+            .set_up(&case.machine)
             .expect("tested elsewhere");
         let effort = Effort::Iterations(ITERATIONS);
-        let finding = examine(&case.machine, &standing, &config, effort);
+        let finding = examine(&case.machine, &setup, &config, effort);
         match finding.is_good {
             true => Ok(()),
             false => Err(format!("{finding:?}, good were {:?}", case.position.good)),

@@ -1,4 +1,4 @@
-//! Proofs against plain minimax, and where there is none.
+//! Verdicts against plain minimax, and states without a verdict.
 
 use super::*;
 use panza::commands::engine_choice::build_machine;
@@ -6,7 +6,7 @@ use panza::commands::game_source::Game;
 use panza::gdl;
 
 fn judged(machine: &Arc<dyn Machine>, role: usize, state: &[u64]) -> Option<Verdict> {
-    let mut prover = Prover::new(machine, RoleId::from_index(role));
+    let mut prover = GoalProver::new(machine, RoleId::from_index(role));
     prover.budget = 100_000;
     prover.judge(state, &[0, 25, 50, 75, 100])
 }
@@ -30,7 +30,7 @@ fn one_move(goals: [[u8; 2]; 2]) -> Arc<dyn Machine> {
     build_machine(&gdl::load(&rules).0).unwrap()
 }
 
-/// The value by plain minimax, without anything clever, for the first role of a game in which the
+/// The minimax value for the first role of a game in which the
 /// roles take turns.
 fn minimax(machine: &Arc<dyn Machine>, state: &[u64], seen: &mut HashMap<Vec<u64>, u8>) -> u8 {
     if let Some(&value) = seen.get(state) {
@@ -67,7 +67,7 @@ fn verdicts_agree_with_minimax_on_states_of_tic_tac_toe() {
     let machine = build_machine(&Game::load("ticTacToe").unwrap().rules).unwrap();
     let mut seen = HashMap::new();
     assert_eq!(minimax(&machine, &machine.initial_state(), &mut seen), 50);
-    let mut provers = [0, 1].map(|role| Prover::new(&machine, RoleId::from_index(role)));
+    let mut provers = [0, 1].map(|role| GoalProver::new(&machine, RoleId::from_index(role)));
     let mut states: Vec<&Vec<u64>> = seen.keys().collect();
     states.sort_unstable();
     let mut counts = [0; 2];
@@ -106,7 +106,7 @@ fn verdicts_agree_with_minimax_on_states_of_tic_tac_toe() {
 }
 
 #[test]
-fn moves_chosen_at_once_are_judged_where_neither_order_matters() {
+fn simultaneous_moves_are_judged_where_their_order_makes_no_difference() {
     let judged = |goals| {
         let machine = one_move(goals);
         let verdict = judged(&machine, 0, &machine.initial_state())?;
@@ -125,7 +125,7 @@ fn moves_chosen_at_once_are_judged_where_neither_order_matters() {
         Some((50, two.clone(), one.clone()))
     );
     assert_eq!(judged([[75, 100], [50, 100]]), Some((75, one, two)));
-    // Each wants to know what the other does, as in odds and evens.
+    // The side that moves last wins, as in matching pennies.
     assert_eq!(judged([[100, 0], [0, 100]]), None);
     assert_eq!(judged([[50, 0], [25, 75]]), None);
 }
@@ -134,7 +134,7 @@ fn moves_chosen_at_once_are_judged_where_neither_order_matters() {
 fn without_budget_there_is_no_verdict() {
     let machine = build_machine(&Game::load("ticTacToe").unwrap().rules).unwrap();
     let initial = machine.initial_state();
-    let mut prover = Prover::new(&machine, RoleId::from_index(0));
+    let mut prover = GoalProver::new(&machine, RoleId::from_index(0));
     prover.budget = 100;
     assert_eq!(prover.judge(&initial, &[0, 50, 100]), None);
     assert_eq!(prover.budget, 0);
@@ -147,7 +147,7 @@ fn without_budget_there_is_no_verdict() {
 }
 
 #[test]
-fn games_without_an_end_have_no_verdict() {
+fn endless_games_have_no_verdict() {
     let rules = "(role a) (init p) (legal a x) (legal a y) (<= (next p) (does a x)) (<= (next q) (does a y))
         (<= terminal (true r)) (goal a 0)";
     let machine = build_machine(&gdl::load(rules).0).unwrap();
