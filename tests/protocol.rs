@@ -246,6 +246,23 @@ fn a_message_that_is_too_long_is_refused() {
 }
 
 #[test]
+fn an_announced_length_over_the_limit_is_refused_at_once() {
+    let server = server();
+    let begin = Instant::now();
+    let mut stream = server.connect();
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n( INFO")
+        .unwrap();
+    let answer = read_to_end(stream);
+    assert_eq!(answer.code(), "413");
+    check_common(&answer);
+    assert_eq!(answer.header("connection"), Some("close"));
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    server.assert_available();
+}
+
+#[test]
 fn play_of_an_unknown_match_is_answered_busy() {
     let server = server();
     for message in [

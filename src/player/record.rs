@@ -67,15 +67,21 @@ impl Record {
             summary.play_clock = start.play_clock.as_secs_f64();
         });
         count(Count::MatchStarted);
-        record.note(&format!(
+        record.announce(&format!(
             "plays {} in {}, start clock {:?}, play clock {:?}",
             start.role, start.match_id, start.start_clock, start.play_clock
         ));
         record
     }
 
-    /// Something worth a line.
+    /// A line of the match log.
     pub fn note(&self, text: &str) {
+        tracing::debug!(match_id = &*self.match_id, "{text}");
+        self.log.line(Level::INFO, format_args!("{text}"));
+    }
+
+    /// A line of the match log and of the console.
+    fn announce(&self, text: &str) {
         tracing::info!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::INFO, format_args!("{text}"));
     }
@@ -109,7 +115,7 @@ impl Record {
             "machine"
         };
         let seconds = took.as_secs_f64();
-        self.note(&format!("{kind} {what} built in {seconds:.3} s"));
+        self.announce(&format!("{kind} {what} built in {seconds:.3} s"));
         self.log.event(
             "machine",
             json!({ "kind": kind, "is_fallback": is_fallback, "seconds": seconds }),
@@ -118,7 +124,7 @@ impl Record {
 
     /// The game falls into parts with so many facts and moves each.
     pub fn parts(&self, parts: &[(usize, usize)]) {
-        self.note(&format!("the game falls into {} parts", parts.len()));
+        self.announce(&format!("the game falls into {} parts", parts.len()));
         let part = |&(bases, moves): &(usize, usize)| json!({ "bases": bases, "moves": moves });
         let parts: Vec<serde_json::Value> = parts.iter().map(part).collect();
         self.log.event("parts", json!({ "parts": parts }));
@@ -146,19 +152,21 @@ impl Record {
 
     /// What was learned about the game.
     pub fn studied(&self, findings: &serde_json::Value) {
-        // Values of many kinds of facts are for tables, not for a line.
-        let mut told = findings.clone();
-        if let Some(told) = told.as_object_mut() {
-            told.remove("heuristics");
+        let mut findings_alone = findings.clone();
+        let parameters = findings_alone
+            .as_object_mut()
+            .and_then(|findings| findings.remove("parameters"));
+        if let Some(parameters) = parameters {
+            self.announce(&format!("search settings: {}", summary(&parameters)));
         }
-        self.note(&format!("studied the game: {told}"));
+        self.announce(&format!("findings: {}", summary(&findings_alone)));
         self.log.event("study", findings.clone());
     }
 
     /// START was answered.
     pub fn ready(&self, received: Instant, now: Instant) {
         let took = now.saturating_duration_since(received).as_secs_f64();
-        self.note(&format!("ready after {took:.3} s"));
+        self.announce(&format!("ready after {took:.3} s"));
         self.log.event("ready", json!({ "seconds": took }));
     }
 
@@ -183,7 +191,7 @@ impl Record {
             (false, true) => ", the only move",
             (false, false) => "",
         };
-        self.note(&format!(
+        self.announce(&format!(
             "step {position}: answers {answer}, value {shown_value}, visits {visits}{reason}, after {seconds:.3} s"
         ));
         let value = value.map(rounded);
@@ -218,7 +226,7 @@ impl Record {
                 format!(", {role} {goal}")
             })
             .collect();
-        self.note(&format!("{how}{}", shown.concat()));
+        self.announce(&format!("{how}{}", shown.concat()));
         let has_goals = !goals.is_empty();
         let of_roles: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
         let goals: serde_json::Map<String, serde_json::Value> = goals
@@ -235,6 +243,28 @@ impl Record {
     }
 }
 
+/// The scalars of an object on one line, numbers with at most three decimals, lists as their
+/// lengths.
+fn summary(value: &serde_json::Value) -> String {
+    let Some(object) = value.as_object() else {
+        return shown(value);
+    };
+    let entries = object.iter().filter(|(_, value)| !value.is_null());
+    let entries = entries.map(|(key, value)| match value {
+        serde_json::Value::Object(_) => format!("{key} ({})", summary(value)),
+        serde_json::Value::Array(items) => format!("{key} {}", items.len()),
+        _ => format!("{key} {}", shown(value)),
+    });
+    entries.collect::<Vec<_>>().join(", ").replace('_', " ")
+}
+
+fn shown(value: &serde_json::Value) -> String {
+    match value.as_f64() {
+        Some(number) => ((number * 1000.0).round() / 1000.0).to_string(),
+        None => value.to_string(),
+    }
+}
+
 /// The name of the game in a match's name, which many game managers put between their own and a
 /// number, as in `local.ticTacToe.1795149631427`.
 fn game_of(match_id: &str) -> Option<String> {
@@ -248,6 +278,21 @@ fn game_of(match_id: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_are_summarised_on_one_line() {
+        let findings = json!({
+            "games": 41233,
+            "correlation": 0.412_345_67,
+            "none": null,
+            "latches": { "stay_true": 9 },
+            "trials": [1, 2],
+        });
+        assert_eq!(
+            summary(&findings),
+            "correlation 0.412, games 41233, latches (stay true 9), trials 2"
+        );
+    }
 
     #[test]
     fn the_game_stands_between_the_manager_and_a_number() {

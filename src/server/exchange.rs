@@ -25,6 +25,8 @@ const LOGGED_BYTES: usize = 200;
 /// A body that is too long is read up to this many times the limit, since a client that is still
 /// writing would not see the answer.
 const READ_ON: usize = 4;
+/// A body whose announced length is too long is refused at once, and read for at most this long.
+const READ_ON_TIME: Duration = Duration::from_secs(1);
 
 /// The longest header that is taken for the name of a game manager, or for those of players, in
 /// bytes.
@@ -235,7 +237,16 @@ impl Exchange {
 
     /// Reads a body, within its bounds of length and time.
     async fn read(&self, mut body: Incoming, received: Instant) -> Result<Vec<u8>, Outcome> {
+        let too_long = || {
+            let text = format!("the body is longer than {} bytes", self.max_message_bytes);
+            Outcome::fault(StatusCode::PAYLOAD_TOO_LARGE, text)
+        };
         let deadline = received + self.read_timeout;
+        let most = self.max_message_bytes.saturating_mul(READ_ON);
+        if body.size_hint().lower() > self.max_message_bytes as u64 {
+            tokio::spawn(tokio::time::timeout(READ_ON_TIME, discard(body, most)));
+            return Err(too_long());
+        }
         let read = async {
             let mut bytes = Vec::new();
             let mut length = 0usize;
@@ -246,7 +257,7 @@ impl Exchange {
                 length = length.saturating_add(data.len());
                 if length <= self.max_message_bytes {
                     bytes.extend_from_slice(&data);
-                } else if length > self.max_message_bytes.saturating_mul(READ_ON) {
+                } else if length > most {
                     break;
                 } else {
                     bytes = Vec::new();
@@ -256,10 +267,7 @@ impl Exchange {
         };
         match tokio::time::timeout_at(deadline.into(), read).await {
             Ok(Ok((bytes, length))) if length <= self.max_message_bytes => Ok(bytes),
-            Ok(Ok(_)) => Err(Outcome::fault(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body is longer than {} bytes", self.max_message_bytes),
-            )),
+            Ok(Ok(_)) => Err(too_long()),
             Ok(Err(error)) => Err(Outcome::fault(
                 StatusCode::BAD_REQUEST,
                 format!("the body ended early: {error}"),
@@ -292,7 +300,7 @@ impl Exchange {
             tracing::debug!(%peer, "received {shown}");
             return Outcome::ggp(self.info());
         }
-        tracing::info!(%peer, bytes = text.len(), "received {shown}");
+        tracing::debug!(%peer, bytes = text.len(), "received {shown}");
         let (sender, receiver) = oneshot::channel();
         let reply: Reply = Box::new(move |answer| {
             // The client may have hung up.
@@ -325,7 +333,7 @@ impl Exchange {
                 format!("the rules cannot be played: {text}"),
             ),
         };
-        tracing::info!(%peer, "answers {}", escaped(&outcome.text));
+        tracing::debug!(%peer, "answers {}", escaped(&outcome.text));
         Outcome {
             given: Some(given),
             ..outcome
@@ -376,6 +384,17 @@ impl Exchange {
         }
         headers.insert(header::CONTENT_LENGTH, length);
         response
+    }
+}
+
+/// Reads up to `most` bytes of a body that is refused.
+async fn discard(mut body: Incoming, most: usize) {
+    let mut length = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        length += frame.data_ref().map_or(0, Bytes::len);
+        if length > most {
+            return;
+        }
     }
 }
 
