@@ -36,6 +36,7 @@ macro_rules! define_id {
         }
     };
 }
+pub(crate) use define_id;
 
 define_id! {
     /// A role, in the order of the rulesheet's `role` facts.

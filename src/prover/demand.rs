@@ -18,12 +18,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dependency::{ComponentId, Dependencies, Stage};
 use super::names::Names;
-use crate::gdl::{Atom, Literal, Rule, Term};
+use crate::gdl::rules::{Atom, Literal, Rule, Signature, Term};
 use crate::ids::Symbol;
 
-type Signature = (Symbol, usize);
-
-/// A copy of a relation: which of its arguments the caller binds, and what the caller depends on.
+/// A copy of a relation: the arguments bound at the call, and what the caller depends on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Copy {
     relation: Signature,
@@ -42,11 +40,9 @@ struct Transformation<'a> {
     origins: HashMap<Signature, Signature>,
 }
 
-/// Rewritten rules.
 pub struct Rewritten {
-    /// The rules.
     pub rules: Vec<Rule>,
-    /// For each relation that stands for another, or for the calls of it, which one.
+    /// From copies and relations of calls to the relation they stand for.
     pub origins: HashMap<Signature, Signature>,
 }
 
@@ -101,7 +97,6 @@ impl Transformation<'_> {
         Some(self.dependencies.component_of[relation])
     }
 
-    /// The names of the copy and of the relation of its calls.
     fn names_of(&mut self, copy: &Copy) -> (Symbol, Symbol) {
         let mut name = self.names.symbols.name(copy.relation.0).to_string();
         name.push('$');

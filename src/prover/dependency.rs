@@ -5,93 +5,63 @@
 
 use std::collections::HashMap;
 
+use crate::gdl::components::strongly_connected;
+use crate::gdl::rules::Signature;
 use crate::gdl::{Literal, Rule, keyword};
-use crate::ids::{Id, IdVec, Symbol};
+use crate::ids::{Id, IdVec, define_id};
 
-/// A relation: a name with an arity.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct RelationId(pub u32);
-
-impl Id for RelationId {
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+define_id! { RelationId }
 
 impl RelationId {
-    /// `true`, in every list of relations.
+    /// `true` and `does` have these numbers in every prover.
     pub const TRUE: Self = Self(0);
-    /// `does`, in every list of relations.
     pub const DOES: Self = Self(1);
 }
 
-/// A component: relations that need each other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ComponentId(pub u32);
+define_id! { ComponentId }
 
-impl Id for ComponentId {
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// How long facts live.
+/// How long the facts of a component stay valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// For ever: nothing below depends on the state.
     Static,
-    /// As long as the state.
     State,
-    /// As long as state and joint move.
     Moves,
 }
 
-/// Relations that need each other.
+/// Relations that depend on each other, or one alone.
 #[derive(Clone, Debug)]
 pub struct Component {
-    /// Its relations.
     pub relations: Vec<RelationId>,
-    /// The rules whose heads they are, by position in the list of rules.
+    /// Positions of its rules in the list of rules.
     pub rules: Vec<usize>,
-    /// The components that its bodies name, itself left out.
+    /// Other components in its bodies.
     pub needs: Vec<ComponentId>,
-    /// Whether some body names a relation of the component.
+    /// Whether some body has a relation of the component.
     pub is_recursive: bool,
-    /// Whether some body names a relation of the component under `not`.
+    /// Whether some body has a negated relation of the component.
     pub has_inner_negation: bool,
-    /// How long its facts live.
     pub stage: Stage,
 }
 
-/// The relations of a list of rules and their components.
 #[derive(Clone, Debug)]
 pub struct Dependencies {
-    /// Name and arity of each relation.
-    pub relations: IdVec<RelationId, (Symbol, usize)>,
-    /// The components, each behind all it needs.
+    pub relations: IdVec<RelationId, Signature>,
+    /// Each component after all those it needs.
     pub components: IdVec<ComponentId, Component>,
-    /// Where each relation is.
     pub component_of: IdVec<RelationId, ComponentId>,
-    by_signature: HashMap<(Symbol, usize), RelationId>,
+    by_signature: HashMap<Signature, RelationId>,
 }
 
 /// Relations that a state or a joint move gives, and no rule derives.
-pub const TRUE: (Symbol, usize) = (keyword::TRUE, 1);
-/// See [`TRUE`].
-pub const DOES: (Symbol, usize) = (keyword::DOES, 2);
+pub const TRUE: Signature = (keyword::TRUE, 1);
+pub const DOES: Signature = (keyword::DOES, 2);
 
 impl Dependencies {
     /// Analyses rules. Rules for `true` and `does` must have been left out.
     pub fn of(rules: &[Rule]) -> Self {
         let mut relations = IdVec::new();
         let mut by_signature = HashMap::new();
-        let mut relation = |signature: (Symbol, usize)| -> RelationId {
+        let mut relation = |signature: Signature| -> RelationId {
             *by_signature
                 .entry(signature)
                 .or_insert_with(|| relations.push(signature))
@@ -141,26 +111,30 @@ impl Dependencies {
             list.sort_unstable();
             list.dedup();
         }
-        let groups = strongly_connected(&edges);
+        let targets = |node: usize| edges[node].iter().map(|(to, _)| to.index());
+        let mut groups = strongly_connected(edges.len(), targets);
+        groups.iter_mut().for_each(|group| group.sort_unstable());
         let mut component_of = IdVec::from_vec(vec![ComponentId(0); relations.len()]);
         for (number, group) in groups.iter().enumerate() {
             for &member in group {
-                component_of[RelationId::from_index(member)] = ComponentId::from_index(number);
+                component_of[RelationId(member)] = ComponentId::from_index(number);
             }
         }
         let mut components: IdVec<ComponentId, Component> = IdVec::new();
         for group in groups {
             let own = ComponentId::from_index(components.len());
             let mut component = Component {
-                relations: group.iter().map(|&r| RelationId::from_index(r)).collect(),
-                rules: group.iter().flat_map(|&r| rules_of[r].clone()).collect(),
+                relations: group.iter().copied().map(RelationId).collect(),
+                rules: (group.iter())
+                    .flat_map(|&member| rules_of[member as usize].clone())
+                    .collect(),
                 needs: Vec::new(),
                 is_recursive: false,
                 has_inner_negation: false,
                 stage: Stage::Static,
             };
             component.rules.sort_unstable();
-            for &member in &group {
+            for member in group.into_iter().map(|member| member as usize) {
                 component.stage = component.stage.max(match relations.as_slice()[member] {
                     TRUE => Stage::State,
                     DOES => Stage::Moves,
@@ -189,12 +163,11 @@ impl Dependencies {
         }
     }
 
-    /// The relation of this name and arity, if the rules name it.
-    pub fn find(&self, signature: (Symbol, usize)) -> Option<RelationId> {
+    pub fn find(&self, signature: Signature) -> Option<RelationId> {
         self.by_signature.get(&signature).copied()
     }
 
-    /// Everything that a relation needs, itself included, in the order of evaluation.
+    /// The components to evaluate for a relation, in order, its own last.
     pub fn needed_for(&self, relation: RelationId) -> Vec<ComponentId> {
         let mut is_needed = vec![false; self.components.len()];
         is_needed[self.component_of[relation].index()] = true;
@@ -210,61 +183,6 @@ impl Dependencies {
             .filter(|component| is_needed[component.index()])
             .collect()
     }
-}
-
-/// Tarjan's algorithm with a stack of its own; components come out behind what they point to.
-fn strongly_connected(edges: &[Vec<(RelationId, bool)>]) -> Vec<Vec<usize>> {
-    const UNSEEN: usize = usize::MAX;
-    let mut order = vec![UNSEEN; edges.len()];
-    let mut lowest = vec![UNSEEN; edges.len()];
-    let mut is_open = vec![false; edges.len()];
-    let mut open = Vec::new();
-    let mut groups = Vec::new();
-    let mut n_seen = 0;
-    for root in 0..edges.len() {
-        if order[root] != UNSEEN {
-            continue;
-        }
-        // Each entry: a node, and how many of its edges have been followed.
-        let mut path = vec![(root, 0)];
-        while let Some((node, followed)) = path.last_mut() {
-            let node = *node;
-            if *followed == 0 && order[node] == UNSEEN {
-                order[node] = n_seen;
-                lowest[node] = n_seen;
-                n_seen += 1;
-                open.push(node);
-                is_open[node] = true;
-            }
-            if let Some(&(to, _)) = edges[node].get(*followed) {
-                *followed += 1;
-                let to = to.index();
-                if order[to] == UNSEEN {
-                    path.push((to, 0));
-                } else if is_open[to] {
-                    lowest[node] = lowest[node].min(order[to]);
-                }
-                continue;
-            }
-            path.pop();
-            if let Some(&(parent, _)) = path.last() {
-                lowest[parent] = lowest[parent].min(lowest[node]);
-            }
-            if lowest[node] == order[node] {
-                let mut group = Vec::new();
-                while let Some(member) = open.pop() {
-                    is_open[member] = false;
-                    group.push(member);
-                    if member == node {
-                        break;
-                    }
-                }
-                group.sort_unstable();
-                groups.push(group);
-            }
-        }
-    }
-    groups
 }
 
 #[cfg(test)]

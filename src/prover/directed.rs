@@ -10,29 +10,25 @@ use super::engine::{Engine, Question, Stopped};
 use super::error::{Limits, ProverError};
 use super::store::Fault;
 use crate::gdl::keyword;
-use crate::ids::Symbol;
+use crate::gdl::rules::Signature;
 
-/// Beyond this, goal-directed evaluation is tried.
+/// Soft limits: beyond them goal-directed evaluation is tried.
 const SOFT_FACTS: usize = 300_000;
-/// See [`SOFT_FACTS`].
 const SOFT_WORK: u64 = 50_000_000;
-/// Which limits count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bounds {
     /// The soft ones; beyond them goal-directed evaluation is tried.
     Soft,
     /// The soft ones, but no more than this much work; beyond them the trial has failed.
     Trial(u64),
-    /// Those that were asked for; beyond them there is no answer.
+    /// Those of the caller; beyond them there is no answer.
     Hard,
 }
 
-/// How the rules are evaluated.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The relations that are evaluated goal-directed.
-    pub on_demand: BTreeSet<(Symbol, usize)>,
-    /// The limits of evaluation.
+    /// The relations evaluated goal-directed.
+    pub on_demand: BTreeSet<Signature>,
     pub limits: Bounds,
 }
 
@@ -46,12 +42,11 @@ impl Default for Choice {
 }
 
 impl Engine {
-    /// The limits of an evaluation.
     pub fn current_limits(&self) -> Limits {
         self.limits_within(self.choice.limits)
     }
 
-    /// The limits of what is evaluated once. A trial is not held to account for it.
+    /// The limits of static evaluation, which a trial does not bound.
     pub fn static_limits(&self) -> Limits {
         self.limits_within(match self.choice.limits {
             Bounds::Trial(_) => Bounds::Soft,
@@ -72,14 +67,13 @@ impl Engine {
         }
     }
 
-    /// Sets which limits count from now on.
     pub fn set_bounds(&mut self, bounds: Bounds) {
         self.choice.limits = bounds;
         self.store.set_limits(self.current_limits());
     }
 
-    /// After a stop: makes more relations goal-directed or lifts the soft limits, so that a rebuilt
-    /// engine gets further. The error when neither is possible any more.
+    /// After a stop, makes more relations goal-directed or lifts the soft limits, so that a rebuilt
+    /// engine gets further. Fails when neither is possible.
     pub fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
         let is_final = matches!(stopped.fault, Fault::TooManyTerms | Fault::Undecided);
         if self.choice.limits != Bounds::Soft || is_final {
@@ -103,16 +97,15 @@ impl Engine {
                 size,
             )
         });
-        let sizes: Vec<((Symbol, usize), usize)> = sizes.collect();
+        let sizes: Vec<(Signature, usize)> = sizes.collect();
         let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
-        let mut chosen: Vec<(Symbol, usize)> = sizes
+        let mut chosen: Vec<Signature> = sizes
             .iter()
             .filter(|(signature, size)| *size >= largest / 2 && self.may_be_on_demand(*signature))
             .map(|(signature, _)| *signature)
             .collect();
         if chosen.is_empty() {
-            let called: Vec<(Symbol, usize)> =
-                sizes.iter().map(|(signature, _)| *signature).collect();
+            let called: Vec<Signature> = sizes.iter().map(|(signature, _)| *signature).collect();
             chosen = self.callers(&called);
         }
         let n_before = self.choice.on_demand.len();
@@ -121,7 +114,7 @@ impl Engine {
     }
 
     /// Whether a relation can be made goal-directed and is not yet.
-    pub fn may_be_on_demand(&self, signature: (Symbol, usize)) -> bool {
+    pub fn may_be_on_demand(&self, signature: Signature) -> bool {
         self.has_rules.contains(&signature)
             && !is_asked_for(signature)
             && !self.choice.on_demand.contains(&signature)
@@ -129,7 +122,7 @@ impl Engine {
 
     /// The relations that could be made goal-directed and whose rules call one of these, directly
     /// or by way of relations that are goal-directed already.
-    pub fn callers(&self, called: &[(Symbol, usize)]) -> Vec<(Symbol, usize)> {
+    pub fn callers(&self, called: &[Signature]) -> Vec<Signature> {
         let mut called = called.to_vec();
         let mut found = Vec::new();
         let mut position = 0;
@@ -167,7 +160,7 @@ impl Engine {
             })
     }
 
-    /// What a caller is told.
+    /// The error of an evaluation that was stopped.
     pub fn error(&self, stopped: Stopped) -> ProverError {
         let relations = &self.dependencies.components[stopped.component].relations;
         let largest = relations
@@ -202,7 +195,7 @@ impl Engine {
 }
 
 /// Whether questions are about this relation, or a state or joint move gives it.
-pub fn is_asked_for(signature: (Symbol, usize)) -> bool {
+pub fn is_asked_for(signature: Signature) -> bool {
     [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
         || Question::ALL
             .iter()

@@ -15,26 +15,21 @@ use super::names::Names;
 use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
 use super::store::{Fault, Store};
+use crate::gdl::rules::Signature;
 use crate::gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
 use crate::ids::{Id, IdVec, Symbol, TermId};
 
-/// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
-    /// The facts of the initial state.
     Init,
-    /// Whether the game is over.
     Terminal,
-    /// The legal moves of all roles.
     Legal,
-    /// The goals of all roles.
     Goal,
-    /// The facts of the next state.
     Next,
 }
 
 impl Question {
-    /// All of them, what is static first.
+    /// All questions, the static one first.
     pub const ALL: [Question; 5] = [
         Question::Init,
         Question::Terminal,
@@ -43,8 +38,7 @@ impl Question {
         Question::Next,
     ];
 
-    /// The relation that answers it.
-    pub fn signature(self) -> (Symbol, usize) {
+    pub fn signature(self) -> Signature {
         match self {
             Question::Init => (keyword::INIT, 1),
             Question::Terminal => (keyword::TERMINAL, 0),
@@ -55,49 +49,36 @@ impl Question {
     }
 }
 
-/// A question's relation and the components to evaluate for it, in order.
 #[derive(Default)]
 struct Needed {
     relation: Option<RelationId>,
     components: Vec<ComponentId>,
 }
 
-/// An evaluation that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
-    /// Why.
     pub fault: Fault,
-    /// In which component.
     pub component: ComponentId,
 }
 
-/// Rules at work.
 pub struct Engine {
-    /// All names.
     pub names: Names,
-    /// Terms, facts and indexes.
     pub store: Store,
-    /// What sampled states say about the size of relations.
     pub estimates: Estimates,
-    /// The rules of the rulesheet.
     pub source: Vec<Rule>,
-    /// The relations that they derive.
-    pub has_rules: HashSet<(Symbol, usize)>,
-    /// Those of the rules of the rulesheet.
+    /// The relations that `source` derives.
+    pub has_rules: HashSet<Signature>,
     source_dependencies: Dependencies,
-    /// What is evaluated goal-directed.
     pub choice: Choice,
-    /// The rules that are evaluated.
+    /// `source`, rewritten and prepared.
     rules: Vec<Rule>,
-    /// Which relation of the rulesheet a relation stands for, where it is another.
-    pub origins: HashMap<(Symbol, usize), (Symbol, usize)>,
-    /// Those of the rules that are evaluated.
+    /// From rewritten relations to the relation of the rulesheet they stand for.
+    pub origins: HashMap<Signature, Signature>,
     pub dependencies: Dependencies,
-    /// What was asked of the prover.
+    /// The limits that the caller sets.
     pub limits: Limits,
     compiled: IdVec<ComponentId, Option<Compiled>>,
-    /// The serial number of the state or joint move that the component's contents belong to, 0 for
-    /// none.
+    /// Serial number of the state or joint move of the component's contents; 0 for none.
     evaluated_for: IdVec<ComponentId, u64>,
     needed: [Needed; Question::ALL.len()],
     /// Why a question has no answer in any state.
@@ -109,24 +90,22 @@ pub struct Engine {
     moves_serial: u64,
     registers: Vec<TermId>,
     /// Relations of the rulesheet with negation within their component.
-    pub with_inner_negation: HashSet<(Symbol, usize)>,
-    /// Work done, by component.
+    pub with_inner_negation: HashSet<Signature>,
     work_of: IdVec<ComponentId, u64>,
-    /// Work of stores that are no more.
+    /// Work done in earlier stores.
     work_forgotten: u64,
-    /// When to look at how much is remembered, and how much is too much.
+    /// The state number of the next memory check, and the limit.
     pub next_inspection: u64,
-    /// See there.
     pub most_remembered: usize,
 }
 
-/// The serial number under which what is static is evaluated.
+/// Serial number of static components.
 const FOR_EVER: u64 = u64::MAX;
-/// Facts and index places beyond this are forgotten, about 20 bytes each.
+/// Stored facts and index entries, about 20 bytes each; beyond this the store is emptied.
 const MOST_REMEMBERED: usize = 20_000_000;
 /// Positive literals of one body.
 const LONGEST_BODY: usize = 400;
-/// States between two looks at what is remembered.
+/// States between two memory checks.
 const INSPECTION: u64 = 4096;
 
 impl Engine {
@@ -182,8 +161,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Forgets all but terms and samples, and plans anew. A question whose static part cannot be
-    /// evaluated gets its error for an answer; the others are answered all the same.
+    /// Drops all but terms and samples, and plans anew. A question whose static part cannot be
+    /// evaluated keeps the error; the others are still answered.
     pub fn rebuild(&mut self) {
         self.failed = Default::default();
         let limits = self.choice.limits;
@@ -244,20 +223,18 @@ impl Engine {
             || self.dependencies.components[component].rules.is_empty()
     }
 
-    /// All the work ever done.
     pub fn work_done(&self) -> u64 {
         self.work_forgotten + self.store.work_done()
     }
 
-    /// Starts counting work anew.
     pub fn clear_work(&mut self) {
         self.work_of = IdVec::from_vec(vec![0; self.dependencies.components.len()]);
     }
 
-    /// The work done since, by relation of the rulesheet; that of a component counts for its first
-    /// relation.
-    pub fn work_by_relation(&self) -> Vec<((Symbol, usize), u64)> {
-        let mut by_relation: BTreeMap<(Symbol, usize), u64> = BTreeMap::new();
+    /// The work since the last clear, by relation of the rulesheet. A component's work counts for
+    /// its first relation.
+    pub fn work_by_relation(&self) -> Vec<(Signature, u64)> {
+        let mut by_relation: BTreeMap<Signature, u64> = BTreeMap::new();
         for (id, work) in self.work_of.enumerate() {
             let relations = self.dependencies.components[id].relations.iter();
             let signatures = relations.map(|&relation| {
@@ -271,7 +248,6 @@ impl Engine {
         by_relation.into_iter().collect()
     }
 
-    /// A term as canonical text.
     pub fn show(&self, term: TermId) -> String {
         self.store.terms.show(&self.names.symbols, term).to_string()
     }
@@ -289,19 +265,16 @@ impl Engine {
         Ok(relation.is_some_and(|relation| !self.store.relations[relation].holding().is_empty()))
     }
 
-    /// The role's legal moves.
     pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Legal, state, None)?;
         Ok(self.of_role(Question::Legal, role))
     }
 
-    /// The role's goal values.
     pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Goal, state, None)?;
         Ok(self.of_role(Question::Goal, role))
     }
 
-    /// The facts after a joint move.
     pub fn next_facts(
         &mut self,
         state: &State,
@@ -311,7 +284,6 @@ impl Engine {
         Ok(self.column(Question::Next))
     }
 
-    /// All instances of a relation.
     pub fn facts_of(
         &mut self,
         relation: &str,
@@ -417,7 +389,7 @@ impl Engine {
         }
     }
 
-    /// Gives memory back when too much is remembered of states gone by.
+    /// Empties the store when it holds too much.
     fn inspect(&mut self) {
         self.next_inspection = self.serial + INSPECTION;
         if self.store.n_remembered() > self.most_remembered {
@@ -427,7 +399,7 @@ impl Engine {
         }
     }
 
-    /// Makes `state` the one that questions are about, and `moves` what the roles do, if given.
+    /// Makes `state`, and `moves` if given, the subject of all questions.
     fn stand_on(&mut self, state: &State, moves: Option<&[(TermId, TermId)]>) {
         self.store.refill();
         if self.state.as_ref() != Some(state) {

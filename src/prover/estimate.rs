@@ -9,35 +9,32 @@ use super::dependency::DOES;
 use super::index::{Pattern, matches};
 use super::relation::Relation;
 use crate::gdl::TermTable;
-use crate::ids::{Symbol, TermId};
+use crate::gdl::rules::Signature;
+use crate::ids::TermId;
 
-/// Guess for a relation of which nothing is known.
+/// Assumed size of a relation without samples.
 const UNKNOWN_SIZE: f64 = 40.0;
-/// Guess for how much a bound place narrows it down.
+/// Assumed selectivity of a bound argument without samples.
 const UNKNOWN_NARROWING: f64 = 0.15;
 
-type Question = ((Symbol, usize), Vec<Pattern>, Vec<Option<TermId>>);
+type Question = (Signature, Vec<Pattern>, Vec<Option<TermId>>);
 
-/// Samples, and what was worked out from them.
 #[derive(Default)]
 pub struct Estimates {
-    /// By relation, for each sampled state the arguments of its facts, one after the other.
-    samples: HashMap<(Symbol, usize), Vec<Vec<TermId>>>,
+    /// By relation, per sampled state the concatenated arguments of its facts.
+    samples: HashMap<Signature, Vec<Vec<TermId>>>,
     answers: HashMap<Question, f64>,
 }
 
 impl Estimates {
-    /// Adds what holds in one more state.
-    pub fn add(&mut self, signature: (Symbol, usize), arguments: Vec<TermId>) {
+    pub fn add(&mut self, signature: Signature, arguments: Vec<TermId>) {
         self.samples.entry(signature).or_default().push(arguments);
     }
 
-    /// Whether there are samples of a relation.
-    pub fn is_known(&self, signature: (Symbol, usize)) -> bool {
+    pub fn is_known(&self, signature: Signature) -> bool {
         self.samples.contains_key(&signature)
     }
 
-    /// Forgets the answers, not the samples.
     pub fn restart(&mut self) {
         self.answers.clear();
     }
@@ -47,7 +44,7 @@ impl Estimates {
     /// and something holds in it.
     pub fn expected(
         &mut self,
-        signature: (Symbol, usize),
+        signature: Signature,
         relation: &Relation,
         terms: &TermTable,
         patterns: Vec<Pattern>,

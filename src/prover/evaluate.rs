@@ -13,25 +13,22 @@ use super::store::{Fault, Store};
 use crate::gdl::{Literal, Rule};
 use crate::ids::TermId;
 
-/// The plans of one component.
 #[derive(Default)]
 pub struct Compiled {
     /// The rules without recursive literals.
     start: Vec<Plan>,
     /// For each recursive literal of each other rule, the plan that begins with it.
     deltas: Vec<Delta>,
-    /// How many registers the plans use.
     pub n_registers: usize,
 }
 
-/// A plan that is run once for each new match of its first literal.
 struct Delta {
     scan: Scan,
     rest: Vec<Op>,
 }
 
 impl Compiled {
-    /// Plans a component. Static components that it needs must have been evaluated.
+    /// Plans a component. The static components it needs must be evaluated.
     pub fn new(
         id: ComponentId,
         rules: &[Rule],
@@ -81,15 +78,10 @@ impl Compiled {
     }
 }
 
-/// One component being evaluated.
 pub struct Evaluation<'a> {
-    /// Its relations.
     pub relations: &'a [RelationId],
-    /// Its plans.
     pub compiled: &'a Compiled,
-    /// Where facts go.
     pub store: &'a mut Store,
-    /// At least as many as the plans use.
     pub registers: &'a mut [TermId],
 }
 
@@ -105,8 +97,7 @@ impl Evaluation<'_> {
             .sum()
     }
 
-    /// Everything that the rules derive, with negation within the component held against the
-    /// reference.
+    /// The least fixpoint, with negation within the component tested against the reference.
     pub fn least_fixpoint(&mut self) -> Result<(), Fault> {
         for &relation in self.relations {
             self.store.clear(relation);
@@ -138,8 +129,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The well-founded model: ever larger sets that surely hold and ever smaller ones that
-    /// possibly hold. False when they never meet, so that something is left undefined.
+    /// The well-founded model: growing underestimates alternate with shrinking overestimates. False
+    /// when they do not meet, so that some fact is undefined.
     pub fn alternating_fixpoint(&mut self) -> Result<bool, Fault> {
         for &relation in self.relations {
             self.store.relations[relation].clear_reference();

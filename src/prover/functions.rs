@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use super::tuple_map::TupleMap;
 use crate::gdl::TermTable;
+use crate::gdl::rules::Signature;
 use crate::ids::{Id, Symbol, TermId};
 
-/// A function with its arity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionId(u32);
 
@@ -19,16 +19,15 @@ struct Function {
     terms: TupleMap<TermId>,
 }
 
-/// The functions of the plans.
 #[derive(Default)]
 pub struct Functions {
     functions: Vec<Function>,
-    by_signature: HashMap<(Symbol, usize), FunctionId>,
+    by_signature: HashMap<Signature, FunctionId>,
     n_seen: usize,
 }
 
 impl Functions {
-    /// The number of a function, given now when it has none.
+    /// The number of a function; new functions are added.
     pub fn function(&mut self, name: Symbol, arity: usize, terms: &TermTable) -> FunctionId {
         if let Some(known) = self.by_signature.get(&(name, arity)) {
             return *known;
@@ -46,12 +45,10 @@ impl Functions {
         new
     }
 
-    /// The function's name.
     pub fn name(&self, function: FunctionId) -> Symbol {
         self.functions[function.0 as usize].name
     }
 
-    /// Takes in the terms that are new in the table.
     #[inline]
     pub fn catch_up(&mut self, terms: &TermTable) {
         while self.n_seen < terms.len() {

@@ -10,29 +10,22 @@ use super::tuple_map::TupleMap;
 use crate::gdl::TermTable;
 use crate::ids::{Id, Symbol, TermId};
 
-/// What an index makes of one argument of a fact, or of a term within it.
+/// The use of one argument of a fact, or of a term within it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Pattern {
-    /// Anything.
     Ignored,
-    /// The next part of the key.
     Key,
-    /// The next output.
     Output,
-    /// The same term as that output.
+    /// Equal to an earlier output.
     SameAs(usize),
-    /// This function of so many terms; the whole term is an output too when `is_output`.
+    /// This function; the whole term is an output too when `is_output`.
     Function {
-        /// The function.
         name: Symbol,
-        /// What its terms are.
         arguments: Box<[Pattern]>,
-        /// Whether the whole term is the next output.
         is_output: bool,
     },
 }
 
-/// A list of rows with one key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BucketId(pub u32);
 
@@ -44,32 +37,27 @@ struct Bucket {
     items: Vec<u32>,
 }
 
-/// Where a fact belongs: a bucket and its item there.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     bucket: u32,
     item: u32,
 }
 
-/// The fact was not looked at yet.
+/// The fact has no entry yet.
 const UNKNOWN: u32 = u32::MAX;
 /// The fact does not match.
 const NOWHERE: u32 = u32::MAX - 1;
 /// Single keys below this are looked up in an array.
 const DIRECT_KEYS: usize = 1 << 16;
 
-/// From keys to buckets.
 #[derive(Clone, Debug)]
 enum Buckets {
-    /// Without keys there is one bucket.
     One,
     /// One key: an array of bucket numbers plus one for small term ids, a table for the others.
     Single(Vec<u32>, TupleMap<BucketId>),
-    /// More keys.
     Several(TupleMap<BucketId>),
 }
 
-/// One index of one relation.
 #[derive(Clone, Debug)]
 pub struct Index {
     patterns: Box<[Pattern]>,
@@ -77,16 +65,15 @@ pub struct Index {
     n_outputs: usize,
     numbers: Buckets,
     buckets: Vec<Bucket>,
-    /// By fact.
     entries: Vec<Entry>,
     rows: Vec<TermId>,
-    /// The relation's generation that is filled in, and how much of it.
+    /// The relation's generation and how many of its facts are filled in.
     generation: u32,
     n_filled: usize,
 }
 
 impl Index {
-    /// An index that has seen nothing yet; one pattern per argument of the relation.
+    /// An empty index; one pattern per argument of the relation.
     pub fn new(patterns: Box<[Pattern]>) -> Self {
         fn count(patterns: &[Pattern], keys: &mut usize, outputs: &mut usize) {
             for pattern in patterns {
@@ -125,12 +112,12 @@ impl Index {
         }
     }
 
-    /// How many facts it remembers the place of.
+    /// How many facts have an entry.
     pub fn n_known(&self) -> usize {
         self.entries.len()
     }
 
-    /// The bucket of these keys, if anything ever was in it.
+    /// The bucket of these keys, if it exists.
     #[inline]
     pub fn find(&self, keys: &[TermId]) -> Option<BucketId> {
         match &self.numbers {
@@ -150,7 +137,7 @@ impl Index {
         }
     }
 
-    /// The bucket of these keys, made now when there is none.
+    /// The bucket of these keys; new buckets are added.
     pub fn bucket(&mut self, keys: &[TermId]) -> BucketId {
         if let Some(bucket) = self.find(keys) {
             return bucket;
@@ -177,7 +164,7 @@ impl Index {
         new
     }
 
-    /// Forgets what is filled in, so that the next use fills anew.
+    /// Empties the index; the next use fills it again.
     pub fn restart(&mut self) {
         self.generation = 0;
         for bucket in &mut self.buckets {
@@ -185,7 +172,7 @@ impl Index {
         }
     }
 
-    /// Takes in what the relation has gained since the last time.
+    /// Adds the relation's new facts.
     #[inline]
     pub fn catch_up(&mut self, relation: &Relation, terms: &TermTable) {
         if self.generation != relation.generation() {
@@ -216,7 +203,7 @@ impl Index {
         self.n_filled = relation.holding().len();
     }
 
-    /// Works out where a fact belongs and remembers it.
+    /// Computes and stores a fact's entry.
     #[cold]
     fn place(&mut self, fact: FactId, relation: &Relation, terms: &TermTable) -> Entry {
         let mut keys = Vec::with_capacity(self.n_keys);
@@ -278,7 +265,7 @@ impl Index {
     }
 }
 
-/// Holds terms against patterns; appends keys and outputs.
+/// Matches terms with patterns; appends keys and outputs.
 pub fn matches(
     patterns: &[Pattern],
     arguments: &[TermId],

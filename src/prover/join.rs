@@ -4,19 +4,16 @@ use super::plan::{Check, Op, Place, Scan};
 use super::store::{Fault, Store};
 use crate::ids::TermId;
 
-/// What came of the rest of a plan.
+/// The result of the rest of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// No match.
     Failed,
-    /// The head holds.
     Derived,
-    /// A limit was reached; the store knows which.
+    /// A limit was reached; `Store::fault` says which.
     Stopped,
 }
 
 impl Store {
-    /// Runs the steps with what the registers hold.
     pub fn run(&mut self, ops: &[Op], registers: &mut [TermId]) -> Outcome {
         let mut rest = ops;
         while let Some((op, after)) = rest.split_first() {
@@ -107,7 +104,6 @@ impl Store {
         found
     }
 
-    /// Puts an item's outputs into the registers.
     #[inline]
     fn bind(&self, scan: &Scan, item: u32, registers: &mut [TermId]) {
         match &*scan.outputs {

@@ -27,8 +27,6 @@
 //!
 //! Never knows: ground programs, networks, machines, time.
 
-#[cfg(test)]
-mod check;
 mod demand;
 mod dependency;
 mod directed;
@@ -46,6 +44,8 @@ mod prepare;
 mod relation;
 mod state;
 mod store;
+#[cfg(test)]
+mod tests;
 mod tune;
 mod tuple_map;
 

@@ -7,13 +7,11 @@ use crate::ids::Symbol;
 
 /// Symbols, with helper names that no rulesheet's name equals.
 pub struct Names {
-    /// All names.
     pub symbols: Symbols,
     helpers: HashMap<String, Symbol>,
 }
 
 impl Names {
-    /// The names of a rulesheet.
     pub fn new(symbols: Symbols) -> Self {
         Self {
             symbols,

@@ -8,10 +8,9 @@ use std::ops::Bound;
 
 use crate::ids::{Id, TermId};
 
-/// The rank between two others that a table's ranks start with.
+/// The distance between ranks when they are spread out.
 const SPREAD: u64 = 1 << 32;
 
-/// The order of texts.
 #[derive(Default)]
 pub struct TextOrder {
     by_text: BTreeMap<Box<str>, TermId>,

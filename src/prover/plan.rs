@@ -13,79 +13,59 @@ use super::store::{IndexId, Store};
 use crate::gdl::{Atom, Literal, Rule, Term};
 use crate::ids::TermId;
 
-/// How to come by a term.
+/// How a step obtains a term.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Build {
-    /// This one.
     Known(TermId),
-    /// What the register holds.
     Register(u32),
-    /// The function of these.
     Apply(FunctionId, Box<[Build]>),
 }
 
-/// Where to look for matches.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// In this bucket.
     Bucket(BucketId),
-    /// In the bucket of these keys.
     Keys(Box<[Build]>),
 }
 
-/// One literal's matches, one after the other.
+/// A loop over one literal's matches.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// The literal's relation.
     pub relation: RelationId,
-    /// The index to look in.
     pub index: IndexId,
-    /// Where in the index.
     pub place: Place,
-    /// The registers that take the outputs.
     pub outputs: Box<[u32]>,
-    /// One success is enough: the head is settled already.
+    /// One success is enough, since the head is bound already.
     pub is_existential: bool,
 }
 
 /// A fully bound atom.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Its relation.
     pub relation: RelationId,
-    /// Its arguments.
     pub arguments: Box<[Build]>,
 }
 
 /// One step of a plan.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// Goes on for each match.
     Scan(Scan),
-    /// Goes on if the terms differ.
     Distinct(Build, Build),
-    /// Goes on if the atom holds.
     Holds(Check),
-    /// Goes on if the atom does not hold.
     HoldsNot(Check),
     /// Goes on if the atom was not in the reference: negation within a recursive component.
     NotInReference(Check),
     /// Goes on if the head does not hold yet; otherwise the plan has succeeded.
     Unless(Check),
-    /// Makes the head hold.
     Derive(Check),
 }
 
-/// The steps of one rule.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The steps; the last one derives.
     pub ops: Vec<Op>,
-    /// How many registers they use.
     pub n_registers: usize,
 }
 
-/// What is bound so far.
 struct Scope {
     is_bound: Vec<bool>,
     /// Function terms that a register holds as a whole.
@@ -121,7 +101,6 @@ impl Scope {
     }
 }
 
-/// A literal to scan: its patterns, what the keys are, which registers take the outputs.
 struct Matching {
     patterns: Vec<Pattern>,
     keys: Vec<Build>,
@@ -130,15 +109,10 @@ struct Matching {
     n_registers: u32,
 }
 
-/// Makes plans.
 pub struct Planner<'a> {
-    /// Where indexes are made and what is known is looked up.
     pub store: &'a mut Store,
-    /// The relations.
     pub dependencies: &'a Dependencies,
-    /// How many matches to expect.
     pub estimates: &'a mut Estimates,
-    /// The component whose rules are planned.
     pub component: ComponentId,
 }
 
@@ -320,7 +294,7 @@ impl Planner<'_> {
         })
     }
 
-    /// How to match an atom; `others` are the literals that come later.
+    /// The match of an atom; `others` are the literals that come later.
     fn matching(
         &mut self,
         atom: &Atom,

@@ -5,33 +5,19 @@
 //! allocates nothing.
 
 use super::tuple_map::TupleMap;
-use crate::ids::{Id, TermId};
+use crate::ids::{Id, TermId, define_id};
 
-/// A fact's number within its relation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FactId(pub u32);
+define_id! { FactId }
 
-impl Id for FactId {
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// From arguments to fact number.
 #[derive(Clone, Debug)]
 enum Numbers {
     /// Arity 0: the one fact is number 0.
     Nullary,
     /// Arity 1: by term, one more than the fact's number, 0 when it has none.
     Unary(Vec<u32>),
-    /// Any other arity.
     Tuples(TupleMap<FactId>),
 }
 
-/// The facts of one relation.
 #[derive(Clone, Debug)]
 pub struct Relation {
     arity: usize,
@@ -44,13 +30,12 @@ pub struct Relation {
     generation: u32,
     /// What holds now, in the order of derivation.
     holding: Vec<FactId>,
-    /// By fact: the reference in which it was held last; see [`Relation::keep_as_reference`].
+    /// By fact: the last reference it was in; see [`Relation::keep_as_reference`].
     reference_stamps: Vec<u32>,
     reference: u32,
 }
 
 impl Relation {
-    /// An empty relation.
     pub fn new(arity: usize) -> Self {
         Self {
             arity,
@@ -68,7 +53,6 @@ impl Relation {
         }
     }
 
-    /// The number of the current contents' generation.
     pub fn generation(&self) -> u32 {
         self.generation
     }
@@ -78,13 +62,11 @@ impl Relation {
         &self.holding
     }
 
-    /// The arguments of a fact.
     pub fn arguments(&self, fact: FactId) -> &[TermId] {
         let start = fact.index() * self.arity;
         &self.arguments[start..start + self.arity]
     }
 
-    /// How many facts have a number.
     pub fn n_known(&self) -> usize {
         self.stamps.len()
     }
@@ -115,19 +97,17 @@ impl Relation {
         }
     }
 
-    /// Whether the fact of this number holds.
     #[inline]
     pub fn holds(&self, fact: FactId) -> bool {
         self.stamps[fact.index()] == self.generation
     }
 
-    /// Whether the fact with these arguments holds.
     #[inline]
     pub fn holds_with(&self, arguments: &[TermId]) -> bool {
         self.find(arguments).is_some_and(|fact| self.holds(fact))
     }
 
-    /// The number of the fact with these arguments, given now when it has none.
+    /// The number of the fact with these arguments; new facts are added.
     #[inline]
     pub fn number(&mut self, arguments: &[TermId]) -> FactId {
         let new = FactId::from_index(self.stamps.len());
@@ -172,8 +152,7 @@ impl Relation {
         true
     }
 
-    /// Remembers what holds now as the set that negation inside a recursive component is held
-    /// against.
+    /// Keeps the facts that hold now as the reference for negation within the component.
     pub fn keep_as_reference(&mut self) {
         self.reference_stamps.resize(self.stamps.len(), 0);
         if self.reference == u32::MAX {
@@ -186,12 +165,10 @@ impl Relation {
         }
     }
 
-    /// Makes the reference empty.
     pub fn clear_reference(&mut self) {
         self.reference_stamps.fill(0);
     }
 
-    /// Whether the fact with these arguments is in the reference.
     pub fn is_in_reference(&self, arguments: &[TermId]) -> bool {
         self.find(arguments)
             .is_some_and(|fact| self.reference_stamps.get(fact.index()) == Some(&self.reference))

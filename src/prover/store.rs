@@ -10,48 +10,28 @@ use super::index::{Index, Pattern};
 use super::plan::Build;
 use super::relation::Relation;
 use crate::gdl::TermTable;
-use crate::ids::{Id, IdVec, TermId};
+use crate::ids::{IdVec, TermId, define_id};
 
 /// Why an evaluation was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// More facts than allowed.
     TooManyFacts,
-    /// A term nested deeper than allowed.
     TooDeep,
-    /// More terms than allowed.
     TooManyTerms,
-    /// More rows visited than allowed.
     TooMuchWork,
-    /// Goal-directed evaluation met negation within a recursion that it could not decide.
+    /// Goal-directed evaluation met undecidable negation within a recursion.
     Undecided,
 }
 
-/// An index and its relation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct IndexId(pub u32);
-
-impl Id for IndexId {
-    fn from_index(index: usize) -> Self {
-        Self(index as u32)
-    }
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+define_id! { IndexId }
 
 /// An index by what it makes of the arguments.
 type KnownIndex = (Box<[Pattern]>, IndexId);
 
-/// Terms, facts and indexes.
 pub struct Store {
-    /// All terms.
     pub terms: TermTable,
-    /// The functions of the plans.
     pub functions: Functions,
-    /// The facts of each relation.
     pub relations: IdVec<RelationId, Relation>,
-    /// The indexes of all relations.
     pub indexes: IdVec<IndexId, Index>,
     indexes_of: IdVec<RelationId, Vec<KnownIndex>>,
     limits: Limits,
@@ -60,11 +40,10 @@ pub struct Store {
     /// How many more rows may be visited.
     pub work_left: u64,
     work_refilled: u64,
-    /// Why the evaluation was stopped.
     pub fault: Option<Fault>,
 }
 
-/// The longest argument list that is put together without asking for memory.
+/// Argument lists up to this length are built on the stack.
 const SHORT: usize = 8;
 
 impl Store {
@@ -86,7 +65,6 @@ impl Store {
         }
     }
 
-    /// Evaluates within these limits from now on.
     pub fn set_limits(&mut self, limits: Limits) {
         self.refill();
         self.work_left = limits.work;
@@ -94,7 +72,7 @@ impl Store {
         self.limits = limits;
     }
 
-    /// Gives a new evaluation the full measure of the limits.
+    /// Resets the limits for a new evaluation.
     pub fn refill(&mut self) {
         self.work_refilled += self.limits.work - self.work_left;
         self.facts_left = self.limits.facts;
@@ -103,20 +81,18 @@ impl Store {
         self.functions.catch_up(&self.terms);
     }
 
-    /// All the work ever done.
     pub fn work_done(&self) -> u64 {
         self.work_refilled + (self.limits.work - self.work_left)
     }
 
-    /// How many facts and places of facts are remembered; a measure of the memory that can be given
-    /// back.
+    /// Stored facts and index entries: the memory that can be freed.
     pub fn n_remembered(&self) -> usize {
         let facts: usize = self.relations.iter().map(Relation::n_known).sum();
         let places: usize = self.indexes.iter().map(Index::n_known).sum();
         facts + places
     }
 
-    /// The relation's index with these patterns, made now when there is none.
+    /// The relation's index with these patterns; new indexes are added.
     pub fn index(&mut self, relation: RelationId, patterns: Vec<Pattern>) -> IndexId {
         let known = self.indexes_of[relation]
             .iter()
@@ -130,7 +106,6 @@ impl Store {
         index
     }
 
-    /// Empties a relation.
     pub fn clear(&mut self, relation: RelationId) {
         if self.relations[relation].clear() {
             for (_, index) in &self.indexes_of[relation] {
@@ -139,7 +114,6 @@ impl Store {
         }
     }
 
-    /// Brings an index up to date.
     #[inline]
     pub fn catch_up(&mut self, index: IndexId, relation: RelationId) {
         self.indexes[index].catch_up(&self.relations[relation], &self.terms);
@@ -239,7 +213,7 @@ impl Store {
         })
     }
 
-    /// Hands on the terms that `builds` describe, if all are known.
+    /// Passes the terms that `builds` describe to `with`, if all are known.
     #[inline]
     pub fn find_all<T>(
         &self,

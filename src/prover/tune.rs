@@ -9,38 +9,37 @@ use super::directed::Bounds;
 use super::engine::{Engine, Question};
 use super::error::ProverError;
 use super::state::State;
-use crate::ids::{Symbol, TermId};
+use crate::gdl::rules::Signature;
+use crate::ids::TermId;
 
 /// Steps of the sample playout.
 const STEPS: usize = 48;
-/// The sample playout ends after this much work.
+/// Work after which the sample playout ends.
 const PLAYOUT_WORK: u64 = 500_000;
-/// Plans are compared on as many steps as take this much work, and on one at least.
+/// Work of the steps on which plans are compared; one step at least.
 const MEASURED_WORK: u64 = 100_000;
-/// Trials end after this much work.
+/// Work after which trials end.
 const TRIAL_WORK: u64 = 3_000_000;
-/// A relation is tried on demand when it takes at least this share of the work, as one part of so
-/// many.
+/// A relation is tried on demand when it takes at least 1/`LEAST_SHARE` of the work.
 const LEAST_SHARE: u64 = 8;
-/// Work for one state below which nothing is tried.
+/// Work per state below which nothing is tried.
 const WORTH_WHILE: u64 = 500;
-/// Facts of a relation that one sample keeps.
+/// Facts per relation and sample.
 const SAMPLE_FACTS: usize = 10_000;
 
-/// A state and what the roles do there.
+/// A sampled state and joint move.
 pub struct Step {
     state: State,
     moves: Vec<(TermId, TermId)>,
 }
 
-/// Work done for the sampled steps: in all, and by relation of the rulesheet.
 struct Work {
     n_steps: usize,
     total: u64,
-    by_relation: Vec<((Symbol, usize), u64)>,
+    by_relation: Vec<(Signature, u64)>,
 }
 
-/// Fits the engine's plans to the game. On an error the engine still answers.
+/// Fits the engine's plans to the game. The engine stays usable after an error.
 pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<(), ProverError> {
     let mut steps = playout(engine, roles, initial)?;
     if steps.is_empty() {
@@ -58,7 +57,7 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
     let mut work = measure(engine, &steps, MEASURED_WORK)?;
     steps.truncate(work.n_steps);
     let mut trial_work = 0;
-    let mut tried: Vec<Vec<(Symbol, usize)>> = Vec::new();
+    let mut tried: Vec<Vec<Signature>> = Vec::new();
     while work.total / steps.len() as u64 >= WORTH_WHILE && trial_work < TRIAL_WORK {
         let Some(candidates) = next_trial(engine, &work, &tried) else {
             break;
@@ -94,13 +93,9 @@ pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<()
 
 /// The relations to try on demand next: all that take a large share of the work or cause it, then
 /// each of them alone.
-fn next_trial(
-    engine: &Engine,
-    work: &Work,
-    tried: &[Vec<(Symbol, usize)>],
-) -> Option<Vec<(Symbol, usize)>> {
+fn next_trial(engine: &Engine, work: &Work, tried: &[Vec<Signature>]) -> Option<Vec<Signature>> {
     let share = work.total / LEAST_SHARE;
-    let mut large: Vec<(Symbol, usize)> = Vec::new();
+    let mut large: Vec<Signature> = Vec::new();
     for (signature, _) in work.by_relation.iter().filter(|(_, own)| *own >= share) {
         // What is on demand already has much to do because of what calls it.
         if engine.may_be_on_demand(*signature) {
@@ -151,7 +146,7 @@ fn playout(
     Ok(steps)
 }
 
-/// Keeps what holds in the sampled steps, for relations of which nothing is known yet.
+/// Records the facts of the sampled steps, for relations without samples.
 fn sample(engine: &mut Engine, steps: &[Step]) -> Result<(), ProverError> {
     let relations: Vec<_> = engine.dependencies.relations.ids().collect();
     let unknown: Vec<_> = relations
