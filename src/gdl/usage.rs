@@ -1,49 +1,28 @@
 //! Checks of names: relations, facts and roles that are used and not defined, or the reverse.
 //!
-//! A name that is misspelt breaks one of these rules, so a near name is proposed. A relation that
-//! stands for a misspelt keyword counts as the keyword for the other checks: one misprint gives one
-//! diagnostic.
+//! A near name is proposed for each. A relation whose name is a misspelt keyword counts as the
+//! keyword in the other checks, so that one misprint gives one diagnostic.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::{Diagnostic, brief};
-use super::keyword;
-use super::rules::{Atom, Rules, Signature, Term};
+use super::keyword::{ARITIES, BASE, DOES, GOAL, INIT, INPUT, LEGAL, NEXT, ROLE, TERMINAL, TRUE};
+use super::rules::{Atom, Literal, Rules, Signature, Term};
 use super::span::Span;
 use crate::ids::Symbol;
 
 /// Proposals are looked up for at most this many names, since each is compared with all others.
 const MAX_PROPOSALS: usize = 32;
-
-/// A relation that every game defines: the error without it, and its consequence.
-const REQUIRED: [(Signature, &str, &str); 4] = [
-    (
-        (keyword::ROLE, 1),
-        "no-role",
-        "add one fact per player, such as `(role white)`",
-    ),
-    (
-        (keyword::LEGAL, 2),
-        "no-legal",
-        "without it nobody can move",
-    ),
-    (
-        (keyword::TERMINAL, 0),
-        "no-terminal",
-        "without it the game never ends",
-    ),
-    ((keyword::GOAL, 2), "no-goal", "without it nobody can win"),
-];
+/// At most this many roles are listed.
+const MAX_ROLES: usize = 6;
 
 /// Reports names that are defined and not used, used and not defined, or in the wrong place.
 /// Nothing is reported about names in `doubtful`, which stand in statements that could not be read.
 pub(super) fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
     let mut usage = Usage::new(rules, doubtful);
     usage.required();
-    usage.undefined();
-    usage.unused();
+    usage.orphans();
     usage.facts();
     usage.roles();
     usage.diagnostics
@@ -57,9 +36,7 @@ struct Usage<'a> {
     /// The first condition with each relation, outside the relation's own rules.
     used: HashMap<Signature, &'a Atom>,
     /// The keywords that misspelt relations stand for.
-    meant: HashMap<Signature, Signature>,
-    /// Names of relations with several arities, which is a fault of its own.
-    ambiguous: HashSet<Symbol>,
+    meant: HashMap<Signature, Symbol>,
     n_proposals: Cell<usize>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -70,7 +47,7 @@ impl<'a> Usage<'a> {
         for rule in &rules.rules {
             let head = rule.head.signature();
             defined.entry(head).or_insert(&rule.head);
-            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+            for atom in rule.body.iter().filter_map(Literal::atom) {
                 if atom.signature() != head {
                     used.entry(atom.signature()).or_insert(atom);
                 }
@@ -82,42 +59,31 @@ impl<'a> Usage<'a> {
             defined,
             used,
             meant: HashMap::new(),
-            ambiguous: HashSet::new(),
             n_proposals: Cell::new(0),
             diagnostics: Vec::new(),
         };
-        let mut arity_of: HashMap<Symbol, usize> = HashMap::new();
-        let mut ambiguous = HashSet::new();
-        for &(name, arity) in usage.signatures() {
-            if *arity_of.entry(name).or_insert(arity) != arity {
-                ambiguous.insert(name);
-            }
-        }
-        usage.ambiguous = ambiguous;
-        let facts: HashSet<Signature> = (rules.atoms())
-            .filter(|atom| is_of_facts(atom.relation))
+        let facts = rules.atoms().filter(|atom| is_of_facts(atom.relation));
+        let facts: HashSet<Signature> = facts
             .filter_map(|atom| atom.arguments.first()?.signature())
             .collect();
         let roles = rules.roles();
-        let meant = usage
-            .defined
-            .iter()
-            .chain(&usage.used)
-            .filter_map(|(&own, &atom)| {
-                let meant = usage
-                    .is_orphan(own)
-                    .then(|| usage.near_keyword(own))
-                    .flatten()?;
-                let is_likely = match atom.arguments.first() {
-                    Some(fact) if is_of_facts(meant.0) => {
-                        fact.signature().is_none_or(|fact| facts.contains(&fact))
-                    }
-                    Some(Term::Constant(_)) if meant.1 == 2 => roles.contains(&atom.arguments[0]),
-                    _ => true,
-                };
-                is_likely.then_some((own, meant))
-            });
-        usage.meant = meant.collect();
+        for (atom, _) in usage.orphan_atoms() {
+            let (name, arity) = atom.signature();
+            let of_arity = ARITIES.iter().filter(|&&(_, n)| n == arity);
+            let Some(word) = usage.nearest(name, of_arity.map(|(word, _)| *word)) else {
+                continue;
+            };
+            let is_likely = match atom.arguments.first() {
+                Some(fact) if is_of_facts(word) => {
+                    fact.signature().is_none_or(|fact| facts.contains(&fact))
+                }
+                Some(role @ Term::Constant(_)) if arity == 2 => roles.contains(role),
+                _ => true,
+            };
+            if is_likely {
+                usage.meant.insert((name, arity), word);
+            }
+        }
         usage
     }
 
@@ -125,47 +91,49 @@ impl<'a> Usage<'a> {
         self.rules.symbols.name(symbol)
     }
 
-    fn signatures(&self) -> impl Iterator<Item = &Signature> {
-        self.defined.keys().chain(self.used.keys())
-    }
-
-    fn is_keyword(&self, signature: Signature) -> bool {
-        keyword::ARITIES
-            .iter()
-            .any(|&(name, _)| name == signature.0)
-    }
-
-    /// Whether the state or the moves define the relation, or another check reports it.
-    fn is_given(&self, signature: Signature) -> bool {
-        let is_required = REQUIRED.iter().any(|(own, ..)| *own == signature);
-        let is_keyword = keyword::ARITIES.contains(&signature);
-        matches!(signature.0, keyword::TRUE | keyword::DOES)
-            || is_required
-            || self.is_keyword(signature) && !is_keyword
-    }
-
-    /// Whether a relation is either defined or used, but not both, and stands for itself.
-    fn is_orphan(&self, signature: Signature) -> bool {
-        !self.is_keyword(signature)
-            && self.defined.contains_key(&signature) != self.used.contains_key(&signature)
-    }
-
-    fn near_keyword(&self, (name, arity): Signature) -> Option<Signature> {
-        let of_arity = keyword::ARITIES.into_iter().filter(|&(_, n)| n == arity);
-        let names = of_arity.map(|(word, _)| word);
-        let nearest = self.nearest(self.name(name), names)?;
-        Some((nearest, arity))
+    /// The first atom of each relation that is defined or used, but not both, in the order of the
+    /// text, and whether it is defined. Keywords, and names with several arities, are checked
+    /// elsewhere.
+    fn orphan_atoms(&self) -> Vec<(&'a Atom, bool)> {
+        let mut arity_of: HashMap<Symbol, usize> = HashMap::new();
+        let mut is_checked: HashSet<Symbol> = ARITIES.map(|(word, _)| word).into();
+        is_checked.extend(self.doubtful);
+        // These may be used and not defined.
+        is_checked.retain(|word| ![INIT, NEXT, BASE, INPUT].contains(word));
+        for &(name, arity) in self.defined.keys().chain(self.used.keys()) {
+            if *arity_of.entry(name).or_insert(arity) != arity {
+                is_checked.insert(name);
+            }
+        }
+        let defined = self.defined.iter().map(|atom| (atom, true));
+        let mut orphans: Vec<(&Atom, bool)> = defined
+            .chain(self.used.iter().map(|atom| (atom, false)))
+            .filter(|((signature, _), _)| !is_checked.contains(&signature.0))
+            .filter(|((signature, _), is_defined)| match is_defined {
+                true => !self.used.contains_key(signature) && !is_keyword(signature.0),
+                false => !self.defined.contains_key(signature),
+            })
+            .map(|((_, atom), is_defined)| (*atom, is_defined))
+            .collect();
+        orphans.sort_unstable_by_key(|(atom, _)| (atom.span, atom.relation));
+        orphans
     }
 
     /// The candidate whose name is one typing error away, or two in a long name.
-    fn nearest(&self, name: &str, candidates: impl Iterator<Item = Symbol>) -> Option<Symbol> {
-        let length = name.len();
-        let allowed = 1 + usize::from(length > 6);
-        candidates
-            .map(|candidate| (self.name(candidate), candidate))
-            .filter(|(other, _)| length > 2 && other.len().abs_diff(length) <= allowed)
-            .filter(|(other, _)| *other != name && !(is_numbered(name) && is_numbered(other)))
-            .map(|(other, candidate)| (strsim::osa_distance(name, other), candidate))
+    fn nearest(&self, name: Symbol, candidates: impl Iterator<Item = Symbol>) -> Option<Symbol> {
+        let name = self.name(name);
+        let allowed = 1 + usize::from(name.len() > 6);
+        let is_similar = |other: &str| {
+            // Names of a series, such as `row1` and `row2`, are no misprints of each other.
+            let is_series = is_numbered(name) && is_numbered(other);
+            name.len() > 2
+                && name != other
+                && other.len().abs_diff(name.len()) <= allowed
+                && !is_series
+        };
+        let similar = candidates.filter(|&candidate| is_similar(self.name(candidate)));
+        similar
+            .map(|candidate| (strsim::osa_distance(name, self.name(candidate)), candidate))
             .filter(|&(distance, _)| distance <= allowed)
             .min()
             .map(|(_, candidate)| candidate)
@@ -174,16 +142,17 @@ impl<'a> Usage<'a> {
     /// `did you mean ...?`, or a text for when no candidate is near.
     fn proposal(
         &self,
-        name: &str,
+        name: Symbol,
         candidates: impl Iterator<Item = Symbol>,
         otherwise: &str,
     ) -> String {
-        self.n_proposals.set(self.n_proposals.get() + 1);
-        let is_looked_up = self.n_proposals.get() <= MAX_PROPOSALS;
-        match is_looked_up
-            .then(|| self.nearest(name, candidates))
-            .flatten()
-        {
+        let n_before = self.n_proposals.replace(self.n_proposals.get() + 1);
+        let candidates = candidates.take(if n_before < MAX_PROPOSALS {
+            usize::MAX
+        } else {
+            0
+        });
+        match self.nearest(name, candidates) {
             Some(symbol) => format!("did you mean `{}`?", brief(self.name(symbol))),
             None => otherwise.into(),
         }
@@ -194,234 +163,182 @@ impl<'a> Usage<'a> {
         self.diagnostics.push(warning);
     }
 
-    fn is_doubtful(&self, name: Symbol) -> bool {
-        self.doubtful.contains(&name)
-    }
-
     /// The relations that every game defines.
     fn required(&mut self) {
-        for (signature, code, help) in REQUIRED {
-            let word = self.name(signature.0);
-            let is_defined = match signature {
-                (keyword::ROLE, _) => !self.rules.roles().is_empty(),
-                _ => self.defined.contains_key(&signature),
+        for (word, arity, code, help) in [
+            (
+                ROLE,
+                1,
+                "no-role",
+                "add one fact per player, such as `(role white)`",
+            ),
+            (LEGAL, 2, "no-legal", "without it nobody can move"),
+            (TERMINAL, 0, "no-terminal", "without it the game never ends"),
+            (GOAL, 2, "no-goal", "without it nobody can win"),
+        ] {
+            let (is_defined, message) = match word {
+                ROLE => (
+                    !self.rules.roles().is_empty(),
+                    "no role is named".to_string(),
+                ),
+                _ => {
+                    let message = format!("no rule defines `{}`", self.name(word));
+                    (self.defined.contains_key(&(word, arity)), message)
+                }
             };
-            if is_defined || self.is_doubtful(signature.0) {
+            if is_defined || self.doubtful.contains(&word) {
                 continue;
             }
-            let misspelt = self.meant.iter().filter(|(_, meant)| **meant == signature);
-            let place = misspelt
+            let misspelt = self.meant.iter().filter(|(_, meant)| **meant == word);
+            let first = misspelt
                 .filter_map(|(own, _)| Some((self.defined.get(own)?.span, *own)))
                 .min();
-            let message = match signature {
-                (keyword::ROLE, _) => "no role is named".to_string(),
-                _ => format!("no rule defines `{word}`"),
-            };
-            let (span, help) = match place {
+            let (span, help) = match first {
                 Some((span, own)) => {
                     // The relation is not reported again as unused.
                     self.defined.remove(&own);
-                    (span, format!("did you mean `{word}`?"))
+                    (span, format!("did you mean `{}`?", self.name(word)))
                 }
                 None => (Span::default(), help.to_string()),
             };
-            self.diagnostics
-                .push(Diagnostic::error(code, span, message).with_help(help));
+            let fault = Diagnostic::error(code, span, message).with_help(help);
+            self.diagnostics.push(fault);
         }
     }
 
-    fn undefined(&mut self) {
-        let mut undefined: Vec<(Span, Signature)> = self
-            .used
-            .iter()
-            .filter(|(signature, _)| !self.defined.contains_key(signature))
-            .filter(|(signature, _)| !self.is_given(**signature))
-            .filter(|((name, _), _)| !self.is_doubtful(*name) && !self.ambiguous.contains(name))
-            .map(|(&signature, atom)| (atom.span, signature))
-            .collect();
-        undefined.sort_unstable();
-        for (span, (name, arity)) in undefined {
-            let of_arity = self.defined.keys().chain(&keyword::ARITIES);
-            let of_arity = of_arity.filter(|(_, n)| *n == arity).map(|other| other.0);
-            let name = self.name(name);
-            let help = self.proposal(name, of_arity, "it never holds; a misprint?");
-            let message = format!("`{}/{arity}` is used but nothing defines it", brief(name));
-            self.warn("undefined-relation", span, message, help);
+    /// Relations that are used and not defined, or defined and not used.
+    fn orphans(&mut self) {
+        for (atom, is_defined) in self.orphan_atoms() {
+            let (name, arity) = atom.signature();
+            let shown = brief(self.name(name));
+            if is_defined {
+                let help = match self.meant.get(&(name, arity)) {
+                    Some(&word) => format!("did you mean `{}`?", self.name(word)),
+                    None => "remove it, or use it in a condition".to_string(),
+                };
+                let message = format!("`{shown}/{arity}` is defined but never used");
+                self.warn("unused-relation", atom.span, message, help);
+            } else {
+                let of_arity = self.defined.keys().chain(&ARITIES);
+                let of_arity = of_arity.filter(|(_, n)| *n == arity).map(|other| other.0);
+                let help = self.proposal(name, of_arity, "it never holds; a misprint?");
+                let message = format!("`{shown}/{arity}` is used but nothing defines it");
+                self.warn("undefined-relation", atom.span, message, help);
+            }
         }
     }
 
-    fn unused(&mut self) {
-        let mut unused: Vec<(Span, Signature)> = self
-            .defined
-            .iter()
-            .filter(|(signature, _)| !self.used.contains_key(signature))
-            .filter(|(signature, _)| !self.is_keyword(**signature))
-            .filter(|((name, _), _)| !self.is_doubtful(*name) && !self.ambiguous.contains(name))
-            .map(|(&signature, atom)| (atom.span, signature))
-            .collect();
-        unused.sort_unstable();
-        for (span, signature) in unused {
-            let help = match self.meant.get(&signature) {
-                Some(&(word, _)) => format!("did you mean `{}`?", self.name(word)),
-                None => "remove it, or use it in a condition".to_string(),
-            };
-            let (name, arity) = signature;
-            let message = format!(
-                "`{}/{arity}` is defined but never used",
-                brief(self.name(name))
-            );
-            self.warn("unused-relation", span, message, help);
-        }
+    /// Name and arity of an atom's relation, with misspelt keywords put right.
+    fn corrected(&self, atom: &Atom) -> Signature {
+        let (name, arity) = atom.signature();
+        (*self.meant.get(&(name, arity)).unwrap_or(&name), arity)
     }
 
-    /// The keyword that an atom's relation is, or stands for.
-    fn keyword_of(&self, atom: &Atom) -> Signature {
-        let own = atom.signature();
-        *self.meant.get(&own).unwrap_or(&own)
+    /// The heads of rules for a keyword.
+    fn heads_of(&self, keyword: Signature) -> impl Iterator<Item = &'a Atom> {
+        let heads = self.rules.rules.iter().map(|rule| &rule.head);
+        heads.filter(move |head| self.corrected(head) == keyword)
     }
 
     /// Facts that conditions test and nothing produces.
     fn facts(&mut self) {
-        let mut produced: HashSet<Signature> = HashSet::new();
+        let mut reported: HashSet<Signature> = HashSet::new();
         let mut arity_of: HashMap<Symbol, usize> = HashMap::new();
-        for rule in &self.rules.rules {
-            if matches!(
-                self.keyword_of(&rule.head),
-                (keyword::INIT | keyword::NEXT, 1)
-            ) {
-                match rule.head.arguments[0].signature() {
-                    Some(fact) => {
-                        produced.insert(fact);
-                        arity_of.entry(fact.0).or_insert(fact.1);
-                    }
-                    // A variable stands for any fact.
-                    None => return,
-                }
-            }
+        for head in self.heads_of((INIT, 1)).chain(self.heads_of((NEXT, 1))) {
+            // A variable stands for any fact.
+            let Some(fact) = head.arguments[0].signature() else {
+                return;
+            };
+            reported.insert(fact);
+            arity_of.entry(fact.0).or_insert(fact.1);
         }
-        let mut reported = HashSet::new();
         let bodies = self.rules.rules.iter().flat_map(|rule| &rule.body);
-        for atom in bodies.filter_map(|literal| literal.atom()) {
-            if self.keyword_of(atom) != (keyword::TRUE, 1) {
-                continue;
-            }
-            let Some(fact) = atom.arguments[0].signature() else {
+        for atom in bodies.filter_map(Literal::atom) {
+            let is_fact = self.corrected(atom) == (TRUE, 1);
+            let Some(fact) = atom
+                .arguments
+                .first()
+                .filter(|_| is_fact)
+                .and_then(Term::signature)
+            else {
                 continue;
             };
             let (name, arity) = fact;
-            if produced.contains(&fact) || self.is_doubtful(name) || !reported.insert(fact) {
+            if self.doubtful.contains(&name) || !reported.insert(fact) {
                 continue;
             }
-            let own_name = self.name(name);
             let help = match arity_of.get(&name) {
                 Some(n) => format!("facts of this name have {n} arguments elsewhere"),
                 None => {
-                    let candidates = arity_of.keys().copied();
-                    self.proposal(own_name, candidates, "it is never true; a misprint?")
+                    let produced = arity_of.keys().copied();
+                    self.proposal(name, produced, "it is never true; a misprint?")
                 }
             };
-            let message = format!(
-                "no `init` or `next` produces a fact `{}/{arity}`",
-                brief(own_name)
-            );
+            let shown = brief(self.name(name));
+            let message = format!("no `init` or `next` produces a fact `{shown}/{arity}`");
             self.warn("unproduced-fact", atom.span, message, help);
         }
     }
 
     /// Roles that are not declared, and roles that can never move.
     fn roles(&mut self) {
-        let roles = self.rules.roles();
-        // Roles of misspelt `role` facts are known, so that the misprint is reported alone.
-        let mut known: HashSet<Symbol> = HashSet::new();
-        for rule in &self.rules.rules {
-            if self.keyword_of(&rule.head) == (keyword::ROLE, 1) {
-                match rule.head.arguments[0] {
-                    Term::Constant(name) => known.insert(name),
-                    _ => return,
-                };
+        let mut roles: Vec<(Symbol, Span)> = Vec::new();
+        for head in self.heads_of((ROLE, 1)) {
+            match head.arguments[0] {
+                Term::Constant(name) => roles.push((name, head.span)),
+                _ => return,
             }
         }
-        if roles.is_empty() {
+        if self.rules.roles().is_empty() {
             return;
         }
-        let constants: Vec<Symbol> = (roles.iter())
-            .filter_map(|role| Some(role.signature()?.0))
-            .collect();
-        for atom in self.rules.atoms() {
-            let keyword = self.keyword_of(atom);
-            let has_role = matches!(
-                keyword,
-                (
-                    keyword::DOES | keyword::LEGAL | keyword::GOAL | keyword::INPUT,
-                    2
-                )
-            );
-            let Some(&Term::Constant(name)) = atom.arguments.first().filter(|_| has_role) else {
-                continue;
-            };
-            if self.is_doubtful(name) || !known.insert(name) {
-                continue;
-            }
-            let shown: Vec<Cow<'_, str>> = constants
-                .iter()
-                .take(6)
-                .map(|&role| brief(self.name(role)))
-                .collect();
-            let more = if constants.len() > shown.len() {
-                " ..."
-            } else {
-                ""
-            };
-            let otherwise = format!("the roles are: {}{more}", shown.join(", "));
-            let name = self.name(name);
-            let help = self.proposal(name, constants.iter().copied(), &otherwise);
-            let message = format!("`{}` is not a role", brief(name));
-            self.warn("unknown-role", atom.span, message, help);
-        }
-        self.stuck_roles(&constants);
-    }
-
-    fn stuck_roles(&mut self, roles: &[Symbol]) {
+        let mut known: HashSet<Symbol> = roles.iter().map(|(name, _)| *name).collect();
         let mut movers: HashSet<Symbol> = HashSet::new();
-        let mut n_legal = 0;
-        for rule in &self.rules.rules {
-            if self.keyword_of(&rule.head) == (keyword::LEGAL, 2) {
-                n_legal += 1;
-                match rule.head.arguments[0] {
-                    Term::Constant(name) => movers.insert(name),
-                    _ => return,
-                };
+        let mut all_may_move =
+            self.doubtful.contains(&LEGAL) || self.heads_of((LEGAL, 2)).next().is_none();
+        for head in self.heads_of((LEGAL, 2)) {
+            match head.arguments[0] {
+                Term::Constant(name) => drop(movers.insert(name)),
+                _ => all_may_move = true,
             }
         }
-        if n_legal == 0 || self.is_doubtful(keyword::LEGAL) {
-            return;
-        }
-        for rule in &self.rules.rules {
-            if self.keyword_of(&rule.head) != (keyword::ROLE, 1) {
-                continue;
-            }
-            if let [Term::Constant(name)] = rule.head.arguments[..]
-                && roles.contains(&name)
-                && !self.is_doubtful(name)
-                && movers.insert(name)
+        let names = || roles.iter().map(|(name, _)| *name);
+        let mut shown: Vec<&str> = names()
+            .take(MAX_ROLES)
+            .map(|name| self.name(name))
+            .collect();
+        shown.extend((roles.len() > MAX_ROLES).then_some("..."));
+        let otherwise = format!("the roles are: {}", brief(&shown.join(", ")));
+        for atom in self.rules.atoms() {
+            let has_role = matches!(self.corrected(atom), (DOES | LEGAL | GOAL | INPUT, 2));
+            if let Some(&Term::Constant(name)) = atom.arguments.first().filter(|_| has_role)
+                && !self.doubtful.contains(&name)
+                && known.insert(name)
             {
+                let help = self.proposal(name, names(), &otherwise);
+                let message = format!("`{}` is not a role", brief(self.name(name)));
+                self.warn("unknown-role", atom.span, message, help);
+            }
+        }
+        for (name, span) in roles {
+            if !all_may_move && !self.doubtful.contains(&name) && movers.insert(name) {
                 let message = format!("`{}` can never move", brief(self.name(name)));
                 let help = "no `legal` rule is for this role; one move such as `noop` is enough";
-                self.warn("role-without-moves", rule.head.span, message, help.into());
+                self.warn("role-without-moves", span, message, help.into());
             }
         }
     }
+}
+
+fn is_keyword(name: Symbol) -> bool {
+    ARITIES.iter().any(|&(word, _)| word == name)
 }
 
 /// Whether the argument of a keyword is a fact of the state.
 fn is_of_facts(word: Symbol) -> bool {
-    matches!(
-        word,
-        keyword::INIT | keyword::TRUE | keyword::NEXT | keyword::BASE
-    )
+    [INIT, TRUE, NEXT, BASE].contains(&word)
 }
 
-/// Whether a name is one of a series, such as `row1`; another of the series is no misprint.
 fn is_numbered(name: &str) -> bool {
     name.bytes().any(|byte| byte.is_ascii_digit())
 }

@@ -14,38 +14,36 @@ use super::pattern::unbound;
 use super::plan::{Context, Plan, Step, plans_of};
 use super::prepare::PreparedRules;
 use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRule, Move};
-use super::relations::{Relations, Signature};
+use super::relations::Relations;
 use super::{Budget, GroundError};
-use crate::gdl::rules::Rules;
+use crate::gdl::rules::{Rules, Signature};
 use crate::gdl::{Symbols, TermTable, keyword};
 use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
 
-/// Atoms and terms nested deeper than this are taken for a rule that builds terms without end.
+/// Deeper terms come from a rule that builds terms without end.
 const MAX_DEPTH: usize = 200;
-/// How many new instances and atoms pass between two looks at the clock.
+/// New instances and atoms between two budget checks.
 const CHECK_EVERY: usize = 1 << 12;
 
-/// A rule that looked at so many candidates is split.
+/// Candidates after which a rule is split.
 const SPLIT_ABOVE: u32 = 60_000;
-/// A helper that looked at so many and cannot be split was a mistake.
+/// Candidates after which a helper that cannot be split is taken back.
 const TAKE_BACK_ABOVE: u32 = 64 * SPLIT_ABOVE;
 
-/// Why an evaluation ended before its end.
+/// Why an evaluation stopped early.
 pub(super) enum Stop {
-    /// There is no going on.
     Error(GroundError),
-    /// This rule should be split first.
     Split(usize),
-    /// The split that this rule came from should be taken back first.
+    /// Take back the split that this rule came from.
     TakeBack(usize),
 }
 
-/// An atom never derived.
+/// Order of an atom never derived.
 const UNKNOWN: u32 = u32::MAX;
-/// An atom in the queue.
+/// Order of an atom in the queue.
 const WAITING: u32 = u32::MAX - 1;
 
-/// The instances found so far: head, number of positive atoms, positive atoms, negated atoms.
+/// The instances found so far.
 #[derive(Default)]
 struct Instances {
     heads: Vec<TermId>,
@@ -62,15 +60,14 @@ pub(super) struct Evaluation<'a> {
     budget: Budget,
     terms: TermTable,
     indexes: Indexes,
-    /// Per term: its number in the order of taking, or `WAITING`, or `UNKNOWN`.
+    /// Per term, its number in the order of dequeuing, `WAITING` or `UNKNOWN`.
     order: Vec<u32>,
     n_taken: u32,
     queue: VecDeque<TermId>,
     instances: Instances,
-    /// Whether instances are written down.
     is_recording: bool,
     work: usize,
-    /// Per rule, the candidates looked at.
+    /// Candidates per rule.
     work_of: Vec<u32>,
     bindings: Vec<TermId>,
     matched: Vec<TermId>,
@@ -112,14 +109,11 @@ impl<'a> Evaluation<'a> {
                 .collect();
             self.fixpoint(&group, &|signature| heads.contains(&signature), &[])?;
         }
-        let mut seeds = Vec::new();
-        for &atom in self.indexes.atoms((keyword::INIT, 1)) {
-            seeds.push(self.terms.arguments(atom)[0]);
+        let mut seeds = self.indexes.atoms((keyword::INIT, 1)).to_vec();
+        for seed in &mut seeds {
+            let fact = self.terms.arguments(*seed)[0];
+            *seed = self.terms.intern(keyword::TRUE, &[fact]);
         }
-        let seeds: Vec<TermId> = seeds
-            .into_iter()
-            .map(|fact| self.terms.intern(keyword::TRUE, &[fact]))
-            .collect();
         self.is_recording = true;
         let dynamic_rules = std::mem::take(&mut self.relations.dynamic_rules);
         let is_dynamic = self.relations.is_dynamic.clone();
@@ -149,20 +143,10 @@ impl<'a> Evaluation<'a> {
             let rule = &self.prepared.rules()[number];
             let plans = plans_of(number, rule, &context, &mut self.indexes, &mut self.terms);
             let Some(plans) = plans else {
-                let is_late = self
-                    .budget
-                    .until
-                    .is_some_and(|until| Instant::now() >= until);
-                return Err(Stop::Error(if is_late {
-                    GroundError::OutOfTime {
-                        atoms: self.n_taken as usize,
-                        rules: self.instances.heads.len(),
-                    }
-                } else {
-                    GroundError::RuleTooLong {
-                        head: self.symbols.name(rule.head.relation).to_string(),
-                        conditions: rule.body.len(),
-                    }
+                self.check_time()?;
+                return Err(Stop::Error(GroundError::RuleTooLong {
+                    head: self.symbols.name(rule.head.relation).to_string(),
+                    conditions: rule.body.len(),
                 }));
             };
             for plan in plans {
@@ -196,7 +180,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// The relaxed game's own steps: what may come next may be true, what may be legal may be done.
+    /// The relaxed game: `true` follows from `next`, `does` from `legal`.
     fn follow(&mut self, atom: TermId, signature: Signature) {
         let arguments = self.terms.arguments(atom);
         match signature {
@@ -237,19 +221,23 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    fn check_time(&self) -> Result<(), Stop> {
+        let is_late = |until| Instant::now() >= until;
+        match self.budget.until.is_some_and(is_late) {
+            true => Err(Stop::Error(GroundError::OutOfTime {
+                atoms: self.n_taken as usize,
+                rules: self.instances.heads.len(),
+            })),
+            false => Ok(()),
+        }
+    }
+
     fn charge(&mut self) -> Result<(), Stop> {
         self.work += 1;
         if !self.work.is_multiple_of(CHECK_EVERY) {
             return Ok(());
         }
-        let (atoms, rules) = (self.n_taken as usize, self.instances.heads.len());
-        if self
-            .budget
-            .until
-            .is_some_and(|until| Instant::now() >= until)
-        {
-            return Err(Stop::Error(GroundError::OutOfTime { atoms, rules }));
-        }
+        self.check_time()?;
         let bytes = self.terms.bytes()
             + self.indexes.bytes()
             + self.order.capacity() * 4
@@ -265,18 +253,16 @@ impl<'a> Evaluation<'a> {
             || self.terms.len() > (u32::MAX / 4) as usize
             || self.terms.n_arguments() > (u32::MAX / 2) as usize
         {
-            let max_bytes = self.budget.max_bytes;
             return Err(Stop::Error(GroundError::OutOfMemory {
-                max_bytes,
-                atoms,
-                rules,
+                max_bytes: self.budget.max_bytes,
+                atoms: self.n_taken as usize,
+                rules: self.instances.heads.len(),
             }));
         }
         Ok(())
     }
 
-    /// Counts a candidate against its rule; a rule that costs too much stops the evaluation, to be
-    /// split.
+    /// Counts a candidate of a rule; a rule with too many stops the evaluation.
     fn charge_rule(&mut self, rule: usize) -> Result<(), Stop> {
         self.work_of[rule] = self.work_of[rule].saturating_add(1);
         if self.work_of[rule] >= SPLIT_ABOVE {
@@ -304,7 +290,7 @@ impl<'a> Evaluation<'a> {
         self.extend(plan, 0)
     }
 
-    /// Takes the plan on from a step, with everything before it settled.
+    /// Runs the plan from step `at`.
     fn extend(&mut self, plan: &Plan, at: usize) -> Result<(), Stop> {
         let Some(step) = plan.steps.get(at) else {
             return self.emit(plan);
@@ -375,10 +361,9 @@ impl<'a> Evaluation<'a> {
                 let left = left.build(&mut self.terms, &self.bindings);
                 let right = right.build(&mut self.terms, &self.bindings);
                 if left == right {
-                    Ok(())
-                } else {
-                    self.extend(plan, at + 1)
+                    return Ok(());
                 }
+                self.extend(plan, at + 1)
             }
         }
     }
@@ -425,7 +410,6 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Numbers what was found.
     fn program(mut self, first_dynamic: u32) -> GroundProgram {
         self.order.resize(self.terms.len(), UNKNOWN);
         let roles: IdVec<RoleId, TermId> = self

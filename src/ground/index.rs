@@ -9,18 +9,16 @@ use std::hash::{BuildHasher, Hasher};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::pattern::Pattern;
-use super::relations::Signature;
 use crate::gdl::TermTable;
+use crate::gdl::rules::Signature;
 use crate::ids::{Symbol, TermId};
 
-/// The shape of an atom or term, with the places that make the key.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Skeleton {
-    /// Anything, not part of the key.
+    /// Not part of the key.
     Any,
-    /// Anything, part of the key.
+    /// Part of the key.
     Key,
-    /// A function or relation of this shape.
     Function(Symbol, Box<[Skeleton]>),
 }
 
@@ -81,14 +79,12 @@ impl Skeleton {
     }
 }
 
-/// The bucket of these key values.
 pub fn hash_of_keys(keys: impl Iterator<Item = TermId>) -> u64 {
     let mut hasher = FxBuildHasher.build_hasher();
     keys.for_each(|key| hasher.write_u32(key.0));
     hasher.finish()
 }
 
-/// One index.
 #[derive(Debug)]
 struct Index {
     skeleton: Skeleton,
@@ -106,7 +102,6 @@ impl Index {
     }
 }
 
-/// All atoms found so far, and the indexes over them.
 #[derive(Debug, Default)]
 pub struct Indexes {
     atoms: FxHashMap<Signature, Vec<TermId>>,
@@ -114,12 +109,10 @@ pub struct Indexes {
     by_skeleton: FxHashMap<(Signature, Skeleton), usize>,
     all: Vec<Index>,
     entries: usize,
-    /// Buckets of all indexes together.
     n_buckets: usize,
 }
 
 impl Indexes {
-    /// Adds an atom to its relation and to all indexes over it.
     pub fn insert(&mut self, atom: TermId, terms: &TermTable) {
         let signature = (terms.name(atom), terms.arguments(atom).len());
         self.atoms.entry(signature).or_default().push(atom);
@@ -136,12 +129,11 @@ impl Indexes {
         }
     }
 
-    /// All atoms of a relation, in the order they were found.
     pub fn atoms(&self, signature: Signature) -> &[TermId] {
         self.atoms.get(&signature).map_or(&[], Vec::as_slice)
     }
 
-    /// The index with this skeleton, made and filled when there is none.
+    /// The index with this skeleton; new indexes are added and filled.
     pub fn index(&mut self, signature: Signature, skeleton: Skeleton, terms: &TermTable) -> usize {
         if let Some(&index) = self.by_skeleton.get(&(signature, skeleton.clone())) {
             return index;
@@ -163,24 +155,22 @@ impl Indexes {
         number
     }
 
-    /// How many atoms a bucket of the index holds on average.
+    /// The mean size of a bucket.
     pub fn mean_bucket(&self, index: usize) -> f64 {
         let index = &self.all[index];
         index.entries as f64 / index.buckets.len().max(1) as f64
     }
 
-    /// The n-th atom of a bucket.
     #[inline]
     pub fn in_bucket(&self, index: usize, hash: u64, n: usize) -> Option<TermId> {
         self.all[index].buckets.get(&hash)?.get(n).copied()
     }
 
-    /// How many atoms a bucket holds.
     pub fn bucket_len(&self, index: usize, hash: u64) -> usize {
         self.all[index].buckets.get(&hash).map_or(0, Vec::len)
     }
 
-    /// Bytes held, about.
+    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         // A bucket is a key, a vector's head and its first allocation.
         self.entries * 8 + self.n_buckets * 64

@@ -7,19 +7,16 @@ use crate::gdl::rules::Term;
 use crate::gdl::{Atom, TermTable};
 use crate::ids::{Id, Symbol, TermId};
 
-/// A compiled term.
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// The variable's first occurrence: takes what stands here.
+    /// The variable's first occurrence: binds it.
     Bind(u32),
-    /// A variable with a value from before: it must stand here.
+    /// A variable bound before this pattern; usable as a key.
     Check(u32),
-    /// A variable that took its value in this very pattern: it must stand here, but says nothing
-    /// beforehand.
+    /// A variable bound earlier in this pattern; no key.
     Repeat(u32),
-    /// A term without variables.
     Ground(TermId),
-    /// A function, or the relation of an atom, with variables inside.
+    /// A function or relation with variables inside.
     Function(Symbol, Box<[Pattern]>),
 }
 
@@ -83,7 +80,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a term fits; binds variables on the way, also when it fails in the end.
+    /// Whether a term matches. Binds variables, even if it fails later.
     pub fn matches(&self, term: TermId, terms: &TermTable, bindings: &mut [TermId]) -> bool {
         match self {
             Pattern::Bind(variable) => {
@@ -154,7 +151,6 @@ impl Pattern {
         }
     }
 
-    /// Whether nothing is left to bind.
     pub fn is_bound(&self) -> bool {
         match self {
             Pattern::Bind(_) | Pattern::Repeat(_) => false,
@@ -164,10 +160,10 @@ impl Pattern {
     }
 }
 
-/// Functions of at most so many arguments are built without touching the heap.
+/// Functions of at most this many arguments are built on the stack.
 const INLINE: usize = 8;
 
-/// The value of a variable that has none yet.
+/// The value of an unbound variable.
 pub fn unbound() -> TermId {
     TermId::from_index(u32::MAX as usize)
 }

@@ -9,86 +9,69 @@ use std::time::Instant;
 
 use super::index::{Indexes, Skeleton};
 use super::pattern::Pattern;
-use super::relations::Signature;
 use crate::gdl::TermTable;
-use crate::gdl::rules::{Literal, Rule};
+use crate::gdl::rules::{Literal, Rule, Signature};
 use crate::ids::Symbol;
 
-/// One step of a plan.
 #[derive(Debug)]
 pub enum Step {
-    /// Look atoms up by key and go on with each that fits.
+    /// Continue with each atom of a bucket that matches.
     Join {
-        /// Which index.
         index: usize,
-        /// What makes the key.
         keys: Vec<Pattern>,
-        /// What the atom must look like.
         pattern: Pattern,
-        /// The literal's place in the body.
+        /// Its position in the body.
         place: usize,
-        /// Whether the trigger itself is no candidate, because it was met at this place in another
-        /// plan.
+        /// Whether the trigger is excluded, because another plan meets it at this place.
         excludes_trigger: bool,
     },
-    /// Go on if the atom is there.
+    /// Continue if the atom was found.
     Holds {
-        /// The atom, all bound.
         pattern: Pattern,
         /// The literal's place in the body.
         place: usize,
-        /// As in `Join`.
         excludes_trigger: bool,
     },
-    /// Go on if the atom is not there, and never will be.
+    /// Continue if the atom is absent for good.
     Fails(Pattern),
-    /// Go on if the terms differ.
     Distinct(Pattern, Pattern),
 }
 
 /// How to find the instances of one rule that a new atom completes.
 #[derive(Debug)]
 pub struct Plan {
-    /// Which rule it is for.
     pub rule: usize,
-    /// What the new atom must look like; nothing for a plan that runs once at the start.
+    /// The pattern of the new atom; nothing for a plan that runs once at the start.
     pub trigger: Option<Pattern>,
-    /// The trigger's place in the body.
     pub trigger_place: usize,
-    /// The other literals.
     pub steps: Vec<Step>,
-    /// The head, all bound at the end.
     pub head: Pattern,
     /// The places of the positive literals that stay in the ground rule.
     pub kept_places: Vec<usize>,
     /// The negated atoms that stay in the ground rule.
     pub kept_negatives: Vec<Pattern>,
-    /// How many variables there are.
     pub n_variables: usize,
-    /// How many literals the body has.
     pub n_literals: usize,
 }
 
-/// Which relations are still growing while a plan runs, and what is known of the others.
+/// What a planner needs to know of the relations.
 pub struct Context<'a> {
-    /// Whether atoms of the relation are still being found.
+    /// Whether atoms of the relation are found while the plan runs.
     pub is_growing: &'a dyn Fn(Signature) -> bool,
     /// Whether atoms of the relation stay in ground rules.
     pub is_dynamic: &'a HashMap<Signature, bool>,
     /// Relations that grow, but whose atoms are taken for true once found.
     pub domains: &'a HashSet<Symbol>,
-    /// When to give up.
     pub until: Option<Instant>,
 }
 
 /// Expected matches of a literal of a growing relation, per unbound variable.
 const GROWING_FAN_OUT: f64 = 12.0;
 
-/// A plan is followed by one call within another per condition, so a rule may not have more.
+/// Plans are run by one nested call per condition.
 const MAX_CONDITIONS: usize = 10_000;
 
-/// All plans of one rule together have at most so many steps. Each condition can be a trigger and
-/// then has all others as steps, so only rules of thousands of conditions come near.
+/// Steps of all plans of one rule: one plan per trigger, one step per condition.
 const MAX_STEPS: usize = 1 << 22;
 
 /// The plans of a rule: one per positive literal of a growing relation, or one that runs once.
@@ -109,24 +92,14 @@ pub fn plans_of(
     if rule.body.len() > MAX_CONDITIONS || rule.body.len() * triggers.len() > MAX_STEPS {
         return None;
     }
-    if triggers.is_empty() {
-        let plan = plan(number, rule, None, &triggers, context, indexes, terms)?;
-        return Some(vec![plan]);
-    }
-    triggers
-        .iter()
-        .map(|&place| {
-            plan(
-                number,
-                rule,
-                Some(place),
-                &triggers,
-                context,
-                indexes,
-                terms,
-            )
-        })
-        .collect()
+    let starts: Vec<Option<usize>> = match triggers.as_slice() {
+        [] => vec![None],
+        some => some.iter().copied().map(Some).collect(),
+    };
+    let plans = starts
+        .into_iter()
+        .map(|start| plan(number, rule, start, &triggers, context, indexes, terms));
+    plans.collect()
 }
 
 fn plan(
@@ -227,7 +200,7 @@ fn plan(
     })
 }
 
-/// Expected matches of a literal under these bindings; nothing when it has to wait for a variable.
+/// Expected matches of a literal; nothing when it has to wait for a variable.
 fn cost(
     literal: &Literal,
     is_bound: &[bool],

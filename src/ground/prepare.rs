@@ -8,30 +8,24 @@ use crate::ids::Symbol;
 
 use super::split::split;
 
-/// A rulesheet's rules, some of them in parts.
+/// The rules of a rulesheet, some of them split.
 #[derive(Debug)]
 pub struct PreparedRules {
     rules: Vec<Rule>,
-    /// Per rule.
     status: Vec<Status>,
-    /// The splits made so far.
     splits: Vec<SplitRecord>,
-    /// Names of the helper relations, whose numbers continue the rulesheet's.
+    /// Names of the helper relations; their symbols follow the rulesheet's.
     names: Vec<String>,
     n_source_names: usize,
-    /// Helper relations that hold whenever they possibly could.
     domains: HashSet<Symbol>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
-    /// Not tried to split.
     Whole,
-    /// Cannot be split, or not with gain.
+    /// Cannot be split, or without gain.
     Final,
-    /// Came from a split.
     Part,
-    /// Taken back.
     Gone,
 }
 
@@ -43,12 +37,10 @@ struct SplitRecord {
 }
 
 impl PreparedRules {
-    /// Takes a rulesheet's rules.
-    ///
-    /// Rules whose head has a variable that nothing binds derive nothing and are left out, but for
-    /// the role of `legal` and `goal`, which then is any. A negated atom with such a variable gets
-    /// a helper relation: `(not (p ?x ?free))` means that no instance of `?free` holds. A
-    /// `distinct` with one says nothing and is dropped.
+    /// Settles unsafe variables. A rule with one in its head derives nothing and is left out, but
+    /// an open role of `legal` or `goal` means every role. In a negated atom it is projected away
+    /// by a helper relation: `(not (p ?x ?free))` holds if no instance of `?free` does. A
+    /// `distinct` with one is dropped.
     pub fn new(source: &Rules) -> Self {
         let mut prepared = Self {
             rules: Vec::with_capacity(source.rules.len()),
@@ -68,8 +60,6 @@ impl PreparedRules {
     fn add(&mut self, rule: &Rule) {
         let mut bound = rule.bound_variables();
         let mut rule = rule.clone();
-        // Who may move and who has which goal is asked for each role, so a role left open stands
-        // for all of them.
         if let (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) =
             (rule.head.relation, &rule.head.arguments[..])
             && !std::mem::replace(&mut bound[*variable as usize], true)
@@ -128,12 +118,11 @@ impl PreparedRules {
         symbol
     }
 
-    /// All rules, those taken back included.
+    /// All rules, including those taken back.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Names of the helper relations in order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -144,12 +133,11 @@ impl PreparedRules {
         &self.domains
     }
 
-    /// Whether splitting the rule is worth a try.
     pub fn may_split(&self, rule: usize) -> bool {
         matches!(self.status[rule], Status::Whole | Status::Part)
     }
 
-    /// Splits a rule, or settles that it stays whole.
+    /// Splits a rule, or marks it as final.
     pub fn split(&mut self, rule: usize) {
         let original = self.rules[rule].clone();
         let mut n_names = self.names.len();
@@ -178,7 +166,7 @@ impl PreparedRules {
         self.status.resize(self.rules.len(), Status::Part);
     }
 
-    /// Takes back the split that a rule came from, if it came from one.
+    /// Takes back the split that a helper came from.
     pub fn take_back(&mut self, rule: usize) {
         let Some(record) = self
             .splits
@@ -204,7 +192,6 @@ impl PreparedRules {
         self.status[at] = Status::Final;
     }
 
-    /// Whether the rule is a helper, whose split can be taken back.
     pub fn may_take_back(&self, rule: usize) -> bool {
         self.splits
             .iter()
@@ -212,7 +199,6 @@ impl PreparedRules {
             && !self.is_gone(rule)
     }
 
-    /// Whether the rule was taken back and says nothing any more.
     pub fn is_gone(&self, rule: usize) -> bool {
         self.status[rule] == Status::Gone
     }

@@ -10,24 +10,18 @@ use std::collections::HashMap;
 use super::prepare::PreparedRules;
 use crate::gdl::components::strongly_connected;
 use crate::gdl::keyword;
-use crate::gdl::rules::Literal;
-use crate::ids::Symbol;
+use crate::gdl::rules::{Literal, Signature};
 
-/// Name and arity.
-pub type Signature = (Symbol, usize);
-
-/// What is known of the relations of some rules.
+/// The relations of some rules, static and dynamic.
 pub struct Relations {
     /// For each relation that is a head or occurs in a body: whether it is dynamic.
     pub is_dynamic: HashMap<Signature, bool>,
     /// Static rules in groups; a group depends on itself (without negation) and on earlier groups.
     pub static_groups: Vec<Vec<usize>>,
-    /// The other rules.
     pub dynamic_rules: Vec<usize>,
 }
 
 impl Relations {
-    /// Sorts the rules of a game.
     pub fn new(prepared: &PreparedRules) -> Self {
         let rules = prepared.rules();
         let live = || {

@@ -15,23 +15,20 @@
 use crate::gdl::rules::{Atom, Literal, Rule, Term};
 use crate::ids::Symbol;
 
-/// Rules with more conditions or variables than this stay whole: looking for the best gathering
-/// takes the cube of it.
+/// Rules with more conditions or variables stay whole, since the search is cubic.
 const MAX_SIZE: usize = 256;
 
-/// A rule in parts.
 #[derive(Debug)]
 pub struct Split {
-    /// What is left of the rule, asking for the helpers.
+    /// The rest of the rule, with the helpers as conditions.
     pub rule: Rule,
-    /// The helpers' rules.
     pub helpers: Vec<Rule>,
-    /// The helpers that only say which values a variable may have. What binds the variable stays in
-    /// the rule as well, so for them it is enough to hold whenever they possibly could.
+    /// Helpers that only bound a variable. The literal that binds it stays in the rule too, so an
+    /// overestimate of them is sound.
     pub domains: Vec<Symbol>,
 }
 
-/// Splits a rule as far as it goes; nothing when it does not.
+/// Splits a rule as far as possible; nothing when it cannot be split.
 pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Split> {
     if rule.body.len().max(rule.variables.len()) > MAX_SIZE {
         return None;
@@ -51,14 +48,9 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
             arguments,
             span: rule.span,
         };
-        let mut body = Vec::new();
-        let mut left = Vec::new();
+        let (mut body, mut left) = (Vec::new(), Vec::new());
         for (literal, is_inside) in rest.body.into_iter().zip(gathering.is_inside) {
-            if is_inside {
-                body.push(literal)
-            } else {
-                left.push(literal)
-            }
+            if is_inside { &mut body } else { &mut left }.push(literal);
         }
         for (variable, binder) in gathering.unbound {
             let domain = Atom {
@@ -91,7 +83,7 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
     })
 }
 
-/// The literals that take a variable out, and what they share with the rest.
+/// The literals that eliminate a variable, and the variables they share with the rest.
 struct Gathering {
     is_inside: Vec<bool>,
     boundary: Vec<u32>,
@@ -127,7 +119,7 @@ fn best_gathering(rule: &Rule) -> Option<Gathering> {
     gatherings.min_by_key(|gathering| (gathering.size, gathering.boundary.len()))
 }
 
-/// What taking out one variable gathers; nothing when it would gather everything.
+/// The gathering that eliminates a variable; nothing when it would be the whole rule.
 fn gathering(
     rule: &Rule,
     variable: u32,
@@ -136,17 +128,14 @@ fn gathering(
     n_variables: usize,
 ) -> Option<Gathering> {
     let mut bag: Vec<u32> = Vec::new();
-    for of_literal in variables
+    for other in variables
         .iter()
-        .filter(|of_literal| of_literal.contains(&variable))
+        .filter(|list| list.contains(&variable))
+        .flatten()
     {
-        bag.extend(
-            of_literal
-                .iter()
-                .copied()
-                .filter(|variable| !bag.contains(variable))
-                .collect::<Vec<u32>>(),
-        );
+        if !bag.contains(other) {
+            bag.push(*other);
+        }
     }
     if bag.len() >= n_variables {
         return None;
