@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::components::strongly_connected;
+use super::components::RelationGraph;
 use super::diagnostic::{Diagnostic, brief};
 use super::keyword;
 use super::rules::{Literal, Rule, Rules, Signature, Term};
@@ -320,67 +320,46 @@ impl<'a> Restriction<'a> {
 
 /// Which relation depends on which.
 struct Graph {
-    /// From a relation to those in whose rules' bodies it stands.
-    users: HashMap<Signature, HashSet<Signature>>,
-    /// Relations that depend on each other have the same number.
-    component_of: HashMap<Signature, usize>,
+    relations: RelationGraph,
+    component_of: Vec<usize>,
 }
 
 impl Graph {
     fn new(rules: &Rules) -> Self {
-        let mut numbers: HashMap<Signature, usize> = HashMap::new();
-        let mut signatures: Vec<Signature> = Vec::new();
-        let mut targets: Vec<Vec<usize>> = Vec::new();
-        let mut number = |signature: Signature, targets: &mut Vec<Vec<usize>>| {
-            *numbers.entry(signature).or_insert_with(|| {
-                signatures.push(signature);
-                targets.push(Vec::new());
-                targets.len() - 1
-            })
-        };
-        let mut users: HashMap<Signature, HashSet<Signature>> = HashMap::new();
-        for rule in &rules.rules {
-            let signature = rule.head.signature();
-            let head = number(signature, &mut targets);
-            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
-                let used = number(atom.signature(), &mut targets);
-                if users.entry(atom.signature()).or_default().insert(signature) {
-                    targets[head].push(used);
-                }
-            }
-        }
-        let components =
-            strongly_connected(targets.len(), |relation| targets[relation].iter().copied());
-        let component_of = components
-            .iter()
-            .enumerate()
-            .flat_map(|(number, relations)| {
-                let signatures = &signatures;
-                relations
-                    .iter()
-                    .map(move |&relation| (signatures[relation as usize], number))
-            });
+        let relations = RelationGraph::new(&[], rules.rules.iter().enumerate());
+        let (_, component_of) = relations.components();
         Self {
-            users,
-            component_of: component_of.collect(),
+            relations,
+            component_of,
         }
     }
 
     /// Whether a relation in the body of a rule for `head` depends on `head` in turn, or is it.
     fn recurs(&self, in_body: Signature, head: Signature) -> bool {
-        self.component_of.get(&in_body) == self.component_of.get(&head)
+        let component = |relation| self.component_of[self.relations.numbers[&relation]];
+        component(in_body) == component(head)
     }
 
     /// The relations that depend on this one, itself included.
     fn dependents(&self, on: Signature) -> HashSet<Signature> {
+        let signatures = &self.relations.signatures;
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); signatures.len()];
+        for (user, used) in self.relations.uses.iter().enumerate() {
+            used.iter().for_each(|&(used, _)| users[used].push(user));
+        }
+        let mut open: Vec<usize> = self
+            .relations
+            .numbers
+            .get(&on)
+            .copied()
+            .into_iter()
+            .collect();
         let mut found = HashSet::from([on]);
-        let mut open = vec![on];
         while let Some(relation) = open.pop() {
-            for &user in self.users.get(&relation).into_iter().flatten() {
-                if found.insert(user) {
-                    open.push(user);
-                }
-            }
+            let new = users[relation]
+                .iter()
+                .filter(|&&user| found.insert(signatures[user]));
+            open.extend(new);
         }
         found
     }

@@ -1,7 +1,71 @@
-//! Strongly connected components of a graph, whatever its nodes are.
+//! Strongly connected components of any graph, and the dependency graph of relations.
 //!
-//! Tarjan's algorithm with its own stack, so that a long chain costs memory and not the thread's
-//! stack. Components come dependencies first.
+//! Tarjan's algorithm (1972) with its own stack, so that a long chain costs memory and not the
+//! thread's stack. Components come dependencies first.
+
+use std::collections::HashMap;
+
+use super::rules::{Literal, Rule, Signature};
+
+/// Which relations stand in the bodies of which relation's rules.
+#[derive(Debug, Default)]
+pub struct RelationGraph {
+    /// The relations, in the order of their numbers.
+    pub signatures: Vec<Signature>,
+    /// The number of each relation.
+    pub numbers: HashMap<Signature, usize>,
+    /// By relation: each atom in the bodies of its rules, and whether it is negated.
+    pub uses: Vec<Vec<(usize, bool)>>,
+    /// By relation: the positions of its rules.
+    pub rules_of: Vec<Vec<usize>>,
+}
+
+impl RelationGraph {
+    /// The graph of some rules, each with its position. Relations are numbered as they occur,
+    /// those in `first` before all others.
+    pub fn new<'a>(
+        first: &[Signature],
+        rules: impl Iterator<Item = (usize, &'a Rule)>,
+    ) -> RelationGraph {
+        let mut graph = Self::default();
+        for &signature in first {
+            graph.number(signature);
+        }
+        for (position, rule) in rules {
+            let head = graph.number(rule.head.signature());
+            graph.rules_of[head].push(position);
+            for literal in &rule.body {
+                if let Some(atom) = literal.atom() {
+                    let used = graph.number(atom.signature());
+                    graph.uses[head].push((used, matches!(literal, Literal::Negative(_))));
+                }
+            }
+        }
+        graph
+    }
+
+    fn number(&mut self, signature: Signature) -> usize {
+        *self.numbers.entry(signature).or_insert_with(|| {
+            self.signatures.push(signature);
+            self.uses.push(Vec::new());
+            self.rules_of.push(Vec::new());
+            self.signatures.len() - 1
+        })
+    }
+
+    /// The components, dependencies first, and the component of each relation.
+    pub fn components(&self) -> (Vec<Vec<u32>>, Vec<usize>) {
+        let targets = |relation: usize| self.uses[relation].iter().map(|&(used, _)| used);
+        let components = strongly_connected(self.signatures.len(), targets);
+        let mut component_of = vec![0; self.signatures.len()];
+        for (number, component) in components.iter().enumerate() {
+            for &relation in component {
+                component_of[relation as usize] = number;
+            }
+        }
+        (components, component_of)
+    }
+}
 
 /// Tarjan's strongly connected components of the graph `0..n` with these targets per node.
 pub fn strongly_connected<It: Iterator<Item = usize>>(

@@ -148,17 +148,7 @@ impl Measure {
 
     pub fn add_literal(&mut self, literal: &Literal, variable: u32) {
         self.nodes += 1;
-        match literal {
-            Literal::Positive(atom) | Literal::Negative(atom) => {
-                atom.arguments
-                    .iter()
-                    .for_each(|term| self.add(term, variable));
-            }
-            Literal::Distinct(left, right, _) => {
-                self.add(left, variable);
-                self.add(right, variable);
-            }
-        }
+        literal.terms().for_each(|term| self.add(term, variable));
     }
 
     fn visit(&mut self, term: &Term, variable: u32, depth: usize) {

@@ -506,15 +506,17 @@ impl Pending {
                     if rest.occurrences > 0 && rest.depth + put.depth > MAX_DEPTH {
                         return Err(TooLarge);
                     }
-                    head = head.substitute(variable, &term);
-                    body = body
-                        .iter()
-                        .map(|literal| literal.substitute(variable, &term))
-                        .collect();
-                    for (left, right) in &mut equalities {
-                        *left = left.substitute(variable, &term);
-                        *right = right.substitute(variable, &term);
-                    }
+                    let mut put = |leaf: &mut Term| {
+                        if *leaf == Term::Variable(variable) {
+                            *leaf = term.clone();
+                        }
+                    };
+                    let in_body = body.iter_mut().flat_map(Literal::terms_mut);
+                    let in_rest = equalities
+                        .iter_mut()
+                        .flat_map(|(left, right)| [left, right]);
+                    let terms = head.arguments.iter_mut().chain(in_body).chain(in_rest);
+                    terms.for_each(|term| term.for_each_leaf(&mut put));
                 }
                 (Term::Function(name, left), Term::Function(other, right))
                     if name == other && left.len() == right.len() =>
@@ -536,37 +538,17 @@ impl Pending {
 fn renumbered(mut head: Atom, mut body: Vec<Literal>, names: &[Box<str>], span: Span) -> Rule {
     let mut number_of: HashMap<u32, u32> = HashMap::new();
     let mut variables = Vec::new();
-    let mut renumber = |variable: &mut u32| {
-        *variable = *number_of.entry(*variable).or_insert_with(|| {
-            variables.push(names[*variable as usize].clone());
-            variables.len() as u32 - 1
-        });
+    let mut renumber = |leaf: &mut Term| {
+        if let Term::Variable(variable) = leaf {
+            *variable = *number_of.entry(*variable).or_insert_with(|| {
+                variables.push(names[*variable as usize].clone());
+                variables.len() as u32 - 1
+            });
+        }
     };
-    fn visit(own: &mut Term, renumber: &mut impl FnMut(&mut u32)) {
-        match own {
-            Term::Variable(variable) => renumber(variable),
-            Term::Constant(_) => {}
-            Term::Function(_, arguments) => arguments
-                .iter_mut()
-                .for_each(|argument| visit(argument, renumber)),
-        }
-    }
-    head.arguments
-        .iter_mut()
-        .for_each(|argument| visit(argument, &mut renumber));
-    for literal in &mut body {
-        match literal {
-            Literal::Positive(atom) | Literal::Negative(atom) => {
-                atom.arguments
-                    .iter_mut()
-                    .for_each(|argument| visit(argument, &mut renumber));
-            }
-            Literal::Distinct(left, right, _) => {
-                visit(left, &mut renumber);
-                visit(right, &mut renumber);
-            }
-        }
-    }
+    let in_body = body.iter_mut().flat_map(Literal::terms_mut);
+    let terms = head.arguments.iter_mut().chain(in_body);
+    terms.for_each(|term| term.for_each_leaf(&mut renumber));
     Rule {
         head,
         body,

@@ -55,18 +55,14 @@ impl Term {
         }
     }
 
-    /// The same term with `with` in place of `variable`.
-    pub fn substitute(&self, variable: u32, with: &Term) -> Term {
+    /// Calls `visit` for each variable, function arguments included, and for each constant.
+    pub(super) fn for_each_leaf(&mut self, visit: &mut impl FnMut(&mut Term)) {
         match self {
-            Term::Variable(own) if *own == variable => with.clone(),
-            Term::Variable(_) | Term::Constant(_) => self.clone(),
-            Term::Function(name, arguments) => Term::Function(
-                *name,
-                arguments
-                    .iter()
-                    .map(|argument| argument.substitute(variable, with))
-                    .collect(),
-            ),
+            Term::Function(_, arguments) => {
+                let arguments = arguments.iter_mut();
+                arguments.for_each(|argument| argument.for_each_leaf(visit));
+            }
+            leaf => visit(leaf),
         }
     }
 }
@@ -99,19 +95,6 @@ impl Atom {
     pub fn is_ground(&self) -> bool {
         self.arguments.iter().all(Term::is_ground)
     }
-
-    /// The same atom with `with` in place of `variable`.
-    pub fn substitute(&self, variable: u32, with: &Term) -> Atom {
-        Atom {
-            relation: self.relation,
-            arguments: self
-                .arguments
-                .iter()
-                .map(|argument| argument.substitute(variable, with))
-                .collect(),
-            span: self.span,
-        }
-    }
 }
 
 /// One condition of a body.
@@ -142,28 +125,27 @@ impl Literal {
         }
     }
 
-    /// Calls `visit` for each occurrence of a variable.
-    pub fn for_each_variable(&self, visit: &mut impl FnMut(u32)) {
-        match self {
-            Literal::Positive(atom) | Literal::Negative(atom) => atom.for_each_variable(visit),
-            Literal::Distinct(left, right, _) => {
-                left.for_each_variable(visit);
-                right.for_each_variable(visit);
-            }
-        }
+    /// Its arguments, or the two terms of `distinct`.
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        let (arguments, pair) = match self {
+            Literal::Positive(atom) | Literal::Negative(atom) => (&atom.arguments[..], None),
+            Literal::Distinct(left, right, _) => (&[][..], Some([left, right])),
+        };
+        arguments.iter().chain(pair.into_iter().flatten())
     }
 
-    /// The same literal with `with` in place of `variable`.
-    pub fn substitute(&self, variable: u32, with: &Term) -> Literal {
-        match self {
-            Literal::Positive(atom) => Literal::Positive(atom.substitute(variable, with)),
-            Literal::Negative(atom) => Literal::Negative(atom.substitute(variable, with)),
-            Literal::Distinct(left, right, span) => Literal::Distinct(
-                left.substitute(variable, with),
-                right.substitute(variable, with),
-                *span,
-            ),
-        }
+    /// [`Literal::terms`], to be changed.
+    pub(super) fn terms_mut(&mut self) -> impl Iterator<Item = &mut Term> {
+        let (arguments, pair) = match self {
+            Literal::Positive(atom) | Literal::Negative(atom) => (&mut atom.arguments[..], None),
+            Literal::Distinct(left, right, _) => (&mut [][..], Some([left, right])),
+        };
+        arguments.iter_mut().chain(pair.into_iter().flatten())
+    }
+
+    /// Calls `visit` for each occurrence of a variable.
+    pub fn for_each_variable(&self, visit: &mut impl FnMut(u32)) {
+        self.terms().for_each(|term| term.for_each_variable(visit));
     }
 }
 

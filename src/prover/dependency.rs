@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use crate::gdl::components::strongly_connected;
+use crate::gdl::components::RelationGraph;
 use crate::gdl::rules::Signature;
-use crate::gdl::{Literal, Rule, keyword};
+use crate::gdl::{Rule, keyword};
 use crate::ids::{Id, IdVec, define_id};
 
 define_id! { RelationId }
@@ -49,7 +49,7 @@ pub struct Dependencies {
     /// Each component after all those it needs.
     pub components: IdVec<ComponentId, Component>,
     pub component_of: IdVec<RelationId, ComponentId>,
-    by_signature: HashMap<Signature, RelationId>,
+    by_signature: HashMap<Signature, usize>,
 }
 
 /// Relations that a state or a joint move gives, and no rule derives.
@@ -59,15 +59,8 @@ pub const DOES: Signature = (keyword::DOES, 2);
 impl Dependencies {
     /// Analyses rules. Rules for `true` and `does` must have been left out.
     pub fn of(rules: &[Rule]) -> Self {
-        let mut relations = IdVec::new();
-        let mut by_signature = HashMap::new();
-        let mut relation = |signature: Signature| -> RelationId {
-            *by_signature
-                .entry(signature)
-                .or_insert_with(|| relations.push(signature))
-        };
-        // In this order they get the numbers `RelationId::TRUE` and `RelationId::DOES`.
-        for signature in [
+        // The first two get the numbers `RelationId::TRUE` and `RelationId::DOES`.
+        let first = [
             TRUE,
             DOES,
             (keyword::ROLE, 1),
@@ -76,57 +69,25 @@ impl Dependencies {
             (keyword::LEGAL, 2),
             (keyword::GOAL, 2),
             (keyword::TERMINAL, 0),
-        ] {
-            relation(signature);
+        ];
+        let mut graph = RelationGraph::new(&first, rules.iter().enumerate());
+        for uses in &mut graph.uses {
+            uses.sort_unstable();
+            uses.dedup();
         }
-        // For each relation, what its rules name, and whether under `not`.
-        let mut edges: Vec<Vec<(RelationId, bool)>> = Vec::new();
-        let mut rules_of: Vec<Vec<usize>> = Vec::new();
-        for (index, rule) in rules.iter().enumerate() {
-            let head = relation(rule.head.signature()).index();
-            let mut named: Vec<(RelationId, bool)> = Vec::new();
-            for literal in &rule.body {
-                if let Some(atom) = literal.atom() {
-                    let is_negative = matches!(literal, Literal::Negative(_));
-                    named.push((relation(atom.signature()), is_negative));
-                }
-            }
-            let n_needed = named
-                .iter()
-                .map(|(relation, _)| relation.index())
-                .max()
-                .unwrap_or(0)
-                .max(head)
-                + 1;
-            if edges.len() < n_needed {
-                edges.resize(n_needed, Vec::new());
-                rules_of.resize(n_needed, Vec::new());
-            }
-            edges[head].extend(named);
-            rules_of[head].push(index);
-        }
-        edges.resize(relations.len(), Vec::new());
-        rules_of.resize(relations.len(), Vec::new());
-        for list in &mut edges {
-            list.sort_unstable();
-            list.dedup();
-        }
-        let targets = |node: usize| edges[node].iter().map(|(to, _)| to.index());
-        let mut groups = strongly_connected(edges.len(), targets);
+        let (mut groups, component_of) = graph.components();
         groups.iter_mut().for_each(|group| group.sort_unstable());
-        let mut component_of = IdVec::from_vec(vec![ComponentId(0); relations.len()]);
-        for (number, group) in groups.iter().enumerate() {
-            for &member in group {
-                component_of[RelationId(member)] = ComponentId::from_index(number);
-            }
-        }
+        let component_of: IdVec<RelationId, ComponentId> = component_of
+            .into_iter()
+            .map(ComponentId::from_index)
+            .collect();
         let mut components: IdVec<ComponentId, Component> = IdVec::new();
         for group in groups {
             let own = ComponentId::from_index(components.len());
             let mut component = Component {
                 relations: group.iter().copied().map(RelationId).collect(),
                 rules: (group.iter())
-                    .flat_map(|&member| rules_of[member as usize].clone())
+                    .flat_map(|&member| graph.rules_of[member as usize].clone())
                     .collect(),
                 needs: Vec::new(),
                 is_recursive: false,
@@ -135,13 +96,13 @@ impl Dependencies {
             };
             component.rules.sort_unstable();
             for member in group.into_iter().map(|member| member as usize) {
-                component.stage = component.stage.max(match relations.as_slice()[member] {
+                component.stage = component.stage.max(match graph.signatures[member] {
                     TRUE => Stage::State,
                     DOES => Stage::Moves,
                     _ => Stage::Static,
                 });
-                for &(to, is_negative) in &edges[member] {
-                    let to = component_of[to];
+                for &(to, is_negative) in &graph.uses[member] {
+                    let to = component_of[RelationId::from_index(to)];
                     if to == own {
                         component.is_recursive = true;
                         component.has_inner_negation |= is_negative;
@@ -156,15 +117,16 @@ impl Dependencies {
             components.push(component);
         }
         Self {
-            relations,
+            relations: IdVec::from_vec(graph.signatures),
             components,
             component_of,
-            by_signature,
+            by_signature: graph.numbers,
         }
     }
 
     pub fn find(&self, signature: Signature) -> Option<RelationId> {
-        self.by_signature.get(&signature).copied()
+        let number = self.by_signature.get(&signature)?;
+        Some(RelationId::from_index(*number))
     }
 
     /// The components to evaluate for a relation, in order, its own last.
