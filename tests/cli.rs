@@ -924,9 +924,9 @@ fn analyse_prints_json_and_text() {
     assert_eq!(output.status.code(), Some(0), "{shown}");
     for expected in [
         "choose: 2 roles, a, b\n",
-        "several roles choose at once in all of the states",
-        "always 3 joint moves",
-        "always add up to 100",
+        "turns         simultaneous in 100 % of the states\n",
+        "length        3 joint moves\n",
+        "goal sum      100\n",
     ] {
         assert!(shown.contains(expected), "no `{expected}` in\n{shown}");
     }

@@ -63,7 +63,7 @@ pub fn run(arguments: &AnalysisArguments, output: Output) -> anyhow::Result<Outc
     if arguments.child {
         for sheet in &arguments.games {
             let game = Game::as_played(Rulesheet::find(sheet)?)?;
-            Output::new(true).object(&examine::examine(&game, limits, |_| {})?)?;
+            Output::new(true).object(&examine::examine(&game, limits, |_, _| {})?.json())?;
         }
         return Ok(Outcome::Holds);
     }

@@ -1,54 +1,52 @@
-//! One game: compiled, and studied on the machine that the player would play it with.
+//! One game: built, and studied on the machine that a match would use.
 
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
-
-use super::findings::Report;
+use super::report::Report;
 use crate::build::{self, PlayoutPolicy};
+use crate::commands::engine_choice::build_prover;
 use crate::commands::game_source::Game;
 use crate::config::Settings;
 use crate::ground::Budget;
 use crate::player;
 use crate::player::study::{StudyBudget, Subject, study};
 
-/// What a game may take.
+/// Limits for a game.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For building it.
+    /// Time to build it.
     pub build: Duration,
-    /// For studying it.
+    /// Time to study it.
     pub study: Duration,
-    /// Fixes what is drawn at random.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// Builds and studies a game; `on_stage` is told what is under way.
+/// Builds and studies a game; calls `on_stage` with each stage and its time limit.
 ///
 /// # Errors
 /// No machine takes the rules, not even the prover.
-pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::Result<Report> {
+pub fn examine(
+    game: &Game,
+    limits: Limits,
+    on_stage: impl Fn(&str, Duration),
+) -> anyhow::Result<Report> {
     let started = Instant::now();
-    on_stage("building");
-    let limits_of_build = Budget {
+    on_stage("building", limits.build);
+    let build_budget = Budget {
         until: Some(started + limits.build),
         ..Budget::generous()
     };
-    let (machine, source, built, reason) = match build::compile(&game.rules, limits_of_build) {
+    let (machine, source, network, reason) = match build::compile(&game.rules, build_budget) {
         Ok(compiled) => {
-            let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
-            let (machine, _) = build::fastest(compiled, limits_of_build, PlayoutPolicy::Decisive);
-            (machine, Some(source), built, None)
+            let (source, network) = (compiled.lanes.clone(), compiled.network.clone());
+            let (machine, _) = build::fastest(compiled, build_budget, PlayoutPolicy::Decisive);
+            (machine, Some(source), network, None)
         }
-        Err(reason) => {
-            let machine = build::prover(&game.rules)
-                .map_err(|error| anyhow!(error))?
-                .machine;
-            (machine, None, None, Some(reason))
-        }
+        Err(reason) => (build_prover(&game.rules)?, None, None, Some(reason)),
     };
     let build_seconds = started.elapsed().as_secs_f64();
-    on_stage("studying");
+    on_stage("studying", limits.study);
     let budget = StudyBudget {
         seed: limits.seed,
         ..StudyBudget::of(limits.study)
@@ -58,14 +56,16 @@ pub fn examine(game: &Game, limits: Limits, on_stage: impl Fn(&str)) -> anyhow::
     let subject = Subject {
         machine: &machine,
         source: source.as_ref(),
-        built: built.as_deref(),
+        built: network.as_deref(),
         search: Some((&config, &settings.metagame)),
     };
     let studied = Instant::now();
     let study = study(subject, budget);
-    let mut report = Report::new(&game.sheet.name, study);
-    report.reason = reason;
-    report.build_seconds = build_seconds;
-    report.seconds = studied.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Report {
+        game: game.sheet.name.clone(),
+        reason,
+        build_seconds,
+        seconds: studied.elapsed().as_secs_f64(),
+        study,
+    })
 }

@@ -1,11 +1,8 @@
-//! `panza analyse`: what the player finds out about games before it plays them.
-//!
-//! A game is compiled and studied ([`examine`]), and the [`Report`](findings::Report) is shown as
-//! JSON or as a text ([`show`]).
+//! `panza analyse`: the structure of games, statistics of random games, and the learned evaluation,
+//! as the metagame of a match obtains them.
 
 pub mod examine;
-pub mod findings;
-pub mod show;
+pub mod report;
 
 use std::time::Duration;
 
@@ -14,7 +11,7 @@ use clap::Args;
 use super::arguments::parse_seconds;
 use super::game_source::Game;
 use super::outcome::Outcome;
-use super::output::{Output, spinner};
+use super::output::{Output, show_seconds, spinner};
 use examine::Limits;
 
 /// Arguments of `panza analyse`.
@@ -23,13 +20,13 @@ pub struct AnalyseArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
-    /// Seconds for studying a game, after it was built.
+    /// Seconds to analyse a game, after it was built.
     #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
-    /// Seconds that building a game may take; then it is studied on the prover.
+    /// Seconds to build a game; after that it is analysed on the prover.
     #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
-    /// Fixes what is drawn at random.
+    /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -39,24 +36,26 @@ pub struct AnalyseArguments {
 /// # Errors
 /// A game that cannot be read, or that no machine takes.
 pub fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Result<Outcome> {
+    let limits = Limits {
+        build: Duration::from_secs_f64(arguments.build_seconds),
+        study: Duration::from_secs_f64(arguments.seconds),
+        seed: arguments.seed,
+    };
     for (index, name) in arguments.games.iter().enumerate() {
         let game = Game::load(name)?;
-        let progress = spinner(format!("{}: building", game.sheet.name));
-        let limits = Limits {
-            build: Duration::from_secs_f64(arguments.build_seconds),
-            study: Duration::from_secs_f64(arguments.seconds),
-            seed: arguments.seed,
-        };
-        let found = examine::examine(&game, limits, |stage| {
-            progress.set_message(format!("{}: {stage}", game.sheet.name));
+        let progress = spinner("");
+        let report = examine::examine(&game, limits, |stage, limit| {
+            show_seconds(
+                &progress,
+                format!("{}: {stage}", game.sheet.name),
+                Some(limit),
+            );
         });
         progress.finish_and_clear();
-        let report = found?;
-        output.object(&report)?;
-        if !output.is_json() {
-            let blank = if index > 0 { "\n" } else { "" };
-            output.line(format_args!("{blank}{}", show::text(&report)))?;
-        }
+        let report = report?;
+        output.object(&report.json())?;
+        let blank = if index > 0 { "\n" } else { "" };
+        output.line(format_args!("{blank}{}", report.text()))?;
     }
     Ok(Outcome::Holds)
 }

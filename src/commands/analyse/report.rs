@@ -1,0 +1,364 @@
+//! The report on one game: the JSON object for scripts, and tables for people.
+//!
+//! Statistics of states and lengths are those of random games. What is unknown is null in JSON, and
+//! so is a value that was not always the same.
+
+use serde_json::{Value, json};
+
+use crate::analysis::sample::{GoalSpread, Sampled, SampledRole, Spread, Turns};
+use crate::analysis::validation::PLAYOUTS;
+use crate::commands::output::{Column, grouped, table};
+use crate::player::study::{
+    AutonomousFound, FactorFound, Latched, Learned, Study, SymmetriesFound,
+};
+
+/// Facts, mutex groups and factors that are listed at most.
+const MAX_LISTED: usize = 4;
+/// Kinds of facts whose weights are listed at most.
+const MAX_KINDS: usize = 8;
+/// Goal values of a role that are listed with their shares at most.
+const MAX_GOALS: usize = 6;
+
+/// A studied game.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The game's name.
+    pub game: String,
+    /// Why the prover runs it, where it does.
+    pub reason: Option<String>,
+    /// From rules to machine.
+    pub build_seconds: f64,
+    /// The time of the study.
+    pub seconds: f64,
+    /// The results.
+    pub study: Study,
+}
+
+impl Report {
+    /// The object for scripts.
+    pub fn json(&self) -> Value {
+        let study = &self.study;
+        let sampled = &study.sampled;
+        let structure = study.structure.as_ref();
+        let autonomous = structure.and_then(|structure| structure.autonomous.as_ref());
+        let latches = structure.and_then(|structure| structure.latches.as_ref());
+        json!({
+            "game": self.game,
+            "roles": study.roles.len(),
+            "simultaneous": sampled.turns.map(|turns| turns == Turns::Simultaneous),
+            "fixed_sum": sampled.fixed_sum,
+            "fixed_length": match sampled.ends_seen {
+                0 => autonomous.and_then(proven_length),
+                _ => sampled.fixed_length,
+            },
+            "mean_length": sampled.length.map(|length| length.mean),
+            "branching": sampled.branching.map(|branching| branching.mean),
+            "factors": structure.and_then(|structure| structure.factors.as_ref()),
+            "latches": latches.map(|latches| json!({
+                "positive": latches.positive.len(),
+                "negative": latches.negative.len(),
+                "conditional": latches.conditional,
+                "bounds": latches.bounds.as_ref().map(Vec::len),
+                "is_complete": latches.is_complete,
+            })),
+            "symmetries": structure.and_then(|structure| structure.symmetries.as_ref()),
+            "heuristics": study.heuristics,
+            "parameters": study.parameters,
+            "machine": study.machine,
+            "reason": self.reason,
+            "build_seconds": self.build_seconds,
+            "seconds": self.seconds,
+            "study": study,
+        })
+    }
+
+    /// The report for people, without a line end at the end.
+    pub fn text(&self) -> String {
+        let study = &self.study;
+        let roles = study.roles.join(", ");
+        let parts = [
+            format!("{}: {} roles, {roles}", self.game, study.roles.len()),
+            labelled(&self.rows()),
+            role_table(&study.sampled.roles),
+            study
+                .heuristics
+                .as_ref()
+                .map_or(String::new(), |learned| kind_table(&study.roles, learned)),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n")
+    }
+
+    /// Labels and values.
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let study = &self.study;
+        let sampled = &study.sampled;
+        let mut rows = vec![("network", self.network())];
+        if let Some(groups) = &study.mutex_groups {
+            let groups = groups.iter().map(|group| group.join(" | "));
+            rows.push(("mutex groups", listed(groups.collect(), "; ")));
+        }
+        if let Some(structure) = &study.structure {
+            rows.push((
+                "autonomous",
+                known(structure.autonomous.as_ref().map(autonomous)),
+            ));
+            rows.push(("factors", known(structure.factors.as_deref().map(factors))));
+            rows.push(("latches", known(structure.latches.as_ref().map(latches))));
+            rows.push((
+                "symmetries",
+                known(structure.symmetries.as_ref().map(symmetries)),
+            ));
+        }
+        let length = sampled
+            .length
+            .map(|length| format!("{} joint moves", spread(&length)));
+        rows.push(("turns", known(sampled.turns.map(|_| turns(sampled)))));
+        rows.push(("length", known(length)));
+        let branching = sampled.branching.as_ref().map(spread);
+        rows.push(("branching", known(branching)));
+        if study.roles.len() > 1 {
+            let sum = sampled
+                .fixed_sum
+                .map_or("not constant".to_string(), |sum| sum.to_string());
+            rows.push(("goal sum", known((sampled.ends_seen > 0).then_some(sum))));
+            rows.push(("draws", known(sampled.draws.map(percent))));
+        }
+        if let Some(learned) = &study.heuristics {
+            rows.push((
+                "evaluation",
+                format!(
+                    "correlation with results {:.2}, that of {PLAYOUTS} playouts {:.2}; {} games of self-play",
+                    learned.correlation,
+                    learned.correlation_of_playouts,
+                    grouped(learned.games as u64)
+                ),
+            ));
+        }
+        if let Some(parameters) = &study.parameters {
+            rows.push((
+                "parameters",
+                format!(
+                    "evaluation share {}, exploration factor {:.2}",
+                    percent(parameters.evaluation_share.into()),
+                    parameters.exploration
+                ),
+            ));
+        }
+        rows.push((
+            "sample",
+            format!(
+                "{} games with {} states, {} cut off; {} playouts; {:.2} s",
+                grouped(sampled.games.into()),
+                grouped(sampled.states),
+                grouped((sampled.cut_off + sampled.unfinished).into()),
+                grouped(sampled.playouts),
+                self.seconds
+            ),
+        ));
+        rows
+    }
+
+    fn network(&self) -> String {
+        match (&self.study.network, &self.reason) {
+            (Some(size), _) => format!(
+                "{} facts, {} moves, {} gates; built in {:.3} s, run by {}",
+                grouped(size.bases as u64),
+                grouped(size.moves as u64),
+                grouped(size.gates as u64),
+                self.build_seconds,
+                self.study.machine
+            ),
+            (None, Some(reason)) => format!("none, run by the prover: {reason}"),
+            (None, None) => "none, run by the prover".to_string(),
+        }
+    }
+}
+
+/// The joint moves of every game, where the rules allow no other length.
+fn proven_length(found: &AutonomousFound) -> Option<u32> {
+    let is_exact = |&horizon: &u32| horizon == found.earliest_end;
+    found.horizon.filter(is_exact)
+}
+
+fn autonomous(found: &AutonomousFound) -> String {
+    let mut parts = Vec::new();
+    if let [first, .., last] = found.step_counter.as_slice() {
+        parts.push(format!("step counter {first} to {last}"));
+    }
+    if !found.turn.is_empty() {
+        parts.push(format!("turn {}", listed(found.turn.clone(), ", ")));
+    }
+    if found.others > 0 {
+        parts.push(format!("{} other facts", grouped(found.others as u64)));
+    }
+    match (found.horizon, proven_length(found)) {
+        (_, Some(length)) => parts.push(format!("every game has {length} joint moves")),
+        (Some(horizon), None) => parts.push(format!("at most {horizon} joint moves")),
+        (None, None) => {}
+    }
+    match parts.is_empty() {
+        true => "none".to_string(),
+        false => parts.join("; "),
+    }
+}
+
+fn factors(factors: &[FactorFound]) -> String {
+    let sizes = factors.iter().map(|factor| {
+        let idle = if factor.is_relevant {
+            ""
+        } else {
+            " (irrelevant)"
+        };
+        format!("{} facts, {} moves{idle}", factor.bases, factor.moves)
+    });
+    match factors.len() {
+        0 | 1 => "1".to_string(),
+        count => format!("{count}: {}", listed(sizes.collect(), "; ")),
+    }
+}
+
+fn latches(latches: &Latched) -> String {
+    let incomplete = if latches.is_complete {
+        ""
+    } else {
+        "; incomplete"
+    };
+    let bounds = latches
+        .bounds
+        .as_ref()
+        .map_or("unknown".to_string(), |bounds| grouped(bounds.len() as u64));
+    format!(
+        "{} positive, {} negative, {} conditional; {bounds} goal bounds{incomplete}",
+        grouped(latches.positive.len() as u64),
+        grouped(latches.negative.len() as u64),
+        grouped(latches.conditional as u64)
+    )
+}
+
+fn symmetries(found: &SymmetriesFound) -> String {
+    let order = found.order.map_or("unknown order".to_string(), grouped);
+    let at_start = found.order_at_start.map_or(String::new(), |order| {
+        format!(", {} of the initial state", grouped(order))
+    });
+    let swaps = if found.swaps_roles {
+        ", roles exchangeable"
+    } else {
+        ""
+    };
+    format!("{order}{at_start}, {} generators{swaps}", found.generators)
+}
+
+fn turns(sampled: &Sampled) -> String {
+    match sampled.turns {
+        None | Some(Turns::Nobody) => "no choices".to_string(),
+        Some(Turns::One) => "one role has all choices".to_string(),
+        Some(Turns::Alternating) => "alternating".to_string(),
+        Some(Turns::Varying) => "one role at a time, in varying order".to_string(),
+        Some(Turns::Simultaneous) => format!(
+            "simultaneous in {} of the states",
+            percent(sampled.several_choose.unwrap_or(0.0))
+        ),
+    }
+}
+
+fn role_table(roles: &[SampledRole]) -> String {
+    let columns = [
+        Column::text("role"),
+        Column::figure("states with a choice"),
+        Column::figure("moves"),
+        Column::figure("mean goal"),
+        Column::text("goals"),
+    ];
+    let rows = roles.iter().map(|role| {
+        vec![
+            role.name.clone(),
+            percent(role.chooses),
+            role.moves.as_ref().map_or("-".to_string(), spread),
+            role.goals
+                .mean
+                .map_or("-".to_string(), |mean| format!("{mean:.1}")),
+            goals(&role.goals),
+        ]
+    });
+    table(&columns, &rows.collect::<Vec<_>>())
+}
+
+/// Each goal value with its share, or the range of many.
+fn goals(goals: &GoalSpread) -> String {
+    let total = goals.values.iter().map(|(_, count)| count).sum::<u64>() + goals.undefined;
+    let share = |count: u64| percent(count as f64 / total.max(1) as f64);
+    let mut parts: Vec<String> = match goals.values.as_slice() {
+        [(first, _), .., (last, _)] if goals.values.len() > MAX_GOALS => {
+            vec![format!(
+                "{} values from {first} to {last}",
+                goals.values.len()
+            )]
+        }
+        values => values
+            .iter()
+            .map(|(goal, count)| format!("{goal}: {}", share(*count)))
+            .collect(),
+    };
+    if goals.undefined > 0 {
+        parts.push(format!("none: {}", share(goals.undefined)));
+    }
+    parts.join(", ")
+}
+
+/// The weights of kinds of facts in points of each role.
+fn kind_table(roles: &[String], learned: &Learned) -> String {
+    if learned.kinds.is_empty() {
+        return String::new();
+    }
+    let columns = [Column::text("facts"), Column::text("points per role")];
+    let rows = learned.kinds.iter().take(MAX_KINDS).map(|kind| {
+        let points = roles.iter().zip(&kind.worth);
+        let points = points.map(|(role, points)| format!("{role} {points:+.1}"));
+        vec![
+            kind.facts.to_string(),
+            points.collect::<Vec<_>>().join(", "),
+        ]
+    });
+    table(&columns, &rows.collect::<Vec<_>>())
+}
+
+/// Lines of a label and a value.
+fn labelled(rows: &[(&str, String)]) -> String {
+    let lines = rows
+        .iter()
+        .map(|(label, value)| format!("  {label:<13} {value}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn known(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "unknown, the time was too short".to_string())
+}
+
+/// The first few of some texts, and the number of the others.
+fn listed(texts: Vec<String>, separator: &str) -> String {
+    let shown = texts[..texts.len().min(MAX_LISTED)].join(separator);
+    match texts.len().saturating_sub(MAX_LISTED) {
+        0 if texts.is_empty() => "none".to_string(),
+        0 => shown,
+        more => format!("{shown}{separator}{more} more"),
+    }
+}
+
+/// Mean and range.
+fn spread(spread: &Spread) -> String {
+    let (least, greatest) = (grouped(spread.least), grouped(spread.greatest));
+    match spread.least == spread.greatest {
+        true => least,
+        false => format!("{:.1} ({least} to {greatest})", spread.mean),
+    }
+}
+
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent > 0.0 && percent < 1.0 || percent > 99.0 && percent < 100.0 => {
+            format!("{percent:.2} %")
+        }
+        percent => format!("{percent:.0} %"),
+    }
+}
