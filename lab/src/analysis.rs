@@ -146,9 +146,8 @@ const ABOUT_TABLE: &str = "Length (joint moves) and branching (legal joint moves
     random games; the fixed sum is that of the goals.\nFactors are listed by their numbers of \
     facts, latches as facts that stay true / false. A dash is an unknown value.";
 
-const HEADS: [&str; 12] = [
+const HEADS: [&str; 11] = [
     "game",
-    "machine",
     "roles",
     "simultaneous",
     "length",
@@ -174,7 +173,6 @@ fn row(name: &str, report: &Value) -> Vec<String> {
     let seconds = |key| or_dash(number(key).map(|seconds| format!("{seconds:.2}")));
     vec![
         name.to_string(),
-        or_dash(report["machine"].as_str()),
         or_dash(integer(&report["roles"])),
         or_dash(
             report["simultaneous"]

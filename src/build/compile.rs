@@ -41,8 +41,6 @@ pub struct Compiled {
     pub gates_optimised: usize,
     /// Gates of each phase's network; empty when the game has no phases.
     pub gates_of_phases: Vec<usize>,
-    /// Edges of each phase's network.
-    pub edges_of_phases: Vec<usize>,
     /// From rules to ground program.
     pub ground_time: Duration,
     /// From ground program to networks, rejected mutex groups included.
@@ -144,7 +142,6 @@ pub(super) fn compile_network(
         gates_full,
         gates_optimised: network.gates.len(),
         gates_of_phases: networks.iter().map(|network| network.gates.len()).collect(),
-        edges_of_phases: networks.iter().map(Network::n_edges).collect(),
         ground_time,
         network_time: begun.elapsed().saturating_sub(chosen.compile_time),
         compile_time: chosen.compile_time,
