@@ -96,7 +96,7 @@ fn value(line: &str, key: &str) -> Option<f64> {
         .filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// A path as one word of a shell command, quoted only where necessary, so that it may stand inside
+/// A path as one word of a shell command, quoted only where necessary, so that it is valid inside
 /// quotes as well.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);

@@ -1,7 +1,7 @@
-//! Recorded playouts, from reasoners that share no code with ours, against our machines.
+//! Recorded playouts, from reasoners that share no code with Panza, against its engines.
 //!
-//! The project's own games are held against every machine. Of the corpus of published games, where
-//! it stands, a fast slice is held against the counter machine, with `PANZA_CORPUS_ALL=1` every
+//! The project's own games are compared on every engine. Of the corpus of published games, where
+//! there is one, a fast slice is compared on the counter engine, and with `PANZA_CORPUS_ALL=1` every
 //! game that has a network.
 
 use std::path::Path;
@@ -76,7 +76,7 @@ fn examined(corpus: &Corpus, key: &str) -> (Built, Option<Verified>) {
         Ok(())
     })
     .unwrap_or_else(|error| panic!("{key}: {error:#}"));
-    (how_built.expect("how it was built is told"), compared)
+    (how_built.expect("the build is a finding"), compared)
 }
 
 #[test]

@@ -269,7 +269,7 @@ fn ctrl_c_ends_the_running_baseline() {
     assert!(kill(&["-INT", &child.id().to_string()]));
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let until = Instant::now() + Duration::from_secs(60);
-    // Where nobody waits for orphans, an ended one stays as a zombie.
+    // An orphan that ended stays as a zombie where no process waits for it.
     let is_zombie = || {
         std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") Z "))
     };

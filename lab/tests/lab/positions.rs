@@ -1,5 +1,5 @@
-//! Positions with proven good moves: the files hold what they should, their claims are proven anew,
-//! and the search finds a good move in each that is not among the hard ones.
+//! Positions with proven good moves: the files are valid, their claims can be proven, and the search
+//! finds a good move in each position outside `hard`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use panza_lab::positions::verify::verify;
 
 /// Iterations within which a good move has to be found.
 const ITERATIONS: u64 = 60_000;
-/// States that may be looked at to prove the claims of one position anew.
+/// States to visit for the proof of a position.
 const STATES: usize = 1_000_000;
 
-/// A position and where it is from.
+/// A position and its name.
 struct Case {
     name: String,
     is_hard: bool,
@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Does the work for each case on two threads and gives the faults.
+/// Runs `work` for each case on two threads and collects the faults.
 fn faults_of(cases: &[Case], work: impl Fn(&Case) -> Result<(), String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());
@@ -115,7 +115,7 @@ fn there_are_fifty_positions_of_many_games_and_each_fits_its_rules() {
 }
 
 #[test]
-fn every_claim_is_proven_anew() {
+fn every_claim_can_be_proven() {
     let faults = faults_of(&cases(), |case| {
         let setup = case.position.set_up(&case.machine);
         let setup = setup.map_err(|error| format!("{error:#}"))?;

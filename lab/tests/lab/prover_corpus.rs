@@ -50,7 +50,7 @@ const SLICE: [(&str, usize); 30] = [
     ("crissrace", 20),
 ];
 
-/// What a game's replay came to.
+/// The results of a game's replay.
 #[derive(Default)]
 struct Outcome {
     states: usize,
@@ -122,7 +122,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Checks one line against the state it stands for; gives the state after its joint move.
+    /// Checks one line against its state; gives the state after its joint move.
     fn check(&mut self, at: &TraceState, state: &State) -> Option<State> {
         self.outcome.states += 1;
         self.outcome.terminals += usize::from(at.terminal);
@@ -219,7 +219,7 @@ fn replay(corpus: &Corpus, key: &str, max_states: usize) -> Outcome {
                 .collect();
             followed = terms.map(|terms| replay.prover.state_from_facts(&terms));
         }
-        // Without a state to stand on, this line cannot be checked; the fault that lost it is on
+        // Without a state this line cannot be checked; the fault that lost it is on
         // record.
         if let Some(state) = followed.take() {
             followed = replay.check(&line, &state);
