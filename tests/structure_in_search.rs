@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use panza::analysis::latches::latches;
-use panza::analysis::score_ranges::{Effect, ScoreRanges};
+use panza::analysis::score_ranges::{ScoreRange, score_ranges};
 use panza::analysis::step_budget::StepBudget;
 use panza::analysis::symmetry::Symmetries;
 use panza::build;
@@ -30,7 +30,7 @@ const DOORS: &str = "(role thief)
     (<= (goal thief 100) won) (<= (goal thief 0) (not won))";
 
 /// A machine of the rules, and what settled facts make certain.
-fn game(text: &str) -> (Arc<dyn Machine>, Vec<Effect>) {
+fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
     let (rules, faults) = gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
     let limits = ground::Budget::generous();
@@ -38,16 +38,13 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<Effect>) {
     let network = propnet::build(&program, limits).unwrap();
     let mut budget = StepBudget::new(1 << 26, None);
     let latches = latches(&network, &mut budget);
-    let ranges = ScoreRanges::new(&network, &latches, &mut budget);
+    let ranges = score_ranges(&network, &latches, &mut budget);
     let machine = build::compile(&rules, limits).unwrap().machine;
-    (
-        Arc::new(machine),
-        ranges.map_or_else(Vec::new, |ranges| ranges.effects()),
-    )
+    (Arc::new(machine), ranges)
 }
 
 /// The goal proven at the root, and the iterations that it took.
-fn proof(machine: &Arc<dyn Machine>, effects: &[Effect]) -> (Option<u8>, u64) {
+fn proof(machine: &Arc<dyn Machine>, effects: &[ScoreRange]) -> (Option<u8>, u64) {
     let mut settings = Settings::load(None, &[]).unwrap().search;
     settings.threads = 0;
     settings.samples_per_request = 1;
@@ -66,7 +63,7 @@ fn proof(machine: &Arc<dyn Machine>, effects: &[Effect]) -> (Option<u8>, u64) {
 #[test]
 fn unreachable_goals_bound_the_root() {
     let (machine, effects) = game(DOORS);
-    let is_known = |effect: &&Effect| effect.setting.value && effect.range.upper == 0;
+    let is_known = |range: &&ScoreRange| range.setting.value && range.upper == 0;
     assert!(
         effects.iter().any(|effect| is_known(&effect)),
         "{effects:?}"

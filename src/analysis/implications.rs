@@ -1,33 +1,31 @@
-//! What follows from a few known values, whatever the rest may be.
+//! Implications: unit propagation over the gates of a network, as in SAT solvers.
 //!
-//! Some signals are assumed, everything else is unknown, and the gates are asked what they force:
-//! an AND with an input that is off is off, one that is on has all inputs on, and so forth in both
-//! directions (unit propagation, as satisfiability solvers do it). Where the game goes on
-//! ([`Scope::Transitions`]) moves count as legal moves, one for each role: what is not legal is not
-//! made, what is made is legal, and the last possible move of a role is made. Of states, final ones
-//! among them ([`Scope::States`]), nothing of this kind is taken for granted.
+//! Some signals are assumed, and all values that follow are derived, from inputs to outputs and
+//! back: an AND with an input that is off is off, one that is on has all inputs on. With
+//! [`Scope::Transitions`] exactly one legal move of each role is made: an illegal move is not made,
+//! a move that is made is legal, and the last possible move of a role is made. With
+//! [`Scope::States`], which includes terminal states, moves are free.
 //!
-//! Invariants: what is told holds in every state and for every legal joint move that agree with
-//! what was assumed, or the assumptions contradict each other. A block's least fixpoint is a
-//! fixpoint, so its gates are asked like all others; what only the word 'least' decides stays
-//! unknown. Undoing brings back exactly what was known before.
-//!
-//! Never knows: which assumptions are worth making.
+//! Invariants: derived values hold in every state and for every legal joint move that agree with
+//! the assumptions, or the assumptions are contradictory. The least fixpoint of a block is a
+//! fixpoint, so propagation through its gates is sound, but incomplete. Undoing restores exactly
+//! the earlier knowledge.
 
 use std::ops::Range;
 
+use super::csr::Csr;
 use super::step_budget::StepBudget;
-use crate::ids::{BaseId, GateId, Id, MoveId, RoleId};
+use crate::ids::{GateId, Id, MoveId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
 /// How a propagation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything that follows is known.
+    /// All derived values are known.
     Consistent,
-    /// The assumptions contradict each other.
+    /// The assumptions are contradictory.
     Contradiction,
-    /// The budget was spent: what is known so far is right, and there may be more.
+    /// The budget was spent: the values known so far are right, but not complete.
     BudgetSpent,
 }
 
@@ -35,16 +33,16 @@ const UNKNOWN: u8 = 0;
 const ON: u8 = 1;
 const OFF: u8 = 2;
 
-/// What is looked at.
+/// The states that are reasoned about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// All states; moves are free.
     States,
-    /// States from which the game goes on, with the legal moves that are made there.
+    /// States from which the game goes on, with legal moves.
     Transitions,
 }
 
-/// The network with what is known of each node.
+/// A network with a partial assignment of its nodes.
 pub struct Implications<'a> {
     network: &'a Network,
     scope: Scope,
@@ -52,56 +50,23 @@ pub struct Implications<'a> {
     first_gate: usize,
     /// Per node.
     values: Vec<u8>,
-    /// Per gate, inputs (of the gate as an AND) that are not known to be on.
+    /// Per gate, the number of inputs (of the gate as an AND) that are not known to be on.
     n_not_on: Vec<u32>,
-    /// Per node the end of its run in `users`.
-    user_ends: Vec<u32>,
-    /// Twice the gate, and whether it wants the node inverted.
-    users: Vec<u32>,
-    /// Per node the end of its run in `legal_of`.
-    legal_ends: Vec<u32>,
-    /// Twice the move, and whether it is legal when the node is off.
-    legal_of: Vec<u32>,
+    /// Per node its gates: twice the gate, and whether the gate reads the node inverted.
+    users: Csr<u32>,
+    /// Per node the moves whose legality it is: twice the move, and whether the node is inverted.
+    legal_of: Csr<u32>,
     /// Per role its moves, and how many of them may still be made.
     moves_of: Vec<Range<usize>>,
     n_possible: Vec<u32>,
-    /// What became known, in order; those before `head` have told their users.
+    /// The signals that became known to be on, in order; those before `head` are propagated.
     trail: Vec<Signal>,
     head: usize,
     is_contradictory: bool,
 }
 
-/// Runs one behind the other, from pairs of owner and item.
-pub(super) fn runs(n_owners: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    let mut ends = vec![0u32; n_owners];
-    for &(owner, _) in pairs {
-        ends[owner as usize] += 1;
-    }
-    let mut end = 0;
-    for count in &mut ends {
-        let start = end;
-        end += *count;
-        // For now the start, which filling moves up to the end.
-        *count = start;
-    }
-    let mut items = vec![0u32; pairs.len()];
-    for &(owner, item) in pairs {
-        let place = &mut ends[owner as usize];
-        items[*place as usize] = item;
-        *place += 1;
-    }
-    (ends, items)
-}
-
-/// Where the run of an owner lies.
-#[inline]
-pub(super) fn run(ends: &[u32], owner: usize) -> Range<usize> {
-    let start = owner.checked_sub(1).map_or(0, |before| ends[before]);
-    start as usize..ends[owner] as usize
-}
-
 impl<'a> Implications<'a> {
-    /// What holds without any assumption. Nothing when the budget is spent.
+    /// The values that hold without assumptions; `None` when the budget is spent.
     pub fn new(network: &'a Network, scope: Scope, budget: &mut StepBudget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
@@ -118,7 +83,7 @@ impl<'a> Implications<'a> {
                 (input.node_number() as u32, gate.0 * 2 + inverted)
             }));
         }
-        let (user_ends, users) = runs(n_nodes, &pairs);
+        let users = Csr::new(n_nodes, &pairs);
         let of_moves: Vec<(u32, u32)> = network
             .legal
             .enumerate()
@@ -131,7 +96,7 @@ impl<'a> Implications<'a> {
             Scope::Transitions => of_moves,
             Scope::States => Vec::new(),
         };
-        let (legal_ends, legal_of) = runs(n_nodes, &of_moves);
+        let legal_of = Csr::new(n_nodes, &of_moves);
         let mut moves_of = vec![0..0; network.roles.len()];
         for (mv, &(role, _)) in network.moves.enumerate() {
             let moves = &mut moves_of[role.index()];
@@ -147,9 +112,7 @@ impl<'a> Implications<'a> {
             first_gate,
             values: vec![UNKNOWN; n_nodes],
             n_not_on,
-            user_ends,
             users,
-            legal_ends,
             legal_of,
             n_possible: moves_of.iter().map(|moves| moves.len() as u32).collect(),
             moves_of,
@@ -159,7 +122,7 @@ impl<'a> Implications<'a> {
         };
         made.assume(Signal::TRUE);
         for gate in 0..made.n_not_on.len() {
-            // A gate of no inputs says what it says.
+            // Gates without inputs are constants.
             if made.n_not_on[gate] == 0 {
                 made.assume(made.output(gate));
             }
@@ -170,8 +133,8 @@ impl<'a> Implications<'a> {
         (made.propagate(budget) == Outcome::Consistent).then_some(made)
     }
 
-    /// A role always makes a move: gates that ask whether it makes none, and moves that are its
-    /// only one.
+    /// Each role makes a move: gates that are on only if it makes none are off, and an only move is
+    /// made.
     fn assume_moves(&mut self) {
         let mut n_inverted = vec![0usize; self.moves_of.len()];
         for (gate, content) in self.network.gates.enumerate() {
@@ -196,7 +159,7 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// What the gate, read as an AND, drives.
+    /// The output of the gate, read as an AND.
     fn output(&self, gate: usize) -> Signal {
         let plain = Signal::of_node(self.first_gate + gate);
         match self.network.gates[GateId::from_index(gate)].kind {
@@ -205,7 +168,7 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// What is known of a signal.
+    /// The value of a signal, if known.
     #[inline]
     pub fn value(&self, signal: Signal) -> Option<bool> {
         match self.values[signal.node_number()] {
@@ -214,17 +177,17 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// How much is known: to be handed to [`Self::undo_to`] and [`Self::known_since`].
+    /// The current point of the trail, for [`Self::undo_to`] and [`Self::known_since`].
     pub fn mark(&self) -> usize {
         self.trail.len()
     }
 
-    /// The signals that were found to be on since then, assumptions among them.
+    /// The signals that became known to be on since then, assumptions included.
     pub fn known_since(&self, mark: usize) -> &[Signal] {
         &self.trail[mark..]
     }
 
-    /// Takes the signal to be on.
+    /// Assumes that the signal is on.
     #[inline]
     pub fn assume(&mut self, signal: Signal) {
         match self.value(signal) {
@@ -237,50 +200,50 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// Finds what follows from all that is assumed.
+    /// Derives all values that follow from the assumptions.
     pub fn propagate(&mut self, budget: &mut StepBudget) -> Outcome {
         while !self.is_contradictory {
             let Some(&signal) = self.trail.get(self.head) else {
                 return Outcome::Consistent;
             };
             let node = signal.node_number();
-            let users = run(&self.user_ends, node);
+            let users = self.users.range(node);
             if budget.spend(1 + users.len()).is_none() {
                 return Outcome::BudgetSpent;
             }
             self.head += 1;
             for user in users {
-                let item = self.users[user];
+                let item = self.users.items[user];
                 let gate = (item >> 1) as usize;
                 if (item & 1 == 1) == signal.is_inverted() {
                     self.n_not_on[gate] -= 1;
                     if self.n_not_on[gate] == 0 {
                         self.assume(self.output(gate));
                     } else if self.n_not_on[gate] == 1 {
-                        self.look_back(gate, budget);
+                        self.propagate_to_last_input(gate, budget);
                     }
                 } else {
                     self.assume(!self.output(gate));
                 }
             }
-            for place in run(&self.legal_ends, node) {
-                let item = self.legal_of[place];
+            for index in self.legal_of.range(node) {
+                let item = self.legal_of.items[index];
                 if (item & 1 == 1) != signal.is_inverted() {
                     let mv = (item >> 1) as usize;
                     self.assume(!Signal::of_node(self.first_move + mv));
                 }
             }
             if node >= self.first_gate {
-                self.look_into_gate(node - self.first_gate, budget);
+                self.propagate_to_inputs(node - self.first_gate, budget);
             } else if node >= self.first_move && self.scope == Scope::Transitions {
-                self.take_in_move(node - self.first_move, !signal.is_inverted(), budget);
+                self.propagate_move(node - self.first_move, !signal.is_inverted(), budget);
             }
         }
         Outcome::Contradiction
     }
 
-    /// A gate that is off with all inputs but one on.
-    fn look_back(&mut self, gate: usize, budget: &mut StepBudget) {
+    /// A gate that is off has an input that is off: the last one, if all others are on.
+    fn propagate_to_last_input(&mut self, gate: usize, budget: &mut StepBudget) {
         let output = self.output(gate);
         if self.value(output) != Some(false) {
             return;
@@ -292,15 +255,13 @@ impl<'a> Implications<'a> {
         for &input in network.inputs(id) {
             let input = if is_or { !input } else { input };
             if self.value(input).is_none() {
-                // When the others' news has not come round yet, more than one may be unknown here
-                // no longer.
                 self.assume(!input);
             }
         }
     }
 
-    /// What a gate's value says of its inputs.
-    fn look_into_gate(&mut self, gate: usize, budget: &mut StepBudget) {
+    /// The consequences of a gate's value for its inputs.
+    fn propagate_to_inputs(&mut self, gate: usize, budget: &mut StepBudget) {
         let network = self.network;
         let id = GateId::from_index(gate);
         match self.value(self.output(gate)) {
@@ -311,12 +272,12 @@ impl<'a> Implications<'a> {
                     self.assume(if is_or { !input } else { input });
                 }
             }
-            Some(false) if self.n_not_on[gate] == 1 => self.look_back(gate, budget),
+            Some(false) if self.n_not_on[gate] == 1 => self.propagate_to_last_input(gate, budget),
             _ => {}
         }
     }
 
-    fn take_in_move(&mut self, mv: usize, is_made: bool, budget: &mut StepBudget) {
+    fn propagate_move(&mut self, mv: usize, is_made: bool, budget: &mut StepBudget) {
         let (role, _) = self.network.moves[MoveId::from_index(mv)];
         let role = role.index();
         if is_made {
@@ -345,7 +306,7 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// Forgets what became known since the mark was taken.
+    /// Forgets the values that became known since the mark.
     pub fn undo_to(&mut self, mark: usize) {
         while self.trail.len() > mark {
             let Some(signal) = self.trail.pop() else {
@@ -356,8 +317,7 @@ impl<'a> Implications<'a> {
             if self.trail.len() >= self.head {
                 continue;
             }
-            for user in run(&self.user_ends, node) {
-                let item = self.users[user];
+            for &item in self.users.row(node) {
                 if (item & 1 == 1) == signal.is_inverted() {
                     self.n_not_on[(item >> 1) as usize] += 1;
                 }
@@ -373,25 +333,8 @@ impl<'a> Implications<'a> {
 
     /// The nodes of the gates that read this node.
     pub fn users(&self, node: usize) -> impl Iterator<Item = usize> {
-        let users = &self.users[run(&self.user_ends, node)];
-        users
-            .iter()
-            .map(|item| self.first_gate + (item >> 1) as usize)
-    }
-
-    /// The signal of a base.
-    pub fn base(&self, base: BaseId) -> Signal {
-        Signal::of_node(1 + base.index())
-    }
-
-    /// The signal of a move.
-    pub fn mv(&self, mv: MoveId) -> Signal {
-        Signal::of_node(self.first_move + mv.index())
-    }
-
-    /// The moves of a role.
-    pub fn moves_of(&self, role: RoleId) -> impl Iterator<Item = MoveId> + use<> {
-        self.moves_of[role.index()].clone().map(MoveId::from_index)
+        let users = self.users.row(node).iter();
+        users.map(|item| self.first_gate + (item >> 1) as usize)
     }
 }
 
@@ -399,9 +342,17 @@ impl<'a> Implications<'a> {
 mod tests {
     use super::*;
     use crate::analysis::testing::{base, budget, mv, network};
+    use crate::ids::BaseId;
 
-    /// A counter that `up` moves on, and a lamp that only `on` lights, which needs the lamp to be
-    /// off.
+    fn base_signal(base: BaseId) -> Signal {
+        Signal::of_node(1 + base.index())
+    }
+
+    fn move_signal(network: &Network, text: &str) -> Signal {
+        Signal::of_node(1 + network.facts.len() + mv(network, text).index())
+    }
+
+    /// A step counter, and a lamp that only `on` lights, which is legal while the lamp is off.
     const LAMP: &str = "
         (role r) (init (step 1)) (succ 1 2) (succ 2 3)
         (<= (legal r on) (not (true lit)))
@@ -416,30 +367,30 @@ mod tests {
         (<= (goal r 0) (not (true lit)))";
 
     #[test]
-    fn what_is_not_legal_is_not_made_and_the_last_move_is() {
+    fn legality_decides_moves_and_moves_decide_legality() {
         let network = network(LAMP);
         let mut budget = budget();
         let mut known = Implications::new(&network, Scope::Transitions, &mut budget).unwrap();
-        let lit = known.base(base(&network, "lit"));
+        let lit = base_signal(base(&network, "lit"));
         let next_lit = network.next[base(&network, "lit")];
         assert_eq!(known.value(next_lit), None);
         let mark = known.mark();
         known.assume(lit);
         assert_eq!(known.propagate(&mut budget), Outcome::Consistent);
         assert_eq!(known.value(next_lit), Some(true));
-        assert_eq!(known.value(known.mv(mv(&network, "on"))), Some(false));
-        assert_eq!(known.value(known.mv(mv(&network, "wait"))), Some(true));
+        assert_eq!(known.value(move_signal(&network, "on")), Some(false));
+        assert_eq!(known.value(move_signal(&network, "wait")), Some(true));
         known.undo_to(mark);
         assert_eq!(known.value(lit), None);
-        known.assume(known.mv(mv(&network, "wait")));
+        known.assume(move_signal(&network, "wait"));
         assert_eq!(known.propagate(&mut budget), Outcome::Consistent);
-        assert_eq!(known.value(lit), Some(true), "what is made is legal");
-        known.assume(known.mv(mv(&network, "on")));
+        assert_eq!(known.value(lit), Some(true), "a move that is made is legal");
+        known.assume(move_signal(&network, "on"));
         assert_eq!(known.propagate(&mut budget), Outcome::Contradiction);
     }
 
     #[test]
-    fn somebody_always_moves_where_the_game_goes_on() {
+    fn each_role_moves_in_transitions_only() {
         let network = network(LAMP);
         let seen = network.next[base(&network, "seen")];
         let known = Implications::new(&network, Scope::Transitions, &mut budget()).unwrap();
@@ -449,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn undoing_brings_back_what_was_known_before() {
+    fn undoing_restores_earlier_knowledge() {
         let network = network(LAMP);
         let mut budget = budget();
         let mut known = Implications::new(&network, Scope::Transitions, &mut budget).unwrap();
@@ -460,7 +411,7 @@ mod tests {
         );
         let mark = known.mark();
         for fact in network.facts.ids() {
-            for assumed in [known.base(fact), !known.base(fact)] {
+            for assumed in [base_signal(fact), !base_signal(fact)] {
                 known.assume(assumed);
                 known.propagate(&mut budget);
                 known.undo_to(mark);
@@ -475,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_budget_ends_it() {
+    fn a_spent_budget_ends_construction() {
         let network = network(LAMP);
         assert!(
             Implications::new(&network, Scope::States, &mut StepBudget::new(3, None)).is_none()

@@ -1,17 +1,16 @@
-//! Latches: facts that stay what they are whatever is played.
+//! Latches: facts that keep their value once they have it.
 //!
 //! A positive latch stays true once it is true, a negative one stays false once it is false: a mark
-//! on a board that is never taken back, a square that is never blank again. Some facts stay only
-//! once another one is settled: nobody's mark comes to a square that is not blank. Each is proven
-//! on the network: the fact is assumed, everything else is unknown, and the fact's `next` follows
-//! ([`Implications`]).
+//! on a board that is never removed, a square that is never blank again. A conditional latch stays
+//! only while another latch holds: no mark comes to a square that is not blank. Each is proven on
+//! the network by unit propagation ([`Implications`]): the fact is assumed, everything else is
+//! unknown, and the value of the fact's `next` follows. (Latches are Sancho's term.)
 //!
-//! Invariants: a latch holds in every game from every state, reachable or not, as long as legal
-//! moves are made and the game goes on. What is not told may be a latch all the same.
-//!
-//! Never knows: goals (see [`super::score_ranges`]), what anybody plays.
+//! Invariants: a latch holds from every state, reachable or not, as long as legal moves are made
+//! and the game goes on. The proof is incomplete: other facts may be latches too.
 
-use super::implications::{Implications, Outcome, Scope, run, runs};
+use super::csr::Csr;
+use super::implications::{Implications, Outcome, Scope};
 use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id};
 use crate::propnet::{Network, Signal};
@@ -26,7 +25,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether it is so in a state.
+    /// Whether the fact has this value in a state.
     #[inline]
     pub fn holds_in(self, state: &[u64]) -> bool {
         let index = self.base.index();
@@ -34,19 +33,19 @@ impl Setting {
         (word >> (index % 64) & 1 == 1) == self.value
     }
 
-    /// The signal that is on when it is so.
+    /// The signal that is on when the fact has this value.
     pub(super) fn signal(self) -> Signal {
         let plain = Signal::of_node(1 + self.base.index());
         if self.value { plain } else { !plain }
     }
 }
 
-/// A setting that stays once another one, itself a latch, holds as well.
+/// A setting that stays while a latch holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Conditional {
-    /// What stays.
+    /// The setting that stays.
     pub latch: Setting,
-    /// The latch that has to hold besides.
+    /// The latch that has to hold.
     pub given: Setting,
 }
 
@@ -57,37 +56,22 @@ pub struct Latches {
     pub positive: Vec<BaseId>,
     /// Facts that stay false once they are false.
     pub negative: Vec<BaseId>,
-    /// Settings that stay once a latch holds, beside those that stay anyway.
+    /// Settings that stay while a latch holds, without those that always stay.
     pub conditional: Vec<Conditional>,
-    /// Whether all facts were looked at before the budget was spent.
+    /// Whether all facts were examined before the budget was spent.
     pub is_complete: bool,
 }
 
 impl Latches {
-    /// All that stay without a condition.
+    /// The unconditional latches.
     pub fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
         let with = |value| move |&base: &BaseId| Setting { base, value };
         let positive = self.positive.iter().map(with(true));
         positive.chain(self.negative.iter().map(with(false)))
     }
-
-    /// What will stay as it is in this state, in no particular order.
-    pub fn settled_in(&self, state: &[u64]) -> Vec<Setting> {
-        let mut settled: Vec<Setting> = self
-            .settings()
-            .filter(|setting| setting.holds_in(state))
-            .collect();
-        let conditional = self.conditional.iter().filter(|conditional| {
-            conditional.latch.holds_in(state) && conditional.given.holds_in(state)
-        });
-        settled.extend(conditional.map(|conditional| conditional.latch));
-        settled.sort_unstable();
-        settled.dedup();
-        settled
-    }
 }
 
-/// Finds latches. What was found before the budget is spent is right.
+/// Finds latches. Those found before the budget is spent are right.
 pub fn latches(network: &Network, budget: &mut StepBudget) -> Latches {
     let mut found = Latches::default();
     let Some(mut known) = Implications::new(network, Scope::Transitions, budget) else {
@@ -114,7 +98,7 @@ pub fn latches(network: &Network, budget: &mut StepBudget) -> Latches {
     found
 }
 
-/// Whether the setting stays, given what is assumed already. Nothing when the budget is spent.
+/// Whether the setting stays under the current assumptions; `None` when the budget is spent.
 fn stays(
     network: &Network,
     known: &mut Implications<'_>,
@@ -128,13 +112,13 @@ fn stays(
     let mark = known.mark();
     known.assume(setting.signal());
     let outcome = known.propagate(budget);
-    // Nothing is said of what cannot be, or ends the game at once: that the end lasts is no news.
+    // A setting that contradicts the assumptions, as one that ends the game, is no latch.
     let stays = outcome != Outcome::Contradiction && known.value(next) == Some(setting.value);
     known.undo_to(mark);
     (outcome != Outcome::BudgetSpent || stays).then_some(stays)
 }
 
-/// Looks for facts that stay once a latch holds. Nothing when the budget is spent.
+/// Finds conditional latches; `None` when the budget is spent.
 fn conditional(
     network: &Network,
     known: &mut Implications<'_>,
@@ -147,7 +131,7 @@ fn conditional(
         .map(|(base, next)| (next.node_number() as u32, base.0))
         .collect();
     let n_nodes = 1 + network.facts.len() + network.moves.len() + network.gates.len();
-    let (ends, next_of) = runs(n_nodes, &pairs);
+    let next_of = Csr::new(n_nodes, &pairs);
     let mut is_latch = vec![[false; 2]; network.facts.len()];
     for latch in found.settings() {
         is_latch[latch.base.index()][usize::from(latch.value)] = true;
@@ -163,8 +147,8 @@ fn conditional(
         }
         near.clear();
         if outcome == Outcome::Consistent {
-            // Facts whose `next` is settled, or reads something that is, or something that reads
-            // that.
+            // Candidates are facts whose `next` is known, or at most two gates away from a known
+            // node.
             near.extend(
                 known
                     .known_since(mark)
@@ -187,7 +171,7 @@ fn conditional(
             if failed {
                 break;
             }
-            for &base in &next_of[run(&ends, node)] {
+            for &base in next_of.row(node) {
                 let base = BaseId(base);
                 for value in [true, false] {
                     let latch = Setting { base, value };
@@ -239,12 +223,12 @@ mod tests {
         };
         assert!(
             found.conditional.contains(&taken),
-            "nobody marks what is marked"
+            "a marked cell gets no other mark"
         );
     }
 
     #[test]
-    fn what_moves_can_take_back_is_no_latch() {
+    fn a_fact_that_moves_can_reverse_is_no_latch() {
         let lamp = "
             (role r) (init (power on)) (legal r switch) (legal r wait) (legal r cut)
             (<= (next lit) (does r switch) (not (true lit)))
@@ -259,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_budget_leaves_what_was_found() {
+    fn a_spent_budget_keeps_the_latches_found() {
         let network = own_game("ticTacToe");
         let all = latches(&network, &mut budget());
         let mut n_found = 0;
@@ -279,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn no_game_contradicts_a_latch() {
+    fn no_random_game_contradicts_a_latch() {
         each_game(|name, network| {
             let found = latches(network, &mut StepBudget::new(1 << 26, None));
             for game in play(network, 3, 150) {
@@ -288,7 +272,11 @@ mod tests {
                     let broken = settled.iter().find(|setting| !setting.holds_in(state));
                     let broken = broken.map(|setting| &network.facts[setting.base]);
                     assert_eq!(broken, None, "{name}");
-                    settled = found.settled_in(state);
+                    let holds = |latch: &Setting| latch.holds_in(state);
+                    settled = found.settings().filter(holds).collect();
+                    let conditional = found.conditional.iter();
+                    let conditional = conditional.filter(|found| holds(&found.given));
+                    settled.extend(conditional.map(|found| found.latch).filter(holds));
                 }
             }
         });

@@ -10,6 +10,7 @@
 
 pub mod autonomous;
 pub mod board;
+mod csr;
 pub mod evaluation;
 pub mod factors;
 pub mod heuristics;

@@ -1,20 +1,15 @@
-//! Symmetries of the rules: permutations of facts and moves that leave what the network computes
-//! unchanged.
+//! Symmetries of the rules: permutations of facts and moves under which the network is invariant,
+//! such as reflections of a board.
 //!
-//! A board that can be reflected, heaps that can be swapped: what can be won in a state can be won
-//! in its image, so of moves that are images of each other under symmetries that keep the state,
-//! one need be tried. Symmetries are automorphisms of the network as a graph, found by colour
-//! refinement and individualisation as in programs for graph isomorphism (McKay): one path of
-//! choices down to a discrete colouring on the left, and for each choice the other candidates on
-//! the right, from the deepest choice upwards, so that what is found below makes most candidates
-//! above superfluous.
+//! A state and its image have the same value. So of moves that are images of each other under
+//! symmetries that fix the state, only one need be searched. Symmetries are automorphisms of the
+//! network as a graph, found by colour refinement and individualisation (McKay 1981): a path of
+//! choices leads to a discrete colouring on the left; for each choice, from the deepest upwards,
+//! the other vertices of the cell are tried on the right, except those in the orbit of earlier ones.
 //!
-//! Invariants: each generator was checked gate by gate, so colours that collide cost a symmetry and
-//! never bring a false one. Symmetries of the dynamics need not keep the initial state; goals and
-//! the end are kept by all of them. Hand over the network as built: passes that share gates
-//! greedily hide symmetries.
-//!
-//! Never knows: which moves are good.
+//! Invariants: each generator is verified gate by gate, so a collision of colours may hide a
+//! symmetry but never adds a false one. Symmetries preserve goals and the end, but not always the
+//! initial state. The network should be as built: passes that share gates hide symmetries.
 
 mod graph;
 
@@ -25,16 +20,16 @@ use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::propnet::Network;
 use graph::{Colouring, Graph};
 
-/// Groups of at most so many elements are kept whole.
+/// Groups of at most so many elements are enumerated.
 const MAX_ELEMENTS: u128 = 1024;
-/// Facts and moves of all elements together.
+/// Facts and moves of all enumerated elements.
 const MAX_ELEMENT_SIZE: u128 = 1 << 23;
-/// Colours of all colourings on the left path.
+/// Colours of all colourings of the left path.
 const MAX_PATH_SIZE: usize = 1 << 24;
-/// Generators of a group in a chain of stabilisers; more are seldom of use.
+/// The most generators.
 const MAX_GENERATORS: usize = 512;
 
-/// One symmetry: what each thing becomes.
+/// One symmetry, as a permutation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Symmetry {
     /// Per base its image.
@@ -46,20 +41,20 @@ pub struct Symmetry {
 }
 
 impl Symmetry {
-    /// Whether every role stays itself.
+    /// Whether it fixes every role.
     pub fn keeps_roles(&self) -> bool {
         let mut images = self.roles.iter().enumerate();
         images.all(|(role, image)| role == image.index())
     }
 
-    /// Whether the state is its own image.
+    /// Whether it fixes the state.
     pub fn keeps(&self, state: &[u64]) -> bool {
         let bit = |base: usize| state.get(base / 64).copied().unwrap_or(0) >> (base % 64) & 1;
         let mut images = self.bases.iter().enumerate();
         images.all(|(base, image)| bit(base) == bit(image.index()))
     }
 
-    /// First this one, then the other one.
+    /// The composition: first this one, then the other one.
     fn then(&self, other: &Symmetry) -> Symmetry {
         let bases = self.bases.iter().map(|base| other.bases[base.index()]);
         let moves = self.moves.iter().map(|mv| other.moves[mv.index()]);
@@ -80,25 +75,24 @@ impl Symmetry {
     }
 }
 
-/// What symmetries a game has.
+/// The symmetries of a game.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Symmetries {
-    /// Generators of the symmetries that keep each role, as far as found.
+    /// Generators of the symmetries that fix each role, as far as found.
     pub generators: Vec<Symmetry>,
-    /// Symmetries that swap roles; with the generators they give all there are.
+    /// Symmetries that swap roles; with the generators they generate the whole group.
     pub role_swaps: Vec<Symmetry>,
-    /// How many symmetries keep each role, the identity counted; nothing when the budget was spent
-    /// before that was clear, or there are too many to count.
+    /// The order of the group that fixes each role; `None` if the budget was spent or the order
+    /// overflows.
     pub order: Option<u128>,
-    /// How many of these keep the initial state too; nothing when there are too many to look at.
+    /// The number of these that fix the initial state; `None` if there are too many to enumerate.
     pub order_at_start: Option<u128>,
-    /// All that keep each role but the identity, when there are few.
+    /// All non-identity elements that fix each role, if there are few.
     elements: Vec<Symmetry>,
 }
 
 impl Symmetries {
-    /// Finds symmetries. When the budget is spent early, those found are right, and no order is
-    /// told.
+    /// Finds symmetries. If the budget is spent, those found so far are right and `order` is `None`.
     pub fn find(network: &Network, budget: &mut StepBudget) -> Self {
         let mut found = Self::default();
         let Some(graph) = Graph::new(network, budget) else {
@@ -109,7 +103,7 @@ impl Symmetries {
             network,
             path: Vec::new(),
         };
-        if !search.walk_left(budget) {
+        if search.extend_left_path(budget).is_none() {
             return found;
         }
         let n_role_levels = search.path.iter().filter(|step| step.is_role).count();
@@ -129,7 +123,7 @@ impl Symmetries {
         found
     }
 
-    /// Keeps all elements of a small group, and counts those that keep the initial state.
+    /// Enumerates a small group, and counts the elements that fix the initial state.
     fn enumerate(&mut self, network: &Network) {
         let Some(order) = self.order else { return };
         let size = (network.facts.len() + network.moves.len()) as u128;
@@ -159,28 +153,26 @@ impl Symmetries {
         self.elements = elements;
     }
 
-    /// Whether there is any but the identity.
+    /// Whether only the identity was found.
     pub fn is_trivial(&self) -> bool {
         self.generators.is_empty()
     }
 
-    /// Sorts a role's legal moves in a state into classes of moves that are images of each other
-    /// while the state stays what it is: what can be reached after one of a class can be reached,
-    /// but for names, after each. Per move, the place in `legal` of the first move of its class.
+    /// The orbits of a role's legal moves under the symmetries that fix the state. Per move, the
+    /// index in `legal` of the first move of its orbit.
     ///
-    /// Where several roles choose at once, equivalent moves are worth the same, but one that is
-    /// always played in place of all is foreseen: a class has to be mixed, as stone, scissors and
-    /// paper do.
+    /// Moves of one orbit have equal values. Where several roles choose at once, the best mixed
+    /// strategy may still need all of them, as in rock, paper, scissors.
     pub fn equivalent_moves(&self, state: &[u64], legal: &[MoveId]) -> Vec<usize> {
         let mut class: Vec<usize> = (0..legal.len()).collect();
-        let place = |mv: MoveId| legal.iter().position(|&other| other == mv);
+        let index_of = |mv: MoveId| legal.iter().position(|&other| other == mv);
         let symmetries = match self.elements.is_empty() {
             true => &self.generators,
             false => &self.elements,
         };
         for symmetry in symmetries.iter().filter(|symmetry| symmetry.keeps(state)) {
             for (from, mv) in legal.iter().enumerate() {
-                if let Some(to) = place(symmetry.moves[mv.index()]) {
+                if let Some(to) = index_of(symmetry.moves[mv.index()]) {
                     let (one, other) = (class[from], class[to]);
                     let (least, most) = (one.min(other), one.max(other));
                     for of in class.iter_mut().filter(|of| **of == most) {
@@ -194,10 +186,10 @@ impl Symmetries {
 }
 
 /// One choice of the left path.
-struct Step {
+struct PathStep {
     /// The colouring before it.
     before: Colouring,
-    /// The cell that was chosen from, and what was chosen.
+    /// The cell, and the vertex that was chosen from it.
     cell: Vec<u32>,
     chosen: u32,
     /// Whether a role was chosen.
@@ -209,26 +201,22 @@ struct Step {
 struct Search<'a> {
     graph: &'a Graph,
     network: &'a Network,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
 }
 
 impl Search<'_> {
-    /// Chooses until all is told apart. False when the budget is spent.
-    fn walk_left(&mut self, budget: &mut StepBudget) -> bool {
-        let Some(mut colouring) = self.graph.refined(self.graph.start(), budget) else {
-            return false;
-        };
+    /// Individualises vertices until the colouring is discrete; `None` when the budget is spent.
+    fn extend_left_path(&mut self, budget: &mut StepBudget) -> Option<()> {
+        let mut colouring = self.graph.refined(self.graph.start(), budget)?;
         while let Some(cell) = self.graph.cell_to_split(&colouring) {
             if self.path.len() * colouring.len() > MAX_PATH_SIZE || self.path.len() > MAX_GENERATORS
             {
-                return false;
+                return None;
             }
             let chosen = cell[0];
-            let marked = self.graph.marked(&colouring, chosen);
-            let Some(after) = self.graph.refined(marked, budget) else {
-                return false;
-            };
-            self.path.push(Step {
+            let marked = self.graph.individualised(&colouring, chosen);
+            let after = self.graph.refined(marked, budget)?;
+            self.path.push(PathStep {
                 before: colouring,
                 cell,
                 chosen,
@@ -237,12 +225,11 @@ impl Search<'_> {
             });
             colouring = after;
         }
-        true
+        Some(())
     }
 
-    /// The size of the orbit of what was chosen at a level, under symmetries that keep all that was
-    /// chosen before it. New generators are put to what was found. Nothing when the budget is
-    /// spent.
+    /// The size of the orbit of the vertex chosen at a level, under symmetries that fix all vertices
+    /// chosen before it. New generators are added to `found`. `None` when the budget is spent.
     fn orbit(
         &self,
         level: usize,
@@ -251,12 +238,11 @@ impl Search<'_> {
         budget: &mut StepBudget,
     ) -> Option<usize> {
         let step = &self.path[level];
-        if !self.graph.is_told(step.chosen) {
-            // Gates of one block that do the same: swapping them is nothing to speak of.
+        if !self.graph.is_in_symmetry(step.chosen) {
+            // Swaps of equivalent gates in a block change no base, move or role.
             return Some(1);
         }
-        // Images, under what was found at this level and below, of vertices that are bases, moves
-        // or roles.
+        // The orbit under the symmetries found at this level and below.
         let mut orbit: Vec<u32> = vec![step.chosen];
         let mut known: HashSet<u32> = orbit.iter().copied().collect();
         let mut not_in: HashSet<u32> = HashSet::new();
@@ -265,7 +251,7 @@ impl Search<'_> {
             if known.contains(&candidate) || not_in.contains(&candidate) {
                 continue;
             }
-            let marked = self.graph.marked(&step.before, candidate);
+            let marked = self.graph.individualised(&step.before, candidate);
             let right = self.graph.refined(marked, budget)?;
             match self.match_right(level, right, budget)? {
                 Some(symmetry) => {
@@ -279,7 +265,7 @@ impl Search<'_> {
                     list.push(symmetry);
                 }
                 None => {
-                    // Neither is anything that symmetries of this level make of it.
+                    // Nor is anything in the orbit of the candidate.
                     let (mut others, mut known) = (vec![candidate], HashSet::from([candidate]));
                     self.close(&mut others, &mut known, found);
                     not_in.extend(others);
@@ -290,8 +276,8 @@ impl Search<'_> {
         Some(orbit.len())
     }
 
-    /// Adds all images. At a level of other things than roles, all that was found keeps what was
-    /// chosen above.
+    /// Closes an orbit under the symmetries found. Below the levels of roles, all of these fix the
+    /// vertices chosen above.
     fn close(&self, orbit: &mut Vec<u32>, known: &mut HashSet<u32>, found: &Symmetries) {
         let mut next = 0;
         while next < orbit.len() {
@@ -306,8 +292,8 @@ impl Search<'_> {
         }
     }
 
-    /// A symmetry that makes the left path's colouring after this level that on the right; inside,
-    /// nothing if there is none.
+    /// A symmetry that maps the left colouring after this level to the right one; `Some(None)` if
+    /// there is none, `None` when the budget is spent.
     fn match_right(
         &self,
         level: usize,
@@ -319,13 +305,12 @@ impl Search<'_> {
             return Some(None);
         }
         let Some(next) = self.path.get(level + 1) else {
-            let symmetry = self.graph.symmetry(left, &right);
-            let symmetry = symmetry.filter(|map| self.graph.is_automorphism(self.network, map));
-            let symmetry = symmetry.map(|map| self.graph.told(&map));
-            return Some(symmetry);
+            let map = self.graph.colour_map(left, &right);
+            let map = map.filter(|map| self.graph.is_automorphism(self.network, map));
+            return Some(map.map(|map| self.graph.symmetry_of(&map)));
         };
         for candidate in self.graph.cell_like(left, next.chosen, &right) {
-            let marked = self.graph.marked(&right, candidate);
+            let marked = self.graph.individualised(&right, candidate);
             let refined = self.graph.refined(marked, budget)?;
             if let Some(symmetry) = self.match_right(level + 1, refined, budget)? {
                 return Some(Some(symmetry));
@@ -438,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_budget_tells_no_order() {
+    fn a_spent_budget_leaves_the_order_unknown() {
         let found = Symmetries::find(&own_game("connectFour"), &mut StepBudget::new(20_000, None));
         assert_eq!(found.order, None);
     }

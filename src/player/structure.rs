@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::analysis::latches::latches;
-use crate::analysis::score_ranges::{Effect, ScoreRanges};
+use crate::analysis::score_ranges::{ScoreRange, score_ranges};
 use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
 use crate::build::BuiltGame;
@@ -19,13 +19,13 @@ use crate::propnet::Network;
 /// Steps that each analysis may take.
 const STEPS: u64 = 1 << 28;
 /// Each new position is looked at for so many settled facts at most.
-const MOST_EFFECTS: usize = 64;
+const MAX_SCORE_RANGES: usize = 64;
 
 /// What the rules alone say.
 #[derive(Clone, Debug, Default)]
 pub struct Structure {
     /// What settled facts make certain of goals.
-    pub score_ranges: Arc<[Effect]>,
+    pub score_ranges: Arc<[ScoreRange]>,
     /// Which moves are alike; nothing where none are.
     pub symmetries: Option<Arc<Symmetries>>,
     /// Facts that stay once they are true, that stay once they are false, and that stay once
@@ -45,14 +45,13 @@ impl Structure {
     fn read(network: &Network, until: Instant) -> Self {
         let budget = || StepBudget::new(STEPS, Some(until));
         let latches = latches(network, &mut budget());
-        let mut effects = ScoreRanges::new(network, &latches, &mut budget())
-            .map_or_else(Vec::new, |ranges| ranges.effects());
+        let mut ranges = score_ranges(network, &latches, &mut budget());
         // The narrowest first, should there be too many.
-        effects.sort_by_key(|effect| effect.range.upper - effect.range.lower);
-        effects.truncate(MOST_EFFECTS);
+        ranges.sort_by_key(|range| range.upper - range.lower);
+        ranges.truncate(MAX_SCORE_RANGES);
         let symmetries = Symmetries::find(network, &mut budget());
         Self {
-            score_ranges: effects.into(),
+            score_ranges: ranges.into(),
             symmetries: (!symmetries.is_trivial()).then(|| Arc::new(symmetries)),
             latches: [
                 latches.positive.len(),
@@ -106,11 +105,8 @@ mod tests {
             .info()
             .state_from_facts(&["(has x a)".into(), "(turn o)".into(), "(free b)".into()])
             .unwrap();
-        let won = |effect: &&Effect| effect.setting.holds_in(&state) && effect.range.lower == 100;
-        assert!(
-            found.score_ranges.iter().any(|effect| won(&effect)),
-            "{found:?}"
-        );
+        let won = |range: &ScoreRange| range.holds_in(&state) && range.lower == 100;
+        assert!(found.score_ranges.iter().any(won), "{found:?}");
         assert!(found.symmetries.is_none(), "which cell is marked matters");
         let alike = CELLS.replace(
             "(goal x 100) (true (has x a))",

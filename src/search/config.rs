@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::analysis::evaluation::Evaluation;
-use crate::analysis::score_ranges::Effect;
+use crate::analysis::score_ranges::ScoreRange;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::MoveId;
 use crate::sync::stop::StopFlag;
@@ -65,7 +65,7 @@ pub struct SearchConfig {
     pub evaluation_share: f32,
     /// What settled facts make certain about goals: in a state in which such a fact is settled,
     /// whatever is played, the goal ends in its range. Wrong ones make proofs wrong.
-    pub score_ranges: Arc<[Effect]>,
+    pub score_ranges: Arc<[ScoreRange]>,
     /// Symmetries of the game. Where we alone choose at the root, one of each class of equivalent
     /// moves is searched, and the others are not told of. Wrong ones make it blind to moves.
     pub symmetries: Option<Arc<Symmetries>>,

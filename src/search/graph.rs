@@ -43,7 +43,7 @@ use super::record::{
     Bare, BlockId, Bounds, Choice, ChoicesId, Chunk, ChunkId, ENTRIES, EntryId, Node, RUN, Reply,
     ReplyId, Run, RunId, SEVERAL,
 };
-use crate::analysis::score_ranges::Effect;
+use crate::analysis::score_ranges::ScoreRange;
 use crate::ids::{Id, MoveId, NodeId};
 
 /// Which moves of a fresh node get entries at once.
@@ -106,7 +106,7 @@ pub(super) struct Graph {
     /// How much what a position promises counts beside playouts.
     pub(super) evaluation_share: f32,
     /// What settled facts make certain.
-    score_ranges: Arc<[Effect]>,
+    score_ranges: Arc<[ScoreRange]>,
     /// Room for a joint move.
     pub(super) joint: Vec<EntryId>,
     /// Room for the chances that the moves of a joint move were wanted.
@@ -270,13 +270,13 @@ impl Graph {
     /// Narrows a fresh node's bounds by the facts that are settled in its state.
     #[inline]
     fn bound_by_settled(&mut self, node: NodeId, state: &[u64]) {
-        for effect in &*self.score_ranges {
-            if effect.setting.holds_in(state)
-                && let Some(bounds) = self.bounds[node].get_mut(effect.role.index())
+        for range in &*self.score_ranges {
+            if range.holds_in(state)
+                && let Some(bounds) = self.bounds[node].get_mut(range.role.index())
             {
                 *bounds = bounds.and(Bounds {
-                    lower: effect.range.lower,
-                    upper: effect.range.upper,
+                    lower: range.lower,
+                    upper: range.upper,
                 });
             }
         }

@@ -1,11 +1,12 @@
-//! The network as a coloured graph: refinement, and the check that a map of its vertices is an
-//! automorphism.
+//! The network as a coloured graph: colour refinement, and the check that a map of the vertices is
+//! an automorphism.
 //!
-//! Vertices are the network's nodes, then roles, then one per goal, then one that asks whether the
-//! game is over. A colour is a hash of all that was seen around a vertex, so that equal
-//! surroundings have equal colours whatever the order of looking, in two colourings as in one.
+//! Vertices are the nodes of the network, the roles, the goals and the end of the game. A colour is a
+//! hash of a vertex's colour and of its neighbours' colours, so colours of two colourings are
+//! comparable.
 
 use super::Symmetry;
+use crate::analysis::csr::Csr;
 use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, GateId, Id, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Signal};
@@ -13,7 +14,7 @@ use crate::propnet::{GateKind, Network, Signal};
 /// A colour per vertex.
 pub(super) type Colouring = Vec<u64>;
 
-/// Kinds of vertices, their first colours.
+/// Kinds of vertices: their initial colours.
 const FALSE: u64 = 1;
 const BASE: u64 = 2;
 const MOVE: u64 = 3;
@@ -23,7 +24,7 @@ const ROLE: u64 = 6;
 const END: u64 = 7;
 const GOAL: u64 = 8;
 
-/// Kinds of edges; an inverted one has the odd number, and the way back is told by [`BACK`].
+/// Kinds of edges; inverted ones are odd, and reversed ones have [`BACK`] added.
 const INPUT: u64 = 0;
 const NEXT: u64 = 2;
 const LEGAL: u64 = 4;
@@ -38,12 +39,11 @@ pub(super) struct Graph {
     first_role: usize,
     first_goal: usize,
     start: Colouring,
-    /// Per vertex the end of its run of neighbours.
-    ends: Vec<u32>,
-    neighbours: Vec<(u32, u32)>,
+    /// Per vertex its neighbours, each with the kind of the edge.
+    neighbours: Csr<(u32, u32)>,
 }
 
-/// A good mixing of bits (the finaliser of splitmix64).
+/// The finaliser of splitmix64.
 #[inline]
 fn mix(mut word: u64) -> u64 {
     word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -53,7 +53,7 @@ fn mix(mut word: u64) -> u64 {
 }
 
 impl Graph {
-    /// The graph of a network. Nothing when the budget is spent.
+    /// The graph of a network; `None` when the budget is spent.
     pub fn new(network: &Network, budget: &mut StepBudget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
@@ -95,22 +95,10 @@ impl Graph {
         start.extend(network.roles.iter().map(|_| ROLE));
         start.extend(network.goals.iter().map(|goal| GOAL + u64::from(goal.1)));
         start.push(END);
-        let mut ends = vec![0u32; start.len()];
-        for &(from, to, _) in &edges {
-            ends[from] += 1;
-            ends[to] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            let begin = sum;
-            sum += *end;
-            *end = begin;
-        }
-        let mut neighbours = vec![(0u32, 0u32); 2 * edges.len()];
+        let mut pairs = Vec::with_capacity(2 * edges.len());
         for &(from, to, kind) in &edges {
             for (at, other, kind) in [(from, to, kind), (to, from, kind + BACK)] {
-                neighbours[ends[at] as usize] = (other as u32, kind as u32);
-                ends[at] += 1;
+                pairs.push((at as u32, (other as u32, kind as u32)));
             }
         }
         Some(Self {
@@ -119,13 +107,12 @@ impl Graph {
             first_gate,
             first_role,
             first_goal,
+            neighbours: Csr::new(start.len(), &pairs),
             start,
-            ends,
-            neighbours,
         })
     }
 
-    /// Colours by kind alone.
+    /// The colouring by kinds.
     pub fn start(&self) -> Colouring {
         self.start.clone()
     }
@@ -136,19 +123,19 @@ impl Graph {
     }
 
     /// Whether the vertex is a base, move or role.
-    pub fn is_told(&self, vertex: u32) -> bool {
+    pub fn is_in_symmetry(&self, vertex: u32) -> bool {
         (1..self.first_gate).contains(&(vertex as usize)) || self.is_role(vertex)
     }
 
-    /// With this vertex told apart.
-    pub fn marked(&self, colouring: &Colouring, vertex: u32) -> Colouring {
+    /// The colouring with a unique colour for this vertex (individualisation).
+    pub fn individualised(&self, colouring: &Colouring, vertex: u32) -> Colouring {
         let mut marked = colouring.clone();
         let colour = &mut marked[vertex as usize];
         *colour = mix(*colour ^ 0x4D41_524B);
         marked
     }
 
-    /// Refined until no round tells more vertices apart. Nothing when the budget is spent.
+    /// The coarsest stable refinement of a colouring; `None` when the budget is spent.
     pub fn refined(&self, mut colouring: Colouring, budget: &mut StepBudget) -> Option<Colouring> {
         let mut n_classes = n_classes(&colouring);
         let mut mixed = vec![0u64; colouring.len()];
@@ -156,14 +143,12 @@ impl Graph {
             if n_classes == colouring.len() {
                 return Some(colouring);
             }
-            budget.spend(self.neighbours.len() + 4 * colouring.len())?;
+            budget.spend(self.neighbours.items.len() + 4 * colouring.len())?;
             for (mixed, &colour) in mixed.iter_mut().zip(&colouring) {
                 *mixed = mix(colour);
             }
-            let mut begin = 0;
-            for (colour, &end) in colouring.iter_mut().zip(&self.ends) {
-                let around = self.neighbours[begin..end as usize].iter();
-                begin = end as usize;
+            for (vertex, colour) in colouring.iter_mut().enumerate() {
+                let around = self.neighbours.row(vertex).iter();
                 let sum = around.fold(0u64, |sum, &(other, kind)| {
                     let seen = mixed[other as usize].rotate_left(kind);
                     sum.wrapping_add(
@@ -180,7 +165,7 @@ impl Graph {
         }
     }
 
-    /// The smallest cell of several roles, or else of several bases or moves, or else of anything.
+    /// The smallest cell of more than one role, or else of bases or moves, or else of any vertices.
     pub fn cell_to_split(&self, colouring: &Colouring) -> Option<Vec<u32>> {
         let mut sorted: Vec<(u64, u32)> = colouring.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
@@ -194,7 +179,7 @@ impl Graph {
         Some(smallest.iter().map(|&(_, vertex)| vertex).collect())
     }
 
-    /// The vertices on the right that are coloured as this one is on the left.
+    /// The vertices whose right colour is the left colour of this vertex.
     pub fn cell_like(&self, left: &Colouring, vertex: u32, right: &Colouring) -> Vec<u32> {
         let wanted = left[vertex as usize];
         let vertices = (0u32..).zip(right);
@@ -202,8 +187,7 @@ impl Graph {
         like.map(|(vertex, _)| vertex).collect()
     }
 
-    /// Whether each colour is there as often on the left as on the right. Nothing when the budget
-    /// is spent.
+    /// Whether two colourings have the same multiset of colours; `None` when the budget is spent.
     pub fn are_alike(
         &self,
         left: &Colouring,
@@ -217,9 +201,8 @@ impl Graph {
         Some(left == right)
     }
 
-    /// The map from the left vertices to those on the right with the same colours, when all colours
-    /// are different.
-    pub fn symmetry(&self, left: &Colouring, right: &Colouring) -> Option<Vec<u32>> {
+    /// The map between vertices of equal colours in two discrete colourings.
+    pub fn colour_map(&self, left: &Colouring, right: &Colouring) -> Option<Vec<u32>> {
         let by_colour = |colouring: &Colouring| {
             let mut sorted: Vec<(u64, u32)> = colouring.iter().copied().zip(0..).collect();
             sorted.sort_unstable();
@@ -235,7 +218,7 @@ impl Graph {
         Some(map)
     }
 
-    /// Whether a map of the vertices onto themselves keeps the network what it is.
+    /// Whether a map of the vertices is an automorphism of the network.
     pub fn is_automorphism(&self, network: &Network, map: &[u32]) -> bool {
         let mut is_hit = vec![false; map.len()];
         for (vertex, &image) in map.iter().enumerate() {
@@ -280,8 +263,8 @@ impl Graph {
         gates && bases && moves && goals == images && moved(network.terminal) == network.terminal
     }
 
-    /// A map of vertices as a map of bases, moves and roles.
-    pub fn told(&self, map: &[u32]) -> Symmetry {
+    /// The map of bases, moves and roles in a map of vertices.
+    pub fn symmetry_of(&self, map: &[u32]) -> Symmetry {
         let part = |from: usize, to: usize| {
             map[from..to]
                 .iter()
@@ -298,7 +281,7 @@ impl Graph {
         }
     }
 
-    /// What a symmetry makes of a base, move or role; nothing for other vertices.
+    /// The image of a base, move or role; `None` for other vertices.
     pub fn image(&self, symmetry: &Symmetry, vertex: u32) -> Option<u32> {
         let vertex = vertex as usize;
         let image = if (1..self.first_move).contains(&vertex) {

@@ -16,7 +16,7 @@ use super::Stages;
 use crate::analysis::autonomous;
 use crate::analysis::factors::{Factors, factors};
 use crate::analysis::latches::{self, Setting};
-use crate::analysis::score_ranges::{Effect, ScoreRanges};
+use crate::analysis::score_ranges::{ScoreRange, score_ranges};
 use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::{BaseId, RoleId};
@@ -187,21 +187,16 @@ fn latched(network: &Network, budget: &mut StepBudget) -> Option<Latched> {
     let is_known = found.is_complete || !budget.is_spent() || found.settings().next().is_some();
     let ranges = found
         .is_complete
-        .then(|| ScoreRanges::new(network, &found, budget));
-    let effects = match ranges {
-        Some(Some(ranges)) => Some(ranges.effects()),
-        // Settled facts say nothing of goals.
-        Some(None) if !budget.is_spent() => Some(Vec::new()),
-        _ => None,
-    };
-    let bound = |effect: Effect| {
-        let Setting { base, value } = effect.setting;
+        .then(|| score_ranges(network, &found, budget))
+        .filter(|_| !budget.is_spent());
+    let bound = |range: ScoreRange| {
+        let Setting { base, value } = range.setting;
         Bound {
             fact: network.facts[base].clone(),
             value,
-            role: network.roles[effect.role].clone(),
-            lower: effect.range.lower,
-            upper: effect.range.upper,
+            role: network.roles[range.role].clone(),
+            lower: range.lower,
+            upper: range.upper,
         }
     };
     let names = |bases: &[BaseId]| {
@@ -212,7 +207,7 @@ fn latched(network: &Network, budget: &mut StepBudget) -> Option<Latched> {
         positive: names(&found.positive),
         negative: names(&found.negative),
         conditional: found.conditional.len(),
-        bounds: effects.map(|effects| effects.into_iter().map(bound).collect()),
+        bounds: ranges.map(|ranges| ranges.into_iter().map(bound).collect()),
         is_complete: found.is_complete,
     })
 }
