@@ -1,8 +1,10 @@
 //! Command-line arguments that several commands share.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::config::{OptionValue, Settings};
@@ -86,4 +88,20 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds > 0.0 && seconds <= DAY => Ok(seconds),
         _ => Err(format!("expected seconds above 0 and at most {DAY}")),
     }
+}
+
+/// The bytes of a file of at most `limit` bytes.
+///
+/// # Errors
+/// It cannot be read, or is longer; the message names it.
+pub fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
+    let cannot_read = || format!("cannot read `{}`", path.display());
+    let length = fs::metadata(path).with_context(cannot_read)?.len();
+    if length > limit {
+        bail!(
+            "`{}` has {length} bytes; expected at most {limit}",
+            path.display()
+        );
+    }
+    fs::read(path).with_context(cannot_read)
 }

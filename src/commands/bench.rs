@@ -1,16 +1,16 @@
-//! `panza bench`: how many uniformly random playouts an engine makes.
+//! `panza bench`: the rate of uniformly random playouts of an engine.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
-use super::engine_choice::{self, EngineChoice, EngineKind};
+use super::arguments::parse_seconds;
+use super::engine_choice::{self, EngineChoice};
 use super::game_source::Game;
 use super::outcome::Outcome;
-use super::output::{ByRole, Output, grouped, progress_bar};
+use super::output::{Output, grouped, show_seconds, spinner};
 use super::playouts::{self, Until};
 
 /// Arguments of `panza bench`.
@@ -19,40 +19,21 @@ pub struct BenchArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
-    /// What runs the games: counter, lanes, prover or auto (what measures faster).
+    /// The engine: counter, lanes, prover or auto (the one that measures faster).
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     engine: EngineChoice,
-    /// Seconds per game; the playouts under way are played to their end.
-    #[arg(long, default_value_t = 5.0, value_parser = super::arguments::parse_seconds)]
+    /// Seconds per game; playouts under way are finished.
+    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Threads, each with its own engine.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
-    /// Fixes the random numbers; thread number t draws from the stream of seed + t.
+    /// Seed of the random numbers; thread number t takes the stream of seed + t.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Playouts abreast where the engine is lanes: 256, 512 or 1024.
+    /// Playouts at a time where the engine is lanes: 256, 512 or 1024.
     #[arg(long, default_value_t = engine_choice::WIDTH, value_parser = engine_choice::parse_width)]
     width: usize,
-}
-
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    engine: EngineKind,
-    threads: u16,
-    seed: u64,
-    init_seconds: f64,
-    seconds: f64,
-    cpu_seconds: f64,
-    playouts: u64,
-    cut_off: u64,
-    playouts_per_second: f64,
-    steps_per_second: f64,
-    mean_length: Option<f64>,
-    goals: Option<ByRole<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    width: Option<usize>,
 }
 
 /// Runs the command.
@@ -73,78 +54,61 @@ pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome
 
 fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Result<()> {
     let game = Game::load(name)?;
-    let init_started = Instant::now();
+    let name = &game.sheet.name;
+    let progress = spinner(format!("{name}: building"));
+    let started = Instant::now();
     let built = engine_choice::build_for_playouts(&game.rules, arguments.engine, arguments.width)?;
-    let init_seconds = init_started.elapsed().as_secs_f64();
+    let init_seconds = started.elapsed().as_secs_f64();
 
     let time = Duration::from_secs_f64(arguments.seconds);
-    let n_threads = usize::from(arguments.threads);
-    let done = AtomicU64::new(0);
-    let bar = progress_bar(time.as_millis() as u64, "ms").with_message(game.sheet.name.clone());
+    show_seconds(&progress, format!("{name}: playouts"), Some(time));
     let started = Instant::now();
-    let (figures, seconds) = thread::scope(|scope| {
-        let playing = scope.spawn(|| {
-            let until = Until::Elapsed(time);
-            let figures = playouts::run(&built, n_threads, arguments.seed, until, &done)?;
-            anyhow::Ok((figures, started.elapsed().as_secs_f64()))
-        });
-        while !playing.is_finished() && !bar.is_hidden() {
-            bar.set_position((started.elapsed().as_millis() as u64).min(time.as_millis() as u64));
-            let count = grouped(done.load(Ordering::Relaxed));
-            bar.set_message(format!("{}: {count} playouts", game.sheet.name));
-            thread::park_timeout(Duration::from_millis(100));
-        }
-        playing
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    bar.finish_and_clear();
+    let n_threads = usize::from(arguments.threads);
+    let figures = playouts::run(&built, n_threads, arguments.seed, Until::Elapsed(time))?;
+    let seconds = started.elapsed().as_secs_f64();
+    progress.finish_and_clear();
 
-    let goals = figures.mean_goals();
     let roles = game.role_names();
+    let goals = figures.mean_goals();
+    let goals = goals.map(|goals| roles.iter().zip(goals).collect::<Vec<_>>());
     let shown_goals = goals.as_ref().map_or("none".to_string(), |goals| {
-        let shown = roles
-            .iter()
-            .zip(goals)
-            .map(|(role, goal)| format!("{role} {goal:.2}"));
+        let shown = goals.iter().map(|(role, goal)| format!("{role} {goal:.2}"));
         shown.collect::<Vec<_>>().join(", ")
     });
+    let engine = match figures.width {
+        Some(width) => format!("{} {width}", built.kind()),
+        None => built.kind().to_string(),
+    };
+    let length = figures.mean_length();
     output.line(format_args!(
-        "{:<26} {:<10} {init_seconds:>9.4} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
-        game.sheet.name,
-        match figures.width {
-            Some(width) => format!("{} {width}", built.kind()),
-            None => built.kind().to_string(),
-        },
+        "{name:<26} {engine:<10} {init_seconds:>9.4} {:>11} {:>14} {:>15} {:>8}  {shown_goals}",
         grouped(figures.playouts),
         grouped(figures.playouts_per_second.round() as u64),
         grouped(figures.steps_per_second.round() as u64),
-        figures
-            .mean_length()
-            .map_or("none".to_string(), |mean| format!("{mean:.2}")),
+        length.map_or("none".to_string(), |mean| format!("{mean:.2}")),
     ))?;
     if figures.cut_off > 0 {
-        let count = grouped(figures.cut_off);
         output.line(format_args!(
-            "    {count} playouts were cut off after {} joint moves",
+            "    {} playouts were cut off after {} joint moves",
+            grouped(figures.cut_off),
             playouts::MAX_STEPS
         ))?;
     }
-    output.object(&Report {
-        game: &game.sheet.name,
-        engine: built.kind(),
-        threads: arguments.threads,
-        seed: arguments.seed,
-        init_seconds,
-        seconds,
-        cpu_seconds: figures.cpu.as_secs_f64(),
-        playouts: figures.playouts,
-        cut_off: figures.cut_off,
-        playouts_per_second: figures.playouts_per_second,
-        steps_per_second: figures.steps_per_second,
-        mean_length: figures.mean_length(),
-        goals: goals.map(|goals| ByRole::new(&roles, goals)),
-        width: figures.width,
-    })?;
+    output.object(&json!({
+        "game": name,
+        "engine": built.kind(),
+        "threads": arguments.threads,
+        "seed": arguments.seed,
+        "init_seconds": init_seconds,
+        "seconds": seconds,
+        "cpu_seconds": figures.cpu.as_secs_f64(),
+        "playouts": figures.playouts,
+        "cut_off": figures.cut_off,
+        "playouts_per_second": figures.playouts_per_second,
+        "steps_per_second": figures.steps_per_second,
+        "mean_length": length,
+        "goals": goals.map(|goals| goals.into_iter().collect::<BTreeMap<_, _>>()),
+        "width": figures.width,
+    }))?;
     Ok(())
 }

@@ -7,8 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
+use super::arguments::read_limited;
 use crate::gdl::{self, Diagnostic, Rules, Severity};
 
 /// The folder whose rulesheets are known by name.
@@ -88,13 +89,7 @@ impl Rulesheet {
     }
 
     fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
-        let length = fs::metadata(path)
-            .with_context(|| format!("cannot read `{shown}`"))?
-            .len();
-        if length > MAX_BYTES {
-            bail!("`{shown}` has {length} bytes; a rulesheet of at most {MAX_BYTES} was expected");
-        }
-        let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+        let bytes = read_limited(path, MAX_BYTES)?;
         let text = String::from_utf8(bytes).unwrap_or_else(|error| {
             tracing::warn!(
                 file = shown,

@@ -1,122 +1,107 @@
-//! Ctrl-C.
+//! Ctrl-C and SIGTERM.
 //!
-//! Commands that compute hold nothing that must be put in order, so they end at once; commands that
-//! talk to others ([`watch()`]) are told and take their leave first. Either way the exit status is
-//! [`EXIT_STATUS`].
+//! Commands that only compute exit at once. Commands that talk to players ([`watch()`]) end their
+//! matches first, and a second signal ends them at once. The exit status is [`EXIT_STATUS`].
+
+use std::io;
 
 use tokio::sync::watch;
 
-/// The exit status of a command that was interrupted: 128 plus the number of the signal, as shells
-/// have it.
+/// The exit status of an interrupted command: 128 plus the number of SIGINT, as in shells.
 pub const EXIT_STATUS: u8 = 130;
 
-/// Ctrl-C, listened to from the moment this is made: a key pressed before anybody waits for it is
-/// not lost.
-struct CtrlC(
-    #[cfg(unix)] tokio::signal::unix::Signal,
-    #[cfg(windows)] tokio::signal::windows::CtrlC,
-);
+/// The signals, from the moment this is made: one that comes before anything waits is not lost.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(windows)]
+    interrupt: tokio::signal::windows::CtrlC,
+}
 
-impl CtrlC {
+impl Signals {
     /// Must be called on a runtime.
-    fn listen() -> std::io::Result<Self> {
+    fn listen() -> io::Result<Self> {
         #[cfg(unix)]
-        return tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self);
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
+        }
         #[cfg(windows)]
-        return tokio::signal::windows::ctrl_c().map(Self);
+        tokio::signal::windows::ctrl_c().map(|interrupt| Self { interrupt })
     }
 
-    /// The next time; false when there will be none.
-    async fn pressed(&mut self) -> bool {
-        self.0.recv().await.is_some()
+    /// The next signal.
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+        #[cfg(windows)]
+        self.interrupt.recv().await;
     }
 }
 
-/// Ends the program on Ctrl-C from now on.
+/// Ends the program at the next signal.
 ///
 /// # Errors
-/// The signal cannot be listened to.
-pub fn exit_on_ctrl_c() -> std::io::Result<()> {
+/// The system delivers no signals.
+pub fn exit_on_ctrl_c() -> io::Result<()> {
     exit_on_ctrl_c_after(|| {})
 }
 
-/// Ends the program on Ctrl-C from now on, after `leave` has put in order what must not be left
-/// behind.
+/// As [`exit_on_ctrl_c`], after a call of `clean_up`.
 ///
 /// # Errors
-/// The signal cannot be listened to.
-pub fn exit_on_ctrl_c_after(leave: impl Fn() + Send + 'static) -> std::io::Result<()> {
+/// As [`exit_on_ctrl_c`].
+pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut ctrl_c = {
+    let mut signals = {
         let _on_runtime = runtime.enter();
-        CtrlC::listen()?
+        Signals::listen()?
     };
-    std::thread::Builder::new()
-        .name("ctrl-c".to_string())
-        .spawn(move || {
-            if runtime.block_on(ctrl_c.pressed()) {
-                leave();
-                eprintln!("interrupted");
-                std::process::exit(i32::from(EXIT_STATUS));
-            }
-        })?;
+    let thread = std::thread::Builder::new().name("ctrl-c".to_string());
+    thread.spawn(move || {
+        runtime.block_on(signals.next());
+        eprintln!("interrupted");
+        exit(&clean_up)
+    })?;
     Ok(())
 }
 
-/// Ends on Ctrl-C, and where there are such signals on SIGTERM: what a service is stopped with.
+fn exit(clean_up: &impl Fn()) -> ! {
+    clean_up();
+    std::process::exit(i32::from(EXIT_STATUS))
+}
+
+/// Ends at the next signal; never where the system delivers none.
 pub async fn ended() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminated.recv() => {}
-            }
-            return;
-        }
-    }
-    // An error means that the signal cannot be listened to; then the system's own way of ending
-    // must do.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+    match Signals::listen() {
+        Ok(mut signals) => signals.next().await,
+        Err(_) => std::future::pending().await,
     }
 }
 
-/// Becomes true on Ctrl-C; a second Ctrl-C ends the program at once. Must be called on a runtime.
-pub fn watch() -> watch::Receiver<bool> {
+/// Becomes true at the next signal. The one after it ends the program after a call of `clean_up`.
+/// Must be called on a runtime.
+pub fn watch(clean_up: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
-    // Where it cannot be listened to, the system's own way of ending must do.
-    let Ok(mut ctrl_c) = CtrlC::listen() else {
-        return receiver;
-    };
-    tokio::spawn(async move {
-        if !ctrl_c.pressed().await {
-            return;
-        }
-        eprintln!("interrupted");
-        sender.send_replace(true);
-        if ctrl_c.pressed().await {
-            std::process::exit(i32::from(EXIT_STATUS));
-        }
-    });
-    receiver
-}
-
-/// Becomes true on Ctrl-C and, where there is such a signal, on SIGTERM; a second time ends the
-/// program at once, after `leave` has put in order what must not be left behind. Must be called on
-/// a runtime.
-pub fn watch_ending(leave: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
-    let (sender, receiver) = watch::channel(false);
-    tokio::spawn(async move {
-        ended().await;
-        eprintln!("interrupted");
-        sender.send_replace(true);
-        ended().await;
-        leave();
-        std::process::exit(i32::from(EXIT_STATUS));
-    });
+    // Without signals the system ends the program.
+    if let Ok(mut signals) = Signals::listen() {
+        tokio::spawn(async move {
+            signals.next().await;
+            eprintln!("interrupted");
+            sender.send_replace(true);
+            signals.next().await;
+            exit(&clean_up)
+        });
+    }
     receiver
 }

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use clap::Args;
 use indicatif::ProgressBar;
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::arguments::SettingsChoice;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
-    Clocks, Ending, Fault, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience,
-    RoleTurn, SeatPlayer, Spectator, match_id, play_match,
+    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, RoleTurn,
+    SeatPlayer, Spectator, match_id, play_match,
 };
 use super::game_source::Game;
 use super::interrupt;
 use super::outcome::Outcome;
-use super::output::{ByRole, Output, countdown, wrapped};
+use super::output::{Output, countdown, wrapped};
 use super::players::{Player, PlayerSpec};
 use super::scores::Scores;
 use crate::analysis::board::{self, BoardPainter};
@@ -65,33 +65,6 @@ pub struct MatchArguments {
     settings: SettingsChoice,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    match_id: &'a str,
-    roles: &'a [String],
-    players: Vec<String>,
-    goals: ByRole<Option<u8>>,
-    moves: &'a [Vec<String>],
-    errors: ByRole<Vec<FaultKind>>,
-    faults: Vec<ReportedFault<'a>>,
-    ending: Ending,
-    /// The roles without a legal move where the match ended `stuck`.
-    stuck: Vec<&'a str>,
-    steps: usize,
-    seconds: f64,
-    start_clock: u32,
-    play_clock: u32,
-    seed: u64,
-}
-
-#[derive(Serialize)]
-struct ReportedFault<'a> {
-    role: &'a str,
-    #[serde(flatten)]
-    fault: &'a Fault,
-}
-
 /// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match
 /// had no proper end.
 ///
@@ -117,7 +90,7 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     let handle = runtime.handle();
     let cancelled = {
         let _on_runtime = handle.enter();
-        interrupt::watch()
+        interrupt::watch(|| {})
     };
     let mut players = Vec::new();
     for (number, spec) in (1..).zip(&arguments.player) {
@@ -130,10 +103,9 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     }
     let series = Series {
         arguments,
-        painter: if output.is_json() {
-            BoardPainter::default()
-        } else {
-            find_boards(&game, seed)?
+        painter: match output.is_json() {
+            true => BoardPainter::default(),
+            false => find_boards(&game, seed)?,
         },
         game: &game,
         rules_text: rules_on_one_line(&game.sheet.text),
@@ -227,25 +199,21 @@ impl Series<'_> {
             }
         }
         if self.arguments.games > 1 {
-            let names: Vec<String> = self
-                .arguments
-                .player
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            self.output
-                .line(format_args!("\n{}", scores.table(&names)))?;
+            let names = self.arguments.player.iter().map(ToString::to_string);
+            let table = scores.table(&names.collect::<Vec<_>>());
+            self.output.line(format_args!("\n{table}"))?;
         }
         Ok(outcome)
     }
 
     /// The player of a role in a match.
     fn player_of(&self, role: usize, number: u32) -> usize {
-        if self.arguments.swap {
-            (role + number as usize) % self.players.len()
+        let shift = if self.arguments.swap {
+            number as usize
         } else {
-            role
-        }
+            0
+        };
+        (role + shift) % self.players.len()
     }
 
     fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
@@ -297,37 +265,38 @@ impl Series<'_> {
             self.output
                 .line(format_args!("  {role} ({}): {goal}", specs[player]))?;
         }
-        let errors = (0..self.roles.len()).map(|role| {
+        let by_role = |value: &dyn Fn(usize) -> Value| {
+            let roles = self.roles.iter().enumerate();
+            let values = roles.map(|(role, name)| (name.clone(), value(role)));
+            Value::Object(values.collect())
+        };
+        let errors = |role| {
             let own = record.faults.iter().filter(|fault| fault.role == role);
-            own.map(|fault| fault.kind).collect()
+            json!(own.map(|fault| fault.kind).collect::<Vec<_>>())
+        };
+        let faults = record.faults.iter().map(|fault| {
+            let mut object = json!(fault);
+            object["role"] = self.roles[fault.role].as_str().into();
+            object
         });
-        self.output.object(&Report {
-            game: &self.game.sheet.name,
-            match_id: id,
-            roles: &self.roles,
-            players: seated
-                .iter()
-                .map(|&player| specs[player].to_string())
-                .collect(),
-            goals: ByRole::new(&self.roles, record.goals.iter().copied()),
-            moves: &record.moves,
-            errors: ByRole::new(&self.roles, errors),
-            faults: record
-                .faults
-                .iter()
-                .map(|fault| ReportedFault {
-                    role: &self.roles[fault.role],
-                    fault,
-                })
-                .collect(),
-            ending: record.ending,
-            stuck,
-            steps: record.moves.len(),
-            seconds,
-            start_clock: self.arguments.start_clock,
-            play_clock: self.arguments.play_clock,
-            seed: self.seed,
-        })
+        let players = seated.iter().map(|&player| specs[player].to_string());
+        self.output.object(&json!({
+            "game": self.game.sheet.name,
+            "match_id": id,
+            "roles": self.roles,
+            "players": players.collect::<Vec<_>>(),
+            "goals": by_role(&|role| json!(record.goals[role])),
+            "moves": record.moves,
+            "errors": by_role(&errors),
+            "faults": faults.collect::<Vec<_>>(),
+            "ending": record.ending,
+            "stuck": stuck,
+            "steps": steps,
+            "seconds": seconds,
+            "start_clock": self.arguments.start_clock,
+            "play_clock": self.arguments.play_clock,
+            "seed": self.seed,
+        }))
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// Where a command's results go.
 #[derive(Clone, Copy, Debug)]
@@ -86,23 +86,6 @@ fn write_out(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// Roles and something of each as a JSON object that keeps their order.
-#[derive(Clone, Debug)]
-pub struct ByRole<T>(Vec<(String, T)>);
-
-impl<T> ByRole<T> {
-    /// One item per role, in role order.
-    pub fn new(roles: &[String], items: impl IntoIterator<Item = T>) -> Self {
-        Self(roles.iter().cloned().zip(items).collect())
-    }
-}
-
-impl<T: Serialize> Serialize for ByRole<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(role, item)| (role, item)))
-    }
 }
 
 /// A bar on standard error over `length` units of work; invisible where that is not a terminal.

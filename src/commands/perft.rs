@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::engine_choice::{self, EngineChoice};
 use super::game_source::Game;
@@ -43,17 +44,6 @@ pub struct DepthCount {
     pub terminal: u64,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    machine: String,
-    depth: u32,
-    nodes: u64,
-    terminal: u64,
-    seconds: f64,
-    by_depth: &'a [DepthCount],
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -67,15 +57,15 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
     let last = counts.last().copied().unwrap_or_default();
-    output.object(&Report {
-        game: &game.sheet.name,
-        machine: built.kind().to_string(),
-        depth: last.depth,
-        nodes: last.nodes,
-        terminal: last.terminal,
-        seconds,
-        by_depth: &counts,
-    })?;
+    output.object(&json!({
+        "game": game.sheet.name,
+        "machine": built.kind(),
+        "depth": last.depth,
+        "nodes": last.nodes,
+        "terminal": last.terminal,
+        "seconds": seconds,
+        "by_depth": counts,
+    }))?;
     output.line(format_args!(
         "{} ({}), {seconds:.3} s",
         game.sheet.name,

@@ -4,7 +4,6 @@
 //! processor time, so that other load on the machine does not count against an engine.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -108,22 +107,15 @@ pub enum Until {
     Playouts(u64),
 }
 
-/// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`. `done`
-/// counts the playouts while they are made.
+/// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`.
 ///
 /// # Errors
 /// The prover refuses the rules.
-pub fn run(
-    built: &Built,
-    n_threads: usize,
-    seed: u64,
-    until: Until,
-    done: &AtomicU64,
-) -> anyhow::Result<Figures> {
+pub fn run(built: &Built, n_threads: usize, seed: u64, until: Until) -> anyhow::Result<Figures> {
     let machines = (0..n_threads).map(|_| built.machine());
     let machines: Vec<Arc<dyn Machine>> = machines.collect::<anyhow::Result<_>>()?;
     Ok(thread::scope(|scope| {
-        let start = |(machine, seed)| scope.spawn(move || play(machine, seed, until, done));
+        let start = |(machine, seed)| scope.spawn(move || play(machine, seed, until));
         let threads: Vec<_> = machines.iter().zip(seed..).map(start).collect();
         let mut total = Figures::default();
         for thread in threads {
@@ -135,16 +127,16 @@ pub fn run(
 }
 
 /// Plays on this thread, abreast where the machine does so.
-fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &AtomicU64) -> Figures {
+fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
     let playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS);
     let state = machine.initial_state();
     playouts
-        .and_then(|mut playouts| play_abreast(playouts.as_mut(), &state, until, done))
-        .unwrap_or_else(|| play_in_turn(machine, seed, until, done))
+        .and_then(|mut playouts| play_abreast(playouts.as_mut(), &state, until))
+        .unwrap_or_else(|| play_in_turn(machine, seed, until))
 }
 
 /// Plays one playout after the other.
-fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &AtomicU64) -> Figures {
+fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
     let mut random = Random::new(seed);
     let mut reasoner = Arc::clone(machine).reasoner();
     let initial = machine.initial_state();
@@ -187,7 +179,6 @@ fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &Atom
                 }
             }
         }
-        done.fetch_add(wanted, Ordering::Relaxed);
         if started.elapsed() - batch_started < Duration::from_millis(1) {
             batch *= 2;
         }
@@ -199,12 +190,7 @@ fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until, done: &Atom
 /// Plays with more playouts requested at all times than there are lanes, so that no lane is idle.
 /// When the time is up, all requested playouts are finished: those that end early would be the
 /// short ones. None where the state cannot be played from abreast.
-fn play_abreast(
-    playouts: &mut dyn Playouts,
-    state: &[u64],
-    until: Until,
-    done: &AtomicU64,
-) -> Option<Figures> {
+fn play_abreast(playouts: &mut dyn Playouts, state: &[u64], until: Until) -> Option<Figures> {
     let width = playouts.width() as u64;
     let mut figures = Figures {
         width: Some(playouts.width()),
@@ -233,7 +219,6 @@ fn play_abreast(
         }
         playouts.advance();
         while playouts.take_done(&mut tally).is_some() {
-            done.fetch_add(u64::from(tally.playouts), Ordering::Relaxed);
             figures.add_tally(&tally);
         }
     }
@@ -253,9 +238,8 @@ mod tests {
     #[test]
     fn a_seed_fixes_the_playouts_and_threads_add_up() {
         let built = prover("ticTacToe");
-        let done = AtomicU64::new(0);
         let run = |threads, seed| {
-            let figures = run(&built, threads, seed, Until::Playouts(20), &done).unwrap();
+            let figures = run(&built, threads, seed, Until::Playouts(20)).unwrap();
             (figures.playouts, figures.steps, figures.goal_sums)
         };
         let (one, two) = (run(1, 5), run(1, 6));
@@ -263,7 +247,6 @@ mod tests {
         assert_ne!(one, two);
         let sums: Vec<u64> = one.2.iter().zip(&two.2).map(|(a, b)| a + b).collect();
         assert_eq!(run(2, 5), (40, one.1 + two.1, sums));
-        assert_eq!(done.load(Ordering::Relaxed), 100);
         assert_eq!(one.2.iter().sum::<u64>(), 20 * 100);
     }
 
@@ -272,14 +255,12 @@ mod tests {
         let game = Game::from_sheet(Rulesheet::find("ticTacToe").unwrap()).unwrap();
         let built = build(&game.rules, EngineChoice::Only(EngineKind::Lanes)).unwrap();
         for count in [0, 1, 511, 512, 5_000] {
-            let done = AtomicU64::new(0);
-            let figures = run(&built, 2, 1, Until::Playouts(count), &done).unwrap();
+            let figures = run(&built, 2, 1, Until::Playouts(count)).unwrap();
             assert_eq!((figures.playouts, figures.cut_off), (2 * count, 0));
             assert_eq!(figures.with_goals, 2 * count);
-            assert_eq!(done.load(Ordering::Relaxed), 2 * count);
             assert_eq!(figures.goal_sums.iter().sum::<u64>(), 2 * count * 100);
             assert_eq!(figures.width, Some(512));
-            let again = run(&built, 2, 1, Until::Playouts(count), &done).unwrap();
+            let again = run(&built, 2, 1, Until::Playouts(count)).unwrap();
             assert_eq!(figures.steps, again.steps);
             assert_eq!(figures.goal_sums, again.goal_sums);
         }
@@ -293,8 +274,7 @@ mod tests {
              (<= (next p) (does r wait)) (<= (next q) (does r wait)) (<= (next p) (true q)) (<= (next q) (true q))",
         );
         let built = build(&rules, EngineChoice::Only(EngineKind::Lanes)).unwrap();
-        let done = AtomicU64::new(0);
-        let figures = run(&built, 1, 1, Until::Playouts(1_000), &done).unwrap();
+        let figures = run(&built, 1, 1, Until::Playouts(1_000)).unwrap();
         let Figures {
             playouts, cut_off, ..
         } = figures;
@@ -315,7 +295,7 @@ mod tests {
         let built = prover("ticTacToe");
         let started = Instant::now();
         let until = Until::Elapsed(Duration::from_millis(50));
-        let figures = run(&built, 1, 1, until, &AtomicU64::new(0)).unwrap();
+        let figures = run(&built, 1, 1, until).unwrap();
         assert!(figures.playouts > 0);
         assert!(figures.cpu <= started.elapsed(), "{figures:?}");
         let mean = figures.mean_length().unwrap();

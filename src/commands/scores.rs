@@ -1,10 +1,10 @@
-//! Who won how often in a series of matches.
+//! Wins, draws and losses of the players of a series of matches.
+
+use super::output::{Column, table};
 
 /// Results of each player.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Scores {
-    players: Vec<Score>,
-}
+pub struct Scores(Vec<Score>);
 
 /// Results of one player.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -19,57 +19,44 @@ struct Score {
 impl Scores {
     /// No results yet.
     pub fn new(n_players: usize) -> Self {
-        Self {
-            players: vec![Score::default(); n_players],
-        }
+        Self(vec![Score::default(); n_players])
     }
 
-    /// Adds a match: which player had each role, and each role's goal. A role without a goal counts
-    /// as 0. Who alone has the highest goal wins, who shares it draws, all others lose; a single
-    /// player wins with 100.
+    /// Adds a match: the player and the goal of each role. A role without a goal counts as 0. The
+    /// highest goal wins, or draws where several roles have it; a single player wins with 100.
     pub fn add(&mut self, seated: &[usize], goals: &[Option<u8>]) {
         let goals: Vec<u8> = goals.iter().map(|goal| goal.unwrap_or(0)).collect();
-        let highest = goals.iter().copied().max().unwrap_or(0);
+        let highest = match goals.as_slice() {
+            [_] => 100,
+            goals => goals.iter().copied().max().unwrap_or(0),
+        };
         let n_highest = goals.iter().filter(|&&goal| goal == highest).count();
         for (&player, &goal) in seated.iter().zip(&goals) {
-            let score = &mut self.players[player];
+            let score = &mut self.0[player];
             score.matches += 1;
             score.goal_sum += u64::from(goal);
-            let is_win = match goals.len() {
-                1 => goal == 100,
-                _ => goal == highest && n_highest == 1,
-            };
-            if is_win {
-                score.wins += 1;
-            } else if goals.len() > 1 && goal == highest {
-                score.draws += 1;
-            } else {
-                score.losses += 1;
+            match (goal == highest, n_highest) {
+                (true, 1) => score.wins += 1,
+                (true, _) => score.draws += 1,
+                (false, _) => score.losses += 1,
             }
         }
     }
 
     /// A table with one line per player.
     pub fn table(&self, names: &[String]) -> String {
-        let width = names.iter().map(String::len).max().unwrap_or(0).max(6);
-        let mut text = format!(
-            "{:<width$} {:>8} {:>6} {:>6} {:>6} {:>10}",
-            "player", "matches", "wins", "draws", "losses", "mean goal"
-        );
-        for (name, score) in names.iter().zip(&self.players) {
-            let Score {
-                matches,
-                wins,
-                draws,
-                losses,
-                goal_sum,
-            } = *score;
-            let mean = goal_sum as f64 / f64::from(matches.max(1));
-            text.push_str(&format!(
-                "\n{name:<width$} {matches:>8} {wins:>6} {draws:>6} {losses:>6} {mean:>10.2}"
-            ));
-        }
-        text
+        let heads = ["matches", "wins", "draws", "losses", "mean goal"];
+        let mut columns = vec![Column::text("player")];
+        columns.extend(heads.map(Column::figure));
+        let rows = names.iter().zip(&self.0).map(|(name, score)| {
+            let mean = score.goal_sum as f64 / f64::from(score.matches.max(1));
+            let counts = [score.matches, score.wins, score.draws, score.losses];
+            let mut row = vec![name.clone()];
+            row.extend(counts.map(|count| count.to_string()));
+            row.push(format!("{mean:.2}"));
+            row
+        });
+        table(&columns, &rows.collect::<Vec<_>>())
     }
 }
 
@@ -105,6 +92,6 @@ mod tests {
             losses: 1,
             goal_sum: 199,
         };
-        assert_eq!(scores.players, [expected]);
+        assert_eq!(scores.0, [expected]);
     }
 }

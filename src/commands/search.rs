@@ -1,15 +1,14 @@
-//! `panza search`: searches one position and shows what is known about each move.
+//! `panza search`: searches one position and shows visits and value of each move.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
-use super::arguments::SearchChoice;
+use super::arguments::{SearchChoice, read_limited};
 use super::engine_choice::{build_prover, build_to_search};
 use super::game_source::Game;
 use super::outcome::Outcome;
@@ -39,51 +38,6 @@ pub struct SearchArguments {
     role: Option<String>,
     #[command(flatten)]
     search: SearchChoice,
-}
-
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    machine: &'static str,
-    role: String,
-    #[serde(rename = "move")]
-    best: Option<String>,
-    value: Option<f32>,
-    proven: Option<u8>,
-    iterations: u64,
-    iterations_per_second: f64,
-    nodes: u32,
-    playouts: u64,
-    playouts_per_second: f64,
-    /// Nanoseconds of processor time that an iteration took the thread that owns the graph, its own
-    /// playouts included.
-    writer_nanoseconds: Option<f64>,
-    parts: Option<Parts>,
-    bytes: usize,
-    depth: u32,
-    seconds: f64,
-    seed: u64,
-    moves: Vec<ReportedMove>,
-}
-
-/// What the parts of an iteration take that thread, in nanoseconds.
-#[derive(Serialize)]
-struct Parts {
-    select: f64,
-    send: f64,
-    grow: f64,
-    back_up: f64,
-}
-
-#[derive(Serialize)]
-struct ReportedMove {
-    #[serde(rename = "move")]
-    mv: String,
-    visits: u32,
-    value: Option<f32>,
-    proven: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    share: Option<f32>,
 }
 
 /// Runs the command.
@@ -135,134 +89,124 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     search.settle();
     progress.finish_and_clear();
 
-    let best = search.best_move().map(|mv| machine.info().move_text(mv));
+    let info = machine.info();
+    let best = search.best_move().map(|mv| info.move_text(mv));
     let root = search.root();
-    let moves = root.moves.iter().map(|report| ReportedMove {
-        mv: machine.info().move_text(report.mv),
-        visits: report.visits,
-        value: report.value,
-        proven: report.proven,
-        share: report.share,
+    let rate = |count: u64| count as f64 / seconds.max(1e-9);
+    // Processor time per iteration of the thread that owns the graph, and of its stages.
+    let writer = cpu.map(|cpu| cpu.as_nanos() as f64 / root.iterations.max(1) as f64);
+    let stages = search.times().means();
+    let bytes = search.statistics().bytes;
+    let moves = root.moves.iter().map(|report| {
+        let mut object = json!({
+            "move": info.move_text(report.mv),
+            "visits": report.visits,
+            "value": report.value,
+            "proven": report.proven,
+        });
+        if let Some(share) = report.share {
+            object["share"] = share.into();
+        }
+        object
     });
-    let report = Report {
-        game: &game.sheet.name,
-        machine: machine.kind(),
-        role: machine.info().role_name(role).to_string(),
-        best,
-        value: root.value,
-        proven: root.proven,
-        iterations: root.iterations,
-        iterations_per_second: root.iterations as f64 / seconds.max(1e-9),
-        nodes: root.nodes,
-        playouts: root.playouts,
-        playouts_per_second: root.playouts as f64 / seconds.max(1e-9),
-        writer_nanoseconds: cpu.map(|cpu| cpu.as_nanos() as f64 / root.iterations.max(1) as f64),
-        parts: search
-            .times()
-            .means()
-            .map(|[select, send, grow, back_up]| Parts {
-                select,
-                send,
-                grow,
-                back_up,
-            }),
-        bytes: search.statistics().bytes,
-        depth: root.max_depth,
-        seconds,
-        seed: arguments.search.seed,
-        moves: moves.collect(),
-    };
-    output.object(&report)?;
-    if !output.is_json() {
-        output.line(text(&report))?;
-    }
-    Ok(Outcome::Holds)
-}
+    output.object(&json!({
+        "game": game.sheet.name,
+        "machine": machine.kind(),
+        "role": info.role_name(role),
+        "move": best,
+        "value": root.value,
+        "proven": root.proven,
+        "iterations": root.iterations,
+        "iterations_per_second": rate(root.iterations),
+        "nodes": root.nodes,
+        "playouts": root.playouts,
+        "playouts_per_second": rate(root.playouts),
+        "writer_nanoseconds": writer,
+        "parts": stages.map(|[select, send, grow, back_up]| json!({
+            "select": select, "send": send, "grow": grow, "back_up": back_up,
+        })),
+        "bytes": bytes,
+        "depth": root.max_depth,
+        "seconds": seconds,
+        "seed": arguments.search.seed,
+        "moves": moves.collect::<Vec<_>>(),
+    }))?;
 
-fn text(report: &Report<'_>) -> String {
     let value = |value: Option<f32>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
     let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());
-    let best = report.best.as_deref().unwrap_or("no legal move");
-    let mut text = format!(
-        "{} ({}), {}: {best}, value {}, proven {}\n\
-         {} iterations ({} a second), {} playouts, {} nodes, {} MiB, depth {}, {:.2} s",
-        report.game,
-        report.machine,
-        report.role,
-        value(report.value),
-        proven(report.proven),
-        grouped(report.iterations),
-        grouped(report.iterations_per_second.round() as u64),
-        grouped(report.playouts),
-        grouped(u64::from(report.nodes)),
-        report.bytes >> 20,
-        report.depth,
-        report.seconds
-    );
-    if let Some(writer) = report.writer_nanoseconds {
-        text.push_str(&format!(
-            "\n{writer:.0} ns of processor time an iteration for the thread that grows the graph"
-        ));
-        if let Some(parts) = &report.parts {
-            text.push_str(&format!(
-                " (select {:.0}, send {:.0}, grow {:.0}, back up {:.0})",
-                parts.select, parts.send, parts.grow, parts.back_up
-            ));
-        }
+    output.line(format_args!(
+        "{} ({}), {}: {}, value {}, proven {}\n\
+         {} iterations ({} per second), {} playouts, {} nodes, {} MiB, depth {}, {seconds:.2} s",
+        game.sheet.name,
+        machine.kind(),
+        info.role_name(role),
+        best.as_deref().unwrap_or("no legal move"),
+        value(root.value),
+        proven(root.proven),
+        grouped(root.iterations),
+        grouped(rate(root.iterations).round() as u64),
+        grouped(root.playouts),
+        grouped(root.nodes.into()),
+        bytes >> 20,
+        root.max_depth,
+    ))?;
+    if let Some(writer) = writer {
+        let stages = stages.map_or(String::new(), |[select, send, grow, back_up]| {
+            format!(" (select {select:.0}, send {send:.0}, expand {grow:.0}, back up {back_up:.0})")
+        });
+        output.line(format_args!(
+            "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
+        ))?;
     }
-    let is_mixed = report.moves.iter().any(|shown| shown.share.is_some());
+    let is_mixed = root.moves.iter().any(|report| report.share.is_some());
     let mut columns = vec![Column::text("move")];
     columns.extend(["visits", "value", "proven"].map(Column::figure));
     columns.extend(is_mixed.then(|| Column::figure("share")));
-    let rows = report.moves.iter().map(|shown| {
-        let visits = grouped(u64::from(shown.visits));
-        let mut row = vec![
-            shown.mv.clone(),
-            visits,
-            value(shown.value),
-            proven(shown.proven),
-        ];
-        let share = shown.share.unwrap_or(0.0);
+    let rows = root.moves.iter().map(|report| {
+        let visits = grouped(report.visits.into());
+        let mut row = vec![info.move_text(report.mv), visits];
+        row.extend([value(report.value), proven(report.proven)]);
+        let share = report.share.unwrap_or(0.0);
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
         row
     });
-    text + "\n\n" + &table(&columns, &rows.collect::<Vec<_>>())
+    output.line(format_args!(
+        "\n{}",
+        table(&columns, &rows.collect::<Vec<_>>())
+    ))?;
+    Ok(Outcome::Holds)
 }
 
-/// The role of this name, or without a name the first that has a choice.
+/// The role of this name, or without a name the first one with a choice.
 fn find_role(
     machine: &Arc<dyn Machine>,
     state: &[u64],
     name: Option<&str>,
 ) -> anyhow::Result<RoleId> {
-    let roles: Vec<RoleId> = (0..machine.info().n_roles())
-        .map(RoleId::from_index)
-        .collect();
-    let Some(name) = name else {
-        let mut reasoner = Arc::clone(machine).reasoner();
-        reasoner.set_state(state);
-        let chooser = roles
-            .into_iter()
-            .find(|&role| reasoner.legal_moves(role).len() > 1);
-        return Ok(chooser.unwrap_or(RoleId::from_index(0)));
+    let roles = machine.info().roles();
+    let found = match name {
+        Some(name) => roles.iter().position(|role| role == name),
+        None => {
+            let mut reasoner = Arc::clone(machine).reasoner();
+            reasoner.set_state(state);
+            let mut ids = (0..roles.len()).map(RoleId::from_index);
+            Some(
+                ids.position(|role| reasoner.legal_moves(role).len() > 1)
+                    .unwrap_or(0),
+            )
+        }
     };
-    let names = machine.info().roles();
-    match names.iter().position(|known| known == name) {
-        Some(position) => Ok(roles[position]),
-        None => bail!("no role `{name}`; the roles are {}", names.join(", ")),
-    }
+    found.map(RoleId::from_index).with_context(|| {
+        let name = name.unwrap_or_default();
+        format!("no role `{name}`; the roles are {}", roles.join(", "))
+    })
 }
 
-/// The facts of a file that holds one list of them.
+/// The facts of a file with one list of them.
 fn read_position(path: &Path) -> anyhow::Result<Vec<String>> {
     let shown = path.display();
-    let length = fs::metadata(path)
-        .with_context(|| format!("cannot read `{shown}`"))?
-        .len();
-    if length > MAX_STATE_BYTES {
-        bail!("`{shown}` has {length} bytes; at most {MAX_STATE_BYTES} were expected");
-    }
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
+    let text = String::from_utf8(read_limited(path, MAX_STATE_BYTES)?)
+        .with_context(|| format!("`{shown}` is not UTF-8"))?;
     read_facts(&text, &shown.to_string())
 }
 

@@ -1,9 +1,9 @@
-//! `panza stats`: how large a game is as a network, and how long building it takes.
+//! `panza stats`: sizes of a game as a network, and build times.
 
 use std::time::Duration;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::game_source::Game;
 use super::outcome::Outcome;
@@ -20,28 +20,7 @@ pub struct StatsArguments {
     game: String,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    roles: usize,
-    bases: Option<usize>,
-    inputs: Option<usize>,
-    ground_rules: Option<usize>,
-    gates_full: Option<usize>,
-    gates_optimised: Option<usize>,
-    /// Of each phase's network; empty when the game has no phases.
-    gates_of_phases: Option<Vec<usize>>,
-    ground_seconds: Option<f64>,
-    propnet_seconds: Option<f64>,
-    compile_seconds: Option<f64>,
-    peak_bytes: Option<u64>,
-    machine: &'static str,
-    /// Why there is no compiled machine, where there is none.
-    reason: Option<String>,
-}
-
-/// Runs the command. A game that cannot be compiled is told so, and is no error: it is played with
-/// the prover.
+/// Runs the command. A game that cannot be compiled has no sizes; the prover runs it.
 ///
 /// # Errors
 /// A game that cannot be read.
@@ -50,71 +29,90 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     let progress = spinner(format!("{}: compiling", game.sheet.name));
     let compiled = compile(&game.rules, Budget::generous());
     progress.finish_and_clear();
-    let report = report(&game, compiled.as_ref());
-    output.object(&report)?;
-    if !output.is_json() {
-        show(&report, output)?;
+    let reason = compiled.as_ref().err();
+    let compiled = compiled.as_ref().ok();
+    let size = |of: fn(&Compiled) -> usize| compiled.map(of);
+    let time = |of: fn(&Compiled) -> Duration| compiled.map(|compiled| of(compiled).as_secs_f64());
+    let n_roles = game.rules.roles().len();
+    let phases = compiled.map(|compiled| &compiled.gates_of_phases);
+    let machine = compiled.map_or("prover", |compiled| compiled.machine.kind());
+    let sizes = [
+        ("bases", "bases", size(|compiled| compiled.bases)),
+        ("inputs", "inputs", size(|compiled| compiled.moves)),
+        (
+            "ground_rules",
+            "ground rules",
+            size(|compiled| compiled.ground_rules),
+        ),
+        (
+            "gates_full",
+            "gates, full",
+            size(|compiled| compiled.gates_full),
+        ),
+        (
+            "gates_optimised",
+            "gates, optimised",
+            size(|compiled| compiled.gates_optimised),
+        ),
+    ];
+    let times = [
+        (
+            "ground_seconds",
+            "grounding",
+            time(|compiled| compiled.ground_time),
+        ),
+        (
+            "propnet_seconds",
+            "network",
+            time(|compiled| compiled.network_time),
+        ),
+        (
+            "compile_seconds",
+            "compiling",
+            time(|compiled| compiled.compile_time),
+        ),
+    ];
+    let peak_bytes = peak_resident_bytes();
+    let mut object = json!({
+        "game": game.sheet.name,
+        "roles": n_roles,
+        "gates_of_phases": phases,
+        "peak_bytes": peak_bytes,
+        "machine": machine,
+        "reason": reason,
+    });
+    sizes
+        .iter()
+        .for_each(|(key, _, size)| object[key] = json!(size));
+    times
+        .iter()
+        .for_each(|(key, _, seconds)| object[key] = json!(seconds));
+    output.object(&object)?;
+
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
+    let shown = |n: &usize| grouped(*n as u64);
+    let phases = phases.filter(|phases| !phases.is_empty());
+    let phases = phases.map(|phases| phases.iter().map(shown).collect::<Vec<_>>().join(" + "));
+    let mut rows = vec![("roles", n_roles.to_string())];
+    rows.extend(sizes.map(|(_, label, size)| (label, or_dash(size.as_ref().map(shown)))));
+    rows.push(("gates, by phase", or_dash(phases)));
+    rows.extend(times.map(|(_, label, seconds)| {
+        (
+            label,
+            or_dash(seconds.map(|seconds| format!("{seconds:.4} s"))),
+        )
+    }));
+    let peak = peak_bytes.map(|bytes| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)));
+    rows.extend([
+        ("peak memory", or_dash(peak)),
+        ("machine", machine.to_string()),
+    ]);
+    output.line(&game.sheet.name)?;
+    for (label, value) in rows {
+        output.line(format_args!("  {label:<17} {value:>14}"))?;
+    }
+    if let Some(reason) = reason {
+        output.line(format_args!("  not compiled: {reason}"))?;
     }
     Ok(Outcome::Holds)
-}
-
-fn report<'a>(game: &'a Game, compiled: Result<&Compiled, &String>) -> Report<'a> {
-    let reason = compiled.err().cloned();
-    let compiled = compiled.ok();
-    let seconds =
-        |time: fn(&Compiled) -> Duration| compiled.map(|compiled| time(compiled).as_secs_f64());
-    Report {
-        game: &game.sheet.name,
-        roles: game.rules.roles().len(),
-        bases: compiled.map(|compiled| compiled.bases),
-        inputs: compiled.map(|compiled| compiled.moves),
-        ground_rules: compiled.map(|compiled| compiled.ground_rules),
-        gates_full: compiled.map(|compiled| compiled.gates_full),
-        gates_optimised: compiled.map(|compiled| compiled.gates_optimised),
-        gates_of_phases: compiled.map(|compiled| compiled.gates_of_phases.clone()),
-        ground_seconds: seconds(|compiled| compiled.ground_time),
-        propnet_seconds: seconds(|compiled| compiled.network_time),
-        compile_seconds: seconds(|compiled| compiled.compile_time),
-        peak_bytes: peak_resident_bytes(),
-        machine: compiled.map_or("prover", |compiled| compiled.machine.kind()),
-        reason,
-    }
-}
-
-fn show(report: &Report<'_>, output: Output) -> std::io::Result<()> {
-    let count = |count: Option<usize>| count.map_or("-".to_string(), |n| grouped(n as u64));
-    let seconds = |seconds: Option<f64>| seconds.map_or("-".to_string(), |s| format!("{s:.4} s"));
-    let peak = report.peak_bytes.map_or("-".to_string(), |bytes| {
-        format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
-    });
-    let phases = report.gates_of_phases.as_deref().unwrap_or_default();
-    let phases = match phases {
-        [] => "-".to_string(),
-        phases => phases
-            .iter()
-            .map(|&gates| grouped(gates as u64))
-            .collect::<Vec<_>>()
-            .join(" + "),
-    };
-    output.line(report.game)?;
-    for (what, value) in [
-        ("roles", report.roles.to_string()),
-        ("bases", count(report.bases)),
-        ("inputs", count(report.inputs)),
-        ("ground rules", count(report.ground_rules)),
-        ("gates, full", count(report.gates_full)),
-        ("gates, optimised", count(report.gates_optimised)),
-        ("gates, by phase", phases),
-        ("grounding", seconds(report.ground_seconds)),
-        ("network", seconds(report.propnet_seconds)),
-        ("compiling", seconds(report.compile_seconds)),
-        ("peak memory", peak),
-        ("machine", report.machine.to_string()),
-    ] {
-        output.line(format_args!("  {what:<17} {value:>14}"))?;
-    }
-    match &report.reason {
-        Some(reason) => output.line(format_args!("  not compiled: {reason}")),
-        None => Ok(()),
-    }
 }

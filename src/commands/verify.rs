@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::engine_choice::{self, EngineChoice, EngineKind};
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, spinner};
-use super::replay::{Disagreement, Replay, replay_file};
+use super::replay::{Replay, replay_file};
 
 /// Arguments of `panza verify`.
 #[derive(Args, Debug)]
@@ -34,18 +34,6 @@ fn parse_machines(text: &str) -> Result<Machines, String> {
             .map(Some)
             .map_err(|error| format!("{error} or all")),
     }
-}
-
-#[derive(Serialize)]
-struct Report<'a> {
-    game: &'a str,
-    machine: EngineKind,
-    states: u64,
-    disagreements: u64,
-    first: Option<&'a Disagreement>,
-    /// Why the game has no such engine, where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<String>,
 }
 
 /// Runs the command. Any disagreement makes it [`Outcome::DoesNotHold`].
@@ -78,25 +66,24 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
         if replay.disagreements > 0 {
             outcome = Outcome::DoesNotHold;
         }
-        output.object(&Report {
-            game: &game.sheet.name,
-            machine: kind,
-            states: replay.states,
-            disagreements: replay.disagreements,
-            first: replay.first.as_ref(),
-            refused: refused.clone(),
-        })?;
+        let mut object = json!({
+            "game": game.sheet.name,
+            "machine": kind,
+            "states": replay.states,
+            "disagreements": replay.disagreements,
+            "first": replay.first,
+        });
+        let title = format!("{} ({kind})", game.sheet.name);
         if let Some(reason) = refused {
+            output.line(format_args!("{title}: not compared, {reason}"))?;
+            object["refused"] = reason.into();
+        } else {
             output.line(format_args!(
-                "{} ({kind}): not compared, {reason}",
-                game.sheet.name
+                "{title}: {} states, {} disagreements",
+                replay.states, replay.disagreements
             ))?;
-            continue;
         }
-        output.line(format_args!(
-            "{} ({kind}): {} states, {} disagreements",
-            game.sheet.name, replay.states, replay.disagreements
-        ))?;
+        output.object(&object)?;
         if let Some(first) = &replay.first {
             output.line(format_args!("first: {first}"))?;
         }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -237,7 +236,7 @@ pub fn compare(
                 Ok(Kind::Engine(built)) => {
                     let until = Until::Elapsed(Duration::from_secs_f64(plan.seconds));
                     let seed = plan.seed.wrapping_add(run.into());
-                    let figures = playouts::run(built, 1, seed, until, &AtomicU64::new(0))
+                    let figures = playouts::run(built, 1, seed, until)
                         .with_context(|| game.sheet.name.clone())?;
                     Ok((figures.playouts_per_second, figures.mean_length()))
                 }

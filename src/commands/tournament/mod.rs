@@ -163,7 +163,7 @@ fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, V
     let handle = runtime.handle();
     let cancelled = {
         let _on_runtime = handle.enter();
-        interrupt::watch_ending(child::end_all)
+        interrupt::watch(child::end_all)
     };
     let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
     // A connection that hangs must not keep the program.

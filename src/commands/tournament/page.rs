@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::tally::{Faults, Pair, PairTally, Points, Tally};
+use super::tally::{Pair, PairTally, Points, Tally};
+use crate::commands::output::{Column, table};
 
 /// The heads of a table.
 pub const HEADS: [&str; 10] = [
@@ -22,129 +23,69 @@ pub const HEADS: [&str; 10] = [
 /// Columns of text; all others are figures.
 pub const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
-/// What scripts read: pairs, and for each pair and game, and each pair as a whole, scores and
-/// intervals.
-#[derive(Serialize, Debug)]
-pub struct Report<'a> {
-    pairs: Vec<&'a Pair>,
-    scores: Vec<Score<'a>>,
-    intervals: Vec<Interval<'a>>,
-}
-
-#[derive(Serialize, Debug)]
-struct Score<'a> {
-    /// By position in `pairs`.
-    pair: usize,
-    /// Nothing for all games.
-    game: Option<&'a str>,
-    start_clock: Option<u32>,
-    play_clock: Option<u32>,
-    matches: u32,
-    a_matches: u32,
-    a_points: f64,
-    a_share: Option<f64>,
-    b_matches: u32,
-    b_points: f64,
-    b_share: Option<f64>,
-    wins: u32,
-    draws: u32,
-    losses: u32,
-    mean_steps: Option<f64>,
-    mean_seconds: Option<f64>,
-    a_faults: Faults,
-    b_faults: Faults,
-    endless: u32,
-}
-
-#[derive(Serialize, Debug)]
-struct Interval<'a> {
-    pair: usize,
-    game: Option<&'a str>,
-    start_clock: Option<u32>,
-    play_clock: Option<u32>,
-    method: &'static str,
-    level: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-/// The object for scripts.
-pub fn report(tallies: &[PairTally]) -> Report<'_> {
-    let rows = || {
-        tallies.iter().enumerate().flat_map(|(pair, tallies)| {
-            let rows = tallies.games.iter().chain([&tallies.total]);
-            rows.map(move |tally| (pair, tally))
-        })
-    };
-    let game = |tally: &Tally| tally.clocks.is_some();
-    Report {
-        pairs: tallies.iter().map(|tallies| &tallies.pair).collect(),
-        scores: rows()
-            .map(|(pair, tally)| Score {
-                pair,
-                game: game(tally).then_some(&tally.game),
-                start_clock: tally.clocks.map(|(start, _)| start),
-                play_clock: tally.clocks.map(|(_, play)| play),
-                matches: tally.matches,
-                a_matches: tally.a.matches,
-                a_points: tally.a.points,
-                a_share: tally.a.share(),
-                b_matches: tally.b.matches,
-                b_points: tally.b.points,
-                b_share: tally.b.share(),
-                wins: tally.outcomes[0],
-                draws: tally.outcomes[1],
-                losses: tally.outcomes[2],
-                mean_steps: tally.mean_steps(),
-                mean_seconds: tally.mean_seconds(),
-                a_faults: tally.a.faults,
-                b_faults: tally.b.faults,
-                endless: tally.endless,
-            })
-            .collect(),
-        intervals: rows()
-            .map(|(pair, tally)| {
-                let interval = tally.a.interval();
-                Interval {
-                    pair,
-                    game: game(tally).then_some(&tally.game),
-                    start_clock: tally.clocks.map(|(start, _)| start),
-                    play_clock: tally.clocks.map(|(_, play)| play),
-                    method: "wilson",
-                    level: 0.95,
-                    low: interval.map(|(low, _)| low),
-                    high: interval.map(|(_, high)| high),
-                }
-            })
-            .collect(),
+/// The object for scripts: pairs, and scores and intervals for each game of a pair and for each
+/// pair as a whole, where the game is null.
+pub fn report(tallies: &[PairTally]) -> Value {
+    let (mut scores, mut intervals) = (Vec::new(), Vec::new());
+    for (pair, tallies) in tallies.iter().enumerate() {
+        for tally in tallies.games.iter().chain([&tallies.total]) {
+            let game = tally.clocks.map(|_| &tally.game);
+            let (start_clock, play_clock) = tally.clocks.unzip();
+            scores.push(json!({
+                "pair": pair,
+                "game": game,
+                "start_clock": start_clock,
+                "play_clock": play_clock,
+                "matches": tally.matches,
+                "a_matches": tally.a.matches,
+                "a_points": tally.a.points,
+                "a_share": tally.a.share(),
+                "b_matches": tally.b.matches,
+                "b_points": tally.b.points,
+                "b_share": tally.b.share(),
+                "wins": tally.outcomes[0],
+                "draws": tally.outcomes[1],
+                "losses": tally.outcomes[2],
+                "mean_steps": tally.mean_steps(),
+                "mean_seconds": tally.mean_seconds(),
+                "a_faults": tally.a.faults,
+                "b_faults": tally.b.faults,
+                "endless": tally.endless,
+            }));
+            let (low, high) = tally.a.interval().unzip();
+            intervals.push(json!({
+                "pair": pair,
+                "game": game,
+                "start_clock": start_clock,
+                "play_clock": play_clock,
+                "method": "wilson",
+                "level": 0.95,
+                "low": low,
+                "high": high,
+            }));
+        }
     }
+    let pairs: Vec<&Pair> = tallies.iter().map(|tallies| &tallies.pair).collect();
+    json!({ "pairs": pairs, "scores": scores, "intervals": intervals })
 }
 
 /// The tables for a terminal.
 pub fn text(tallies: &[PairTally]) -> String {
+    let columns: Vec<Column> = (0..HEADS.len())
+        .map(|column| match TEXT_COLUMNS.contains(&column) {
+            true => Column::text(HEADS[column]),
+            false => Column::figure(HEADS[column]),
+        })
+        .collect();
     let mut out = String::new();
     for tallies in tallies {
-        let _ = writeln!(out, "{}", title(&tallies.pair));
-        let rows = rows(tallies);
-        let heads = HEADS.map(str::to_string);
-        let widths: Vec<usize> = (0..HEADS.len())
-            .map(|column| {
-                let cells = rows.iter().chain([&heads]).map(|row| &row[column]);
-                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
-        for row in [&heads].into_iter().chain(&rows) {
-            let mut line = String::new();
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                let gap = if column == 0 { "" } else { "  " };
-                let _ = match TEXT_COLUMNS.contains(&column) {
-                    true => write!(line, "{gap}{cell:<width$}"),
-                    false => write!(line, "{gap}{cell:>width$}"),
-                };
-            }
-            let _ = writeln!(out, "{}", line.trim_end());
-        }
-        out.push('\n');
+        let rows: Vec<Vec<String>> = rows(tallies).into_iter().map(Vec::from).collect();
+        let _ = writeln!(
+            out,
+            "{}\n{}\n",
+            title(&tallies.pair),
+            table(&columns, &rows)
+        );
     }
     if tallies.is_empty() {
         out.push_str("no matches yet\n");
@@ -271,7 +212,7 @@ all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0 
     #[test]
     fn scripts_find_scores_and_intervals_row_by_row() {
         let tallies = tally(&results());
-        let report = serde_json::to_value(report(&tallies)).unwrap();
+        let report = report(&tallies);
         assert_eq!(report["pairs"][0]["b"], "bob");
         let (scores, intervals) = (&report["scores"], &report["intervals"]);
         assert_eq!(scores.as_array().unwrap().len(), 3);

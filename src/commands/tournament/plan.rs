@@ -9,15 +9,14 @@
 //! least one role and each of its players can be started as often as it is seated.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::results::Key;
 use super::written;
-use crate::commands::arguments::SettingsChoice;
+use crate::commands::arguments::{SettingsChoice, read_limited};
 use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
@@ -112,9 +111,15 @@ pub struct Fixture {
 }
 
 impl Contestant {
-    /// Whether it is a process that is started here, which can be kept on a core.
+    /// Whether it is a process of its own, which can be confined to a core.
     pub fn can_be_confined(&self) -> bool {
         matches!(self.entry, Entry::Command { .. })
+    }
+
+    /// Whether it listens already.
+    pub fn is_remote(&self) -> bool {
+        let remote = |spec: &PlayerSpec| matches!(spec, PlayerSpec::Remote(_));
+        matches!(&self.entry, Entry::Player { spec, .. } if remote(spec))
     }
 }
 
@@ -130,15 +135,10 @@ impl Plan {
     /// # Errors
     /// Something that cannot be played, with the file, the line and what was expected.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
-        let shown = file.display();
-        let length = fs::metadata(file)
-            .with_context(|| format!("cannot read `{shown}`"))?
-            .len();
-        if length > MAX_BYTES {
-            bail!("`{shown}` has {length} bytes; a tournament of at most {MAX_BYTES} was expected");
-        }
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
-        written::parse(&text, &shown.to_string())
+        let shown = file.display().to_string();
+        let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
+            .with_context(|| format!("`{shown}` is not UTF-8"))?;
+        written::parse(&text, &shown)
     }
 
     /// All matches, in the order in which they are played.

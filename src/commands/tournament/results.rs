@@ -6,12 +6,14 @@
 //! wrote; it is dropped. Any other line that cannot be read is an error, for results are not thrown
 //! away silently.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
+
+use crate::commands::arguments::read_limited;
 
 /// The ending of a results file, instead of that of the tournament's file.
 const ENDING: &str = "results.jsonl";
@@ -110,13 +112,7 @@ fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
     if !path.exists() {
         return Ok((Vec::new(), 0));
     }
-    let length = fs::metadata(path)
-        .with_context(|| format!("cannot read `{shown}`"))?
-        .len();
-    if length > MAX_BYTES {
-        bail!("`{shown}` has {length} bytes; results of at most {MAX_BYTES} were expected");
-    }
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+    let bytes = read_limited(path, MAX_BYTES)?;
     let whole = bytes.iter().rposition(|&byte| byte == b'\n');
     let whole = &bytes[..whole.map_or(0, |end| end + 1)];
     let mut results = Vec::new();
@@ -200,6 +196,7 @@ impl ResultsFile {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use std::fs;
 
     /// A match of two roles with these goals in role order.
     pub fn result(game: &str, round: u32, side: u32, goals: [u8; 2]) -> MatchResult {

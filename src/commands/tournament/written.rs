@@ -1,6 +1,6 @@
-//! The file of a tournament as people write it, in TOML, and every way in which it can be wrong.
+//! Parses the TOML file of a tournament into a [`Plan`].
 //!
-//! Unknown keys are errors, and each message names the file and, where the fault has one, its line.
+//! Unknown keys are errors. Each message names the file and, where there is one, the line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
@@ -21,7 +21,7 @@ use crate::sync::pinning::CoreId;
 
 const LONGEST_CLOCK: u32 = 86_400;
 const MOST_GAMES_A_SIDE: u32 = 10_000;
-/// Java needs its time to start.
+/// Java programs take long to start.
 const READY_SECONDS: f64 = 30.0;
 
 /// Reads a tournament and the rulesheets that it names; `shown` is the text's name in messages.
@@ -31,14 +31,14 @@ const READY_SECONDS: f64 = 30.0;
 pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {
     let source = Source { text, shown };
     let written: Written = toml::from_str(text).map_err(|error| {
-        // A message of the reader may have lines of its own.
+        // A message of the parser may have several lines.
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         source.fault(&error.span().unwrap_or(0..0), message)
     })?;
     written.resolve(&source)
 }
 
-/// The text that is read, for messages.
+/// The text of the file, for messages.
 struct Source<'a> {
     text: &'a str,
     shown: &'a str,
@@ -49,7 +49,7 @@ impl Source<'_> {
     fn fault(&self, at: &Range<usize>, message: impl fmt::Display) -> anyhow::Error {
         let before = self.text.get(..at.start).unwrap_or("");
         let line = before.matches('\n').count() + 1;
-        anyhow::anyhow!("{}:{line}: {message}", self.shown)
+        anyhow!("{}:{line}: {message}", self.shown)
     }
 }
 
@@ -92,7 +92,7 @@ struct WrittenPlayer {
 /// A game by its name alone, or a table with clocks of its own.
 struct WrittenGame(GameTable);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct GameTable {
     game: String,
@@ -114,9 +114,7 @@ impl<'de> Deserialize<'de> for WrittenGame {
             fn visit_str<E>(self, name: &str) -> Result<WrittenGame, E> {
                 Ok(WrittenGame(GameTable {
                     game: name.to_string(),
-                    start_clock: None,
-                    play_clock: None,
-                    games_a_side: None,
+                    ..GameTable::default()
                 }))
             }
 
@@ -150,10 +148,10 @@ impl Written {
             }
             players.push(player);
         }
+        let shown = source.shown;
         if players.len() < 2 {
             bail!(
-                "{}: at least two [[players]] were expected, found {}",
-                source.shown,
+                "{shown}: expected at least two [[players]], found {}",
                 players.len()
             );
         }
@@ -174,17 +172,14 @@ impl Written {
             };
             if events.iter().any(is_same) {
                 let name = &event.game.sheet.name;
-                return Err(fault(anyhow::anyhow!(
-                    "`{name}` stands here a second time with the same clocks"
+                return Err(fault(anyhow!(
+                    "`{name}` appears twice with the same clocks"
                 )));
             }
             events.push(event);
         }
         if events.is_empty() {
-            bail!(
-                "{}: `games` is empty; at least one was expected",
-                source.shown
-            );
+            bail!("{shown}: `games` is empty; expected at least one");
         }
         let mut plan = Plan {
             players,
@@ -216,14 +211,7 @@ impl Plan {
         let most_roles = self.most_roles();
         let playing = self.pairs.iter().flat_map(|&(a, b)| [a, b]);
         for player in playing.map(|player| &self.players[player]) {
-            let is_elsewhere = matches!(
-                player.entry,
-                Entry::Player {
-                    spec: PlayerSpec::Remote(_),
-                    ..
-                }
-            );
-            if is_elsewhere && (self.parallel > 1 || most_roles > 2) {
+            if player.is_remote() && (self.parallel > 1 || most_roles > 2) {
                 bail!(
                     "{}: player `{}` is reached at an address and plays one role of one match at a time; \
                      expected `parallel = 1` and games of at most two roles",
@@ -373,7 +361,7 @@ fn in_range(value: u32, name: &str, most: u32) -> Result<u32, String> {
     }
 }
 
-/// The pairs as they are written; every two players where none are.
+/// The pairs of the file, or every two players.
 fn resolve_pairs(
     written: Option<&[Spanned<Vec<String>>]>,
     players: &[Contestant],
@@ -404,13 +392,13 @@ fn resolve_pairs(
             return Err(fault("a pair is two different players".to_string()));
         }
         if pairs.contains(&(a, b)) || pairs.contains(&(b, a)) {
-            return Err(fault("this pair stands here a second time".to_string()));
+            return Err(fault("this pair appears twice".to_string()));
         }
         pairs.push((a, b));
     }
     if pairs.is_empty() {
         bail!(
-            "{}: `pairs` is empty; leave it out for every two",
+            "{}: `pairs` is empty; without it every two play",
             source.shown
         );
     }

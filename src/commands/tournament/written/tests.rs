@@ -123,7 +123,7 @@ fn faults_are_told_with_their_line() {
         ),
         (
             file("games = ['hex',\n'hex']", &two),
-            "t.toml:2: `hex` stands here a second time",
+            "t.toml:2: `hex` appears twice",
         ),
         (
             file("games = [\n{ game = 'hex', play_clock = 0 }]", &two),
@@ -167,7 +167,7 @@ fn faults_are_told_with_their_line() {
         ),
         (
             file("games = ['hex']\npairs = [['a', 'b'], ['b', 'a']]", &two),
-            "t.toml:2: this pair stands here a second time",
+            "t.toml:2: this pair appears twice",
         ),
         (
             file("games = ['hex']\npairs = []", &two),
@@ -175,7 +175,7 @@ fn faults_are_told_with_their_line() {
         ),
         (
             format!("{GAMES}{A}"),
-            "t.toml: at least two [[players]] were expected, found 1",
+            "t.toml: expected at least two [[players]], found 1",
         ),
         (format!("{GAMES}{A}{A}"), "t.toml:5: a second player `a`"),
         (
