@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use panza::build::{self, BuildBudget};
 use panza::gdl;
 use panza::machine::random::Random;
-use panza::machine::{Machine, Tally};
+use panza::machine::{Machine, PlayoutTotals};
 
 /// A playout that is longer is cut off: a game may have no end.
 const MAX_STEPS: u32 = 10_000;
@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tally = match machine.clone().playouts(&mut Random::new(1), MAX_STEPS) {
         Some(mut lanes) => {
             lanes.submit(&initial, n_playouts);
-            let mut tally = Tally::default();
-            while lanes.take_done(&mut tally).is_none() {
+            let mut tally = PlayoutTotals::default();
+            while lanes.take_finished(&mut tally).is_none() {
                 lanes.advance();
             }
             tally
@@ -70,13 +70,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn one_after_the_other(machine: std::sync::Arc<dyn Machine>, n_playouts: u32) -> Tally {
+fn one_after_the_other(machine: std::sync::Arc<dyn Machine>, n_playouts: u32) -> PlayoutTotals {
     let n_roles = machine.info().n_roles();
     let initial = machine.initial_state();
     let mut reasoner = machine.reasoner();
     let mut random = Random::new(1);
     let mut goals = vec![0; n_roles];
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     tally.clear(n_roles);
     for _ in 0..n_playouts {
         reasoner.set_state(&initial);

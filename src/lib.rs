@@ -37,7 +37,7 @@
 //! use std::time::{Duration, Instant};
 //!
 //! use panza::build::{self, BuildBudget};
-//! use panza::machine::{Tally, random::Random};
+//! use panza::machine::{PlayoutTotals, random::Random};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (rules, diagnostics) = panza::gdl::load(&std::fs::read_to_string("gdl-games/ticTacToe.gdl")?);
@@ -53,8 +53,8 @@
 //! let lanes = game.machine.playouts(&mut Random::new(1), 1_000);
 //! let mut lanes = lanes.expect("lanes are the fastest engine for tic-tac-toe");
 //! lanes.submit(&initial, 1_000_000);
-//! let mut tally = Tally::default();
-//! while lanes.take_done(&mut tally).is_none() {
+//! let mut tally = PlayoutTotals::default();
+//! while lanes.take_finished(&mut tally).is_none() {
 //!     lanes.advance();
 //! }
 //! assert_eq!(tally.playouts, 1_000_000);

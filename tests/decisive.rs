@@ -8,10 +8,10 @@ use panza::commands::engine_choice::build_machine;
 use panza::commands::game_source::Game;
 use panza::ground::Budget;
 use panza::ids::{MoveId, RoleId};
-use panza::machine::lanes::gang::Layout;
+use panza::machine::lanes::gang::GangLayout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner, Tally};
+use panza::machine::{Machine, PlayoutTotals, Reasoner};
 
 /// Playouts of the slow twin.
 const PLAYOUTS: u32 = 300;
@@ -126,12 +126,12 @@ fn compare(name: &str) {
         programs.n_operations() > even,
         "{name}: nothing is seen of wins"
     );
-    let layout = Arc::new(Layout::new(&programs, 2, Features::detect(), 4));
+    let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 4));
     let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
     let mut play = |state: &[u64], samples: u32| {
-        let mut tally = Tally::default();
+        let mut tally = PlayoutTotals::default();
         gang.submit(state, samples).expect("the state is in play");
-        while gang.take_done(&mut tally).is_none() {
+        while gang.take_finished(&mut tally).is_none() {
             gang.advance();
         }
         tally

@@ -18,7 +18,7 @@ use panza::commands::engine_choice::{
 use panza::commands::game_source::Game;
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
-use panza::machine::{Machine, Positions, Reasoner, Step, Tally};
+use panza::machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [
@@ -206,13 +206,13 @@ fn passes(criterion: &mut Criterion) {
         let playouts = Arc::clone(&machine).playouts(&mut random, MAX_STEPS);
         let mut gang = playouts.expect("the game has lanes");
         let initial = machine.initial_state();
-        let mut tally = Tally::default();
+        let mut tally = PlayoutTotals::default();
         move || {
-            while gang.n_wanted() < 2 * gang.width() as u64 {
+            while gang.n_outstanding() < 2 * gang.width() as u64 {
                 gang.submit(&initial, 512).expect("the start is in a phase");
             }
             gang.advance();
-            while gang.take_done(&mut tally).is_some() {}
+            while gang.take_finished(&mut tally).is_some() {}
         }
     });
 }
@@ -319,10 +319,10 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
                 group.throughput(Throughput::Elements(n as u64));
                 for (engine, machine) in [("play", &lanes), ("counter", &counter)] {
                     let batches = batches(machine, looking, n);
-                    let batches: Vec<Vec<Step<'_>>> = batches
+                    let batches: Vec<Vec<ExpansionStep<'_>>> = batches
                         .iter()
                         .map(|batch| {
-                            let steps = batch.iter().map(|place| Step {
+                            let steps = batch.iter().map(|place| ExpansionStep {
                                 state: &place.state,
                                 joint_move: Some(&place.joint_move),
                             });
@@ -330,7 +330,7 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
                         })
                         .collect();
                     let mut expander = Arc::clone(machine).expander();
-                    let mut positions = Positions::default();
+                    let mut positions = PositionBatch::default();
                     let mut index = 0;
                     group.bench_function(format!("{engine}/{n}"), |bencher| {
                         bencher.iter(|| {

@@ -18,9 +18,9 @@ use std::time::Instant;
 use super::evaluation::{Evaluation, MAX_ROLES, Trainer, uniform};
 use super::validation::{Validation, validate};
 use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::multiversion::with_wide_vectors;
 use crate::machine::random::Random;
-use crate::machine::wide::widely;
-use crate::machine::{Expander, Machine, Positions, Step};
+use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
 
 /// The budget of learning.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub struct Learned {
     pub validation: Validation,
 }
 
-/// Positions for validation.
+/// PositionBatch for validation.
 const VALIDATION_POSITIONS: usize = 1500;
 /// One in so many positions of a game is used for validation, since neighbours are correlated.
 const VALIDATION_STRIDE: u32 = 4;
@@ -120,7 +120,7 @@ pub fn learn(
         trainer: Trainer::new(evaluation, LEARNING_RATE),
         random,
         games: Vec::new(),
-        positions: Positions::default(),
+        positions: PositionBatch::default(),
         earlier_games,
         finished: 0,
         moves: 0,
@@ -215,7 +215,7 @@ struct SelfPlay {
     trainer: Trainer,
     random: Random,
     games: Vec<Game>,
-    positions: Positions,
+    positions: PositionBatch,
     /// The training games of the evaluation it started from.
     earlier_games: usize,
     finished: usize,
@@ -275,10 +275,10 @@ impl SelfPlay {
     /// Expands the current states of all games. Finished games are trained on and removed.
     fn expand_games(&mut self) {
         let words = self.initial.len();
-        let steps: Vec<Step<'_>> = self
+        let steps: Vec<ExpansionStep<'_>> = self
             .games
             .iter()
-            .map(|game| Step {
+            .map(|game| ExpansionStep {
                 state: &game.states[game.length * words..],
                 joint_move: None,
             })
@@ -304,7 +304,7 @@ impl SelfPlay {
                 .iter()
                 .map(|goal| f32::from(goal.unwrap_or(0).min(100)))
                 .collect();
-            widely(|| self.replay(game, &goals));
+            with_wide_vectors(|| self.replay(game, &goals));
             self.finished += 1;
             self.moves += game.length as u64;
             return false;
@@ -407,13 +407,13 @@ impl SelfPlay {
             }
             let batch = self.batch(from);
             let joint_moves = batch.joint_moves.chunks(n_roles);
-            let steps: Vec<Step<'_>> = batch
+            let steps: Vec<ExpansionStep<'_>> = batch
                 .candidates
                 .iter()
                 .zip(joint_moves)
                 .map(|(&(game, _, _), joint_move)| {
                     let game = &self.games[game as usize];
-                    Step {
+                    ExpansionStep {
                         state: &game.states[game.length * words..],
                         joint_move: Some(joint_move),
                     }
@@ -421,7 +421,7 @@ impl SelfPlay {
                 .collect();
             self.expander.expand(&steps, false, &mut self.positions);
             drop(steps);
-            widely(|| self.update_best(&batch, &mut best));
+            with_wide_vectors(|| self.update_best(&batch, &mut best));
             from = batch.end;
         }
         let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
@@ -432,11 +432,11 @@ impl SelfPlay {
                 joint_moves.push(chosen.unwrap_or_else(|| any_of(moves, &mut self.random)));
             }
         }
-        let steps: Vec<Step<'_>> = self
+        let steps: Vec<ExpansionStep<'_>> = self
             .games
             .iter()
             .zip(joint_moves.chunks(n_roles))
-            .map(|(game, joint_move)| Step {
+            .map(|(game, joint_move)| ExpansionStep {
                 state: &game.states[game.length * words..],
                 joint_move: Some(joint_move),
             })
@@ -523,7 +523,7 @@ mod tests {
     use super::*;
     use crate::gdl;
     use crate::ground;
-    use crate::machine::compile::Layout;
+    use crate::machine::compile::CounterLayout;
     use crate::machine::counter::CounterMachine;
     use crate::propnet;
 
@@ -547,7 +547,7 @@ mod tests {
         let limits = ground::Budget::generous();
         let program = ground::ground(&rules, limits).unwrap();
         let network = propnet::build(&program, limits).unwrap();
-        Arc::new(CounterMachine::new(Layout::compile(&network)))
+        Arc::new(CounterMachine::new(CounterLayout::compile(&network)))
     }
 
     fn games(games: usize) -> LearningBudget<'static> {
@@ -635,7 +635,8 @@ mod tests {
         let limits = ground::Budget::generous();
         let program = ground::ground(&rules, limits).unwrap();
         let network = propnet::build(&program, limits).unwrap();
-        let machine: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(&network)));
+        let machine: Arc<dyn Machine> =
+            Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
         let learned = learn(&machine, None, games(usize::MAX)).unwrap();
         assert_eq!(learned.games, 0);
     }

@@ -434,7 +434,7 @@ mod tests {
         each_game(|name, network| {
             let found = Symmetries::find(network, &mut StepBudget::new(1 << 28, None));
             let machine = std::sync::Arc::new(crate::machine::counter::CounterMachine::new(
-                crate::machine::compile::Layout::compile(network),
+                crate::machine::compile::CounterLayout::compile(network),
             ));
             let mut reasoner = crate::machine::Machine::reasoner(machine);
             let image = |symmetry: &Symmetry, state: &[u64]| {

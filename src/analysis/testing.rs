@@ -8,7 +8,7 @@ use super::step_budget::StepBudget;
 use crate::ground::{Budget, ground};
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::Machine;
-use crate::machine::compile::Layout;
+use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::random::Random;
 use crate::propnet::{Network, build};
@@ -71,7 +71,7 @@ pub(super) struct Played {
 
 /// Some random games.
 pub(super) fn play(network: &Network, n_games: usize, max_steps: usize) -> Vec<Played> {
-    let machine = Arc::new(CounterMachine::new(Layout::compile(network)));
+    let machine = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
     let mut reasoner = machine.clone().reasoner();
     let mut random = Random::new(3);
     let mut games = Vec::new();

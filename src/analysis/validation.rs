@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::evaluation::Evaluation;
 use super::learning::LearningBudget;
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
+use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 
 /// Correlations, -1 to 1, of predictions of the first role's goal with the result of the game.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -25,7 +25,7 @@ pub struct Validation {
     pub share: f64,
 }
 
-/// Playouts per position.
+/// BatchPlayouts per position.
 pub const PLAYOUTS: u32 = 16;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;
@@ -43,14 +43,14 @@ pub(super) fn validate(
     let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);
     let mut goals = vec![0; machine.info().n_roles()];
     let mut values = vec![0.0; machine.info().n_roles()];
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     let mut means: Vec<Option<f64>> = vec![None; results.len()];
     // The position of each ticket. Tickets are small numbers and are reused.
     let mut position_of: Vec<usize> = Vec::new();
     let mut advance =
-        |playouts: &mut dyn Playouts, position_of: &[usize], means: &mut [Option<f64>]| {
+        |playouts: &mut dyn BatchPlayouts, position_of: &[usize], means: &mut [Option<f64>]| {
             playouts.advance();
-            while let Some(ticket) = playouts.take_done(&mut tally) {
+            while let Some(ticket) = playouts.take_finished(&mut tally) {
                 means[position_of[ticket as usize]] = mean_of(&tally);
             }
         };
@@ -64,7 +64,7 @@ pub(super) fn validate(
             let ticket = ticket as usize;
             position_of.resize(position_of.len().max(ticket + 1), 0);
             position_of[ticket] = position;
-            while playouts.n_wanted() > 2 * playouts.width() as u64 {
+            while playouts.n_outstanding() > 2 * playouts.width() as u64 {
                 advance(playouts, &position_of, &mut means);
             }
             continue;
@@ -80,7 +80,7 @@ pub(super) fn validate(
         means[position] = Some(total / f64::from(PLAYOUTS));
     }
     if let Some(playouts) = playouts.as_deref_mut() {
-        while playouts.n_wanted() > 0 && !budget.is_over() {
+        while playouts.n_outstanding() > 0 && !budget.is_over() {
             advance(playouts, &position_of, &mut means);
         }
     }
@@ -123,7 +123,7 @@ fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) 
     }
 }
 
-fn mean_of(tally: &Tally) -> Option<f64> {
+fn mean_of(tally: &PlayoutTotals) -> Option<f64> {
     let ended = tally.playouts.checked_sub(tally.cut_off)?;
     (ended > 0).then(|| tally.totals[0] as f64 / f64::from(tally.playouts))
 }

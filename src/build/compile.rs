@@ -9,7 +9,7 @@ use crate::gdl::Rules;
 use crate::ground;
 use crate::ids::BaseId;
 use crate::machine::Machine;
-use crate::machine::compile::Layout;
+use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::specialised::SpecialisedLayout;
 use crate::propnet::{self, MutexGroup, Network, SpecialisedGame, passes};
@@ -198,7 +198,7 @@ impl PhaseChoice<'_> {
             return self.counted();
         }
         let started = Instant::now();
-        let whole = Arc::new(CounterMachine::new(Layout::compile(self.network)));
+        let whole = Arc::new(CounterMachine::new(CounterLayout::compile(self.network)));
         let mut compile_time = started.elapsed();
         let size = self.network.gates.len() + self.network.n_edges();
         let budget = PlayBudget::for_size(size, self.limits.until);
@@ -265,8 +265,8 @@ impl PhaseChoice<'_> {
             (phases.mutex_group, phases.networks)
         });
         let networked = Instant::now();
-        let layouts = networks.iter().map(Layout::compile).collect();
-        let whole = Layout::compile(self.network);
+        let layouts = networks.iter().map(CounterLayout::compile).collect();
+        let whole = CounterLayout::compile(self.network);
         let mutex_groups = [&group].into_iter().filter(|found| !found.is_empty());
         PhasedMachine {
             mutex_groups: mutex_groups.cloned().collect(),

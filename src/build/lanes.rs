@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::PlayoutPolicy;
 use crate::ground;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{self, Programs};
+use crate::machine::lanes::compile::{self, GangPrograms};
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::LanesMachine;
 use crate::propnet::{self, MutexGroup, Network, Phases, passes};
@@ -28,7 +28,7 @@ pub struct LanesSource {
 
 impl LanesSource {
     /// Compiles programs. `None` where they would be too large.
-    pub fn programs(&self, limits: ground::Budget, policy: PlayoutPolicy) -> Option<Programs> {
+    pub fn programs(&self, limits: ground::Budget, policy: PlayoutPolicy) -> Option<GangPrograms> {
         let compile = |phases: Option<&Phases>, policy| {
             compile::compile(&self.network, phases, self.mean_length, policy)
         };
@@ -40,8 +40,10 @@ impl LanesSource {
                 continue;
             };
             let split = compile(Some(&phases), PlayoutPolicy::Uniform);
-            let work = |programs: &Option<Programs>| {
-                programs.as_ref().map_or(usize::MAX, Programs::n_operations)
+            let work = |programs: &Option<GangPrograms>| {
+                programs
+                    .as_ref()
+                    .map_or(usize::MAX, GangPrograms::n_operations)
             };
             if work(&split) < work(&best) {
                 best = split;

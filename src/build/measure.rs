@@ -1,6 +1,6 @@
 //! The choice between counters and lanes, by measurement.
 //!
-//! Each engine runs random playouts for some hundredths of a second of processor time. Playouts are
+//! Each engine runs random playouts for some hundredths of a second of processor time. BatchPlayouts are
 //! made by the fastest; single states stay with the counters.
 
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::{PlayoutPolicy, Stopwatch};
 use crate::ground;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::interpret::Features;
-use crate::machine::lanes::machine::{Expansion, LanesMachine};
+use crate::machine::lanes::machine::{LanesExpansion, LanesMachine};
 use crate::machine::lanes::{compile, expand, gang};
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
+use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 use crate::propnet::Network;
 
 /// Measured speed of an engine.
@@ -68,7 +68,7 @@ pub fn fastest(
     let n_roles = counter.info().n_roles();
     for width in WIDTHS {
         let started = Instant::now();
-        let layout = gang::Layout::new(&programs, n_roles, Features::detect(), width / 64);
+        let layout = gang::GangLayout::new(&programs, n_roles, Features::detect(), width / 64);
         let layout = Arc::new(layout);
         let speed = gang_speed(&layout, &counter.initial_state(), time);
         speeds.push(speed);
@@ -105,15 +105,15 @@ fn expansion(
     network: &Network,
     time: Duration,
     left: Duration,
-) -> Option<Expansion> {
+) -> Option<LanesExpansion> {
     let started = Instant::now();
     let programs = compile::compile_expander(network)?;
     if left / MEASURING_SHARE < started.elapsed() {
         return None;
     }
-    let layout = expand::Layout::new(programs, Features::detect(), EXPANDER_WIDTH / 64);
-    let expansion = Expansion::measured(counter, Arc::new(layout), time);
-    let [bare, with_legal] = expansion.fewest;
+    let layout = expand::ExpanderLayout::new(programs, Features::detect(), EXPANDER_WIDTH / 64);
+    let expansion = LanesExpansion::measured(counter, Arc::new(layout), time);
+    let [bare, with_legal] = expansion.min_batch;
     tracing::info!(
         bare,
         with_legal,
@@ -152,7 +152,7 @@ fn counter_speed(counter: &Arc<CounterMachine>, time: Duration) -> Speed {
     }
 }
 
-fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Speed {
+fn gang_speed(layout: &Arc<gang::GangLayout>, initial: &[u64], time: Duration) -> Speed {
     let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
     Speed {
         width: Some(layout.width()),
@@ -161,21 +161,21 @@ fn gang_speed(layout: &Arc<gang::Layout>, initial: &[u64], time: Duration) -> Sp
 }
 
 /// Joint moves per second of lanes from a state.
-fn playouts_speed(playouts: &mut dyn Playouts, initial: &[u64], time: Duration) -> f64 {
+fn playouts_speed(playouts: &mut dyn BatchPlayouts, initial: &[u64], time: Duration) -> f64 {
     let width = playouts.width() as u64;
     let mut n_steps = 0u64;
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     let stopwatch = Stopwatch::start();
     while stopwatch.is_within(time) {
         for _ in 0..ADVANCES_AT_ONCE {
-            while playouts.n_wanted() < 2 * width {
+            while playouts.n_outstanding() < 2 * width {
                 if playouts.submit(initial, width as u32).is_none() {
                     break;
                 }
             }
             playouts.advance();
             n_steps += width;
-            while playouts.take_done(&mut tally).is_some() {}
+            while playouts.take_finished(&mut tally).is_some() {}
         }
     }
     n_steps as f64 / stopwatch.elapsed().as_secs_f64().max(1e-9)

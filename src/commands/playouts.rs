@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::engine_choice::Built;
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutEnd, Playouts, Tally};
+use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 use crate::sync::clock::thread_cpu_time;
 
 /// A playout that has made this many joint moves is cut off: the game may have no end.
@@ -18,9 +18,9 @@ pub const MAX_STEPS: u32 = 10_000;
 /// The counts of one or more threads.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
-    /// Playouts that ended.
+    /// BatchPlayouts that ended.
     pub playouts: u64,
-    /// Playouts that were cut off.
+    /// BatchPlayouts that were cut off.
     pub cut_off: u64,
     /// Joint moves made, those of playouts that were cut off included.
     pub steps: u64,
@@ -29,13 +29,13 @@ pub struct Figures {
     /// Sum of each role's goals over the playouts that ended. Abreast, playouts that were cut off
     /// count too, with the goals of their last state.
     pub goal_sums: Vec<u64>,
-    /// Playouts in that sum.
+    /// BatchPlayouts in that sum.
     pub with_goals: u64,
-    /// Playouts that a thread has under way abreast; none where it makes one after the other.
+    /// BatchPlayouts that a thread has under way abreast; none where it makes one after the other.
     pub width: Option<usize>,
     /// Processor time, all threads together.
     pub cpu: Duration,
-    /// Playouts per second of processor time, the threads' rates added up.
+    /// BatchPlayouts per second of processor time, the threads' rates added up.
     pub playouts_per_second: f64,
     /// Joint moves per second of processor time, the threads' rates added up.
     pub steps_per_second: f64,
@@ -54,7 +54,7 @@ impl Figures {
     }
 
     /// Adds playouts that were made abreast.
-    fn add_tally(&mut self, tally: &Tally) {
+    fn add_tally(&mut self, tally: &PlayoutTotals) {
         let cut_off = u64::from(tally.cut_off);
         self.with_goals += u64::from(tally.playouts);
         self.playouts += u64::from(tally.playouts) - cut_off;
@@ -104,7 +104,7 @@ pub enum Until {
     /// Once this much time has gone by; the playout under way is played to its end.
     Elapsed(Duration),
     /// After so many playouts on each thread.
-    Playouts(u64),
+    BatchPlayouts(u64),
 }
 
 /// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`.
@@ -156,7 +156,7 @@ fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures 
         let wanted = match until {
             Until::Elapsed(time) if batch_started >= time => 0,
             Until::Elapsed(_) => batch,
-            Until::Playouts(count) => batch.min(count - figures.playouts - figures.cut_off),
+            Until::BatchPlayouts(count) => batch.min(count - figures.playouts - figures.cut_off),
         };
         if wanted == 0 {
             break;
@@ -196,17 +196,17 @@ fn play_abreast(playouts: &mut dyn Playouts, state: &[u64], until: Until) -> Opt
         width: Some(playouts.width()),
         ..Figures::default()
     };
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
     let mut n_submitted = 0;
     loop {
         // As many wait as are under way.
-        while playouts.n_wanted() < 2 * width {
+        while playouts.n_outstanding() < 2 * width {
             let samples = match until {
                 Until::Elapsed(time) if started.elapsed() >= time => 0,
                 Until::Elapsed(_) => width,
-                Until::Playouts(count) => width.min(count - n_submitted),
+                Until::BatchPlayouts(count) => width.min(count - n_submitted),
             };
             if samples == 0 {
                 break;
@@ -218,7 +218,7 @@ fn play_abreast(playouts: &mut dyn Playouts, state: &[u64], until: Until) -> Opt
             return Some(figures.over(started, cpu_started));
         }
         playouts.advance();
-        while playouts.take_done(&mut tally).is_some() {
+        while playouts.take_finished(&mut tally).is_some() {
             figures.add_tally(&tally);
         }
     }

@@ -108,7 +108,7 @@ pub(super) struct Block {
 
 /// A compiled network. Never changes.
 #[derive(Debug)]
-pub struct Layout {
+pub struct CounterLayout {
     pub(super) info: NetworkInfo,
     pub(super) initial: Vec<u64>,
     pub(super) components: Vec<Component>,
@@ -126,9 +126,9 @@ pub struct Layout {
     pub(super) ports: Vec<Port>,
 }
 
-impl Layout {
+impl CounterLayout {
     /// Compiles a network.
-    pub fn compile(network: &Network) -> Layout {
+    pub fn compile(network: &Network) -> CounterLayout {
         Compiler::new(network).run()
     }
 
@@ -246,7 +246,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn run(mut self) -> Layout {
+    fn run(mut self) -> CounterLayout {
         let network = self.network;
         let mut ports: Vec<Port> = Vec::new();
         let mut port_ranges = Vec::new();
@@ -442,7 +442,7 @@ impl<'a> Compiler<'a> {
         mut goals: IdVec<RoleId, Vec<(u8, OutputSource)>>,
         next_constants: &[BaseId],
         legal_constants: &[MoveId],
-    ) -> Layout {
+    ) -> CounterLayout {
         let network = self.network;
         let (number_of, n) = self.numbering();
         let number = |component: u32| number_of[component as usize];
@@ -530,7 +530,7 @@ impl<'a> Compiler<'a> {
                     && component.end as usize <= edges.len()),
             "a component's users are out of order"
         );
-        Layout {
+        CounterLayout {
             info: NetworkInfo::new(
                 network.roles.clone(),
                 network.moves.clone(),

@@ -15,7 +15,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use super::compile::Layout;
+use super::compile::CounterLayout;
 use super::random::Random;
 use super::specialised::{SpecialisedCounters, SpecialisedLayout, Stopped, move_index};
 use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
@@ -29,7 +29,7 @@ use whole::Counters;
 #[derive(Debug)]
 pub struct CounterMachine {
     /// The whole game first, then the phases.
-    layouts: Vec<Layout>,
+    layouts: Vec<CounterLayout>,
     mutex_group: Vec<BaseId>,
     /// The phases, or the whole game when there are none, specialised by moves.
     specialised: Option<SpecialisedLayout>,
@@ -39,17 +39,21 @@ pub struct CounterMachine {
 
 impl CounterMachine {
     /// A machine for a compiled network.
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: CounterLayout) -> Self {
         Self::with_phases(layout, Vec::new(), Vec::new())
     }
 
     /// A machine with a layout for the whole game, and one for each of the bases of a mutex group, of which
     /// just one is true in every reachable state. A state for which that does not hold is run on
     /// the layout of the whole game.
-    pub fn with_phases(whole: Layout, mutex_group: Vec<BaseId>, phases: Vec<Layout>) -> Self {
+    pub fn with_phases(
+        whole: CounterLayout,
+        mutex_group: Vec<BaseId>,
+        phases: Vec<CounterLayout>,
+    ) -> Self {
         debug_assert_eq!(mutex_group.len(), phases.len());
         let initial = whole.initial.clone();
-        let layouts: Vec<Layout> = std::iter::once(whole).chain(phases).collect();
+        let layouts: Vec<CounterLayout> = std::iter::once(whole).chain(phases).collect();
         let start = layouts.iter().map(|layout| {
             let mut counters = Counters::new(layout);
             counters.come_to_rest(layout);
@@ -67,7 +71,7 @@ impl CounterMachine {
     /// A machine that runs the phases, or the whole game when there is no mutex group, specialised. The
     /// layout of the whole game serves for what no phase covers.
     pub fn with_specialised(
-        whole: Layout,
+        whole: CounterLayout,
         mutex_group: Vec<BaseId>,
         specialised: SpecialisedLayout,
     ) -> Self {
@@ -128,13 +132,13 @@ impl CounterMachine {
     }
 
     /// The compiled network of the whole game.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &CounterLayout {
         // There is always the whole game's.
         &self.layouts[0]
     }
 
     /// The compiled networks of the phases; none when the game has no mutex group.
-    pub fn phases(&self) -> &[Layout] {
+    pub fn phases(&self) -> &[CounterLayout] {
         &self.layouts[1..]
     }
 
@@ -223,7 +227,7 @@ impl CounterReasoner {
             .try_for_each(|(counters, layout)| counters.check(layout))
     }
 
-    fn now(&mut self) -> (&Layout, &mut Counters) {
+    fn now(&mut self) -> (&CounterLayout, &mut Counters) {
         (
             &self.machine.layouts[self.current],
             &mut self.phases[self.current],

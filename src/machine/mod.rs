@@ -14,18 +14,18 @@ pub mod compile;
 pub mod counter;
 pub mod info;
 pub mod lanes;
-pub mod one_by_one;
+pub mod multiversion;
 pub mod parts;
 pub mod random;
+pub mod sequential;
 pub mod specialised;
-pub mod wide;
 
 use std::sync::Arc;
 
 use crate::ids::{Id, MoveId, RoleId};
 pub use info::{GameInfo, NetworkInfo};
-pub use one_by_one::OneByOne;
 use random::Random;
+pub use sequential::SequentialExpander;
 
 /// How a playout ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +55,11 @@ pub trait Machine: Send + Sync {
 
     /// Many playouts at once, drawing from a stream that `random` seeds, each cut off after
     /// `max_steps` joint moves; nothing where one after the other is as fast.
-    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+    fn playouts(
+        self: Arc<Self>,
+        random: &mut Random,
+        max_steps: u32,
+    ) -> Option<Box<dyn BatchPlayouts>> {
         let _ = (random, max_steps);
         None
     }
@@ -64,7 +68,7 @@ pub trait Machine: Send + Sync {
     /// nothing faster is to be had.
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.info().n_roles();
-        Box::new(OneByOne::new(n_roles, self.reasoner()))
+        Box::new(SequentialExpander::new(n_roles, self.reasoner()))
     }
 }
 
@@ -95,22 +99,22 @@ pub trait Reasoner: Send {
 }
 
 /// A number for playouts that were asked for together.
-pub type Ticket = u32;
+pub type PlayoutTicket = u32;
 
 /// What came of some playouts from one state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct PlayoutTotals {
     /// Sum of the final goals, one per role.
     pub totals: Vec<u64>,
     /// How many there were.
     pub playouts: u32,
     /// Joint moves made.
     pub steps: u64,
-    /// Playouts that ended at the step limit.
+    /// BatchPlayouts that ended at the step limit.
     pub cut_off: u32,
 }
 
-impl Tally {
+impl PlayoutTotals {
     /// Starts counting anew.
     pub fn clear(&mut self, n_roles: usize) {
         self.totals.clear();
@@ -122,28 +126,28 @@ impl Tally {
 }
 
 /// Many playouts at once: what is wanted goes in, and comes out when all of it is played.
-pub trait Playouts: Send {
+pub trait BatchPlayouts: Send {
     /// How many can be under way abreast.
     fn width(&self) -> usize;
 
-    /// Playouts wanted and not ended. While there are fewer than the width, some lanes idle.
-    fn n_wanted(&self) -> u64;
+    /// BatchPlayouts wanted and not ended. While there are fewer than the width, some lanes idle.
+    fn n_outstanding(&self) -> u64;
 
     /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of
     /// these playouts' kind: then a [`Reasoner`] has to play them.
-    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket>;
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket>;
 
     /// Takes all playouts under way a step further.
     fn advance(&mut self);
 
     /// A ticket all of whose playouts have ended, and what came of them, put in place of what
     /// `tally` was.
-    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket>;
+    fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTicket>;
 }
 
 /// What to look at: a state, or what a joint move makes of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct ExpansionStep<'a> {
     /// The state.
     pub state: &'a [u64],
     /// One move per role in role order, legal there; nothing to look at the state itself.
@@ -152,7 +156,7 @@ pub struct Step<'a> {
 
 /// What positions are like, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Positions {
+pub struct PositionBatch {
     /// How many roles each position speaks of.
     pub n_roles: usize,
     /// The states, one behind the other.
@@ -171,7 +175,7 @@ pub struct Positions {
     pub legal: Vec<MoveId>,
 }
 
-impl Positions {
+impl PositionBatch {
     /// How many positions there are.
     pub fn len(&self) -> usize {
         self.terminal.len()
@@ -243,5 +247,10 @@ pub trait Expander: Send {
     /// Looks at as many positions as steps are given, and puts what they are like in place of what
     /// `positions` was. The order is that of the steps. Legal moves are told if `with_legal` says
     /// so; goals only of positions in which the game is over.
-    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions);
+    fn expand(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    );
 }

@@ -10,7 +10,7 @@ use crate::build::Stopwatch;
 use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, Tally};
+use crate::machine::{Machine, PlayoutTotals};
 use crate::search::{Limit, Search, SearchConfig, Stopped};
 use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
@@ -72,15 +72,15 @@ fn default_threads(cores: usize) -> usize {
 fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
     let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), MAX_PLAYOUT_STEPS)?;
     let width = playouts.width() as u64;
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     let mut done = 0;
     let stopwatch = Stopwatch::start();
     while stopwatch.is_within(MEASURED) {
-        while playouts.n_wanted() < 2 * width {
+        while playouts.n_outstanding() < 2 * width {
             playouts.submit(state, width as u32)?;
         }
         playouts.advance();
-        while playouts.take_done(&mut tally).is_some() {
+        while playouts.take_finished(&mut tally).is_some() {
             done += u64::from(tally.playouts);
         }
     }

@@ -374,7 +374,7 @@ impl Pipeline {
     /// empty ring is a cache line fetched from another core.
     pub(super) fn take(&mut self) -> Taken {
         if self.own_in_flight > 0
-            && let Some(job) = self.own.as_mut().and_then(Worker::take_done)
+            && let Some(job) = self.own.as_mut().and_then(Worker::take_finished)
         {
             self.own_in_flight -= 1;
             self.in_flight -= 1;

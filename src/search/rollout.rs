@@ -44,7 +44,7 @@ impl Rollout {
             }
             worker.work();
             let mut any = false;
-            while let Some(job) = worker.take_done() {
+            while let Some(job) = worker.take_finished() {
                 // There is always room: the writer never has more requests under way than the ring
                 // holds.
                 if self.results.push(job).is_err() {

@@ -5,7 +5,7 @@
 //! from the children, as many times from each, so that all of them begin with an estimate, or from
 //! the position itself where there are too many children or too few playouts to go round. All this
 //! is done for many requests at once where the machine can: positions go through an [`Expander`] in
-//! batches, playouts through [`Playouts`].
+//! batches, playouts through [`BatchPlayouts`].
 //!
 //! Where an evaluation was learned, it also says what the position and its children promise; where
 //! that is all that counts, nothing is played out.
@@ -28,13 +28,14 @@ use super::config::SearchConfig;
 use super::expand::FORCED_AT_ONCE;
 use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::multiversion::with_wide_vectors;
 use crate::machine::random::Random;
-use crate::machine::wide::widely;
 use crate::machine::{
-    Expander, Machine, OneByOne, PlayoutEnd, Playouts, Positions, Reasoner, Step, Tally,
+    BatchPlayouts, Expander, ExpansionStep, Machine, PlayoutEnd, PlayoutTotals, PositionBatch,
+    Reasoner, SequentialExpander,
 };
 
-/// Playouts asked for at most before more requests are taken up, in widths: a lane that becomes
+/// BatchPlayouts asked for at most before more requests are taken up, in widths: a lane that becomes
 /// free finds the next one waiting, and what it finds was asked for not long ago.
 pub(super) const WIDTHS_WANTED: u64 = 2;
 /// The most children that are looked at together with their parent.
@@ -49,7 +50,7 @@ pub(super) enum Ask {
     Open,
     /// The position only: there may be thousands of legal moves, and it may never be met again.
     Glance,
-    /// Playouts from a position that is known or being looked at.
+    /// BatchPlayouts from a position that is known or being looked at.
     #[default]
     Playouts,
 }
@@ -74,7 +75,7 @@ pub(super) struct Job {
     /// What was seen.
     pub(super) look: Look,
     /// What was played out. Without playouts, the goals that are certain.
-    pub(super) tally: Tally,
+    pub(super) tally: PlayoutTotals,
     /// Whether what was seen of the children says all.
     pub(super) is_certain: bool,
     /// Tickets under way, and where the worker keeps the request meanwhile.
@@ -179,7 +180,7 @@ pub(super) struct Worker {
     machine: Arc<dyn Machine>,
     n_roles: usize,
     expander: Box<dyn Expander>,
-    playouts: Option<Box<dyn Playouts>>,
+    playouts: Option<Box<dyn BatchPlayouts>>,
     /// Made when it is first needed.
     reasoner: Option<Box<dyn Reasoner>>,
     random: Random,
@@ -206,10 +207,10 @@ pub(super) struct Worker {
     refused_samples: u64,
     done: VecDeque<Box<Job>>,
     // Room that is used again.
-    positions: Positions,
+    positions: PositionBatch,
     walking: Vec<usize>,
     joint_moves: Vec<MoveId>,
-    tally: Tally,
+    tally: PlayoutTotals,
     goals: Vec<u8>,
     found: Vec<Option<u8>>,
 }
@@ -233,7 +234,7 @@ impl Worker {
         config: &SearchConfig,
     ) -> Self {
         let reasoner = Arc::clone(&machine).reasoner();
-        let expander = Box::new(OneByOne::new(machine.info().n_roles(), reasoner));
+        let expander = Box::new(SequentialExpander::new(machine.info().n_roles(), reasoner));
         Self::with(machine, random, config, expander, None)
     }
 
@@ -242,7 +243,7 @@ impl Worker {
         random: Random,
         config: &SearchConfig,
         expander: Box<dyn Expander>,
-        playouts: Option<Box<dyn Playouts>>,
+        playouts: Option<Box<dyn BatchPlayouts>>,
     ) -> Self {
         let n_roles = machine.info().n_roles();
         Self {
@@ -266,10 +267,10 @@ impl Worker {
             refused: VecDeque::new(),
             refused_samples: 0,
             done: VecDeque::new(),
-            positions: Positions::default(),
+            positions: PositionBatch::default(),
             walking: Vec::new(),
             joint_moves: Vec::new(),
-            tally: Tally::default(),
+            tally: PlayoutTotals::default(),
             goals: vec![0; n_roles],
             found: vec![None; n_roles],
         }
@@ -282,10 +283,10 @@ impl Worker {
             .map_or(0, |playouts| playouts.width())
     }
 
-    /// Playouts asked for and not ended.
+    /// BatchPlayouts asked for and not ended.
     pub(super) fn wanted(&self) -> u64 {
         let abreast = self.playouts.as_ref();
-        abreast.map_or(0, |playouts| playouts.n_wanted())
+        abreast.map_or(0, |playouts| playouts.n_outstanding())
             + self.fresh_samples
             + self.refused_samples
     }
@@ -325,7 +326,7 @@ impl Worker {
     }
 
     /// A request that is done.
-    pub(super) fn take_done(&mut self) -> Option<Box<Job>> {
+    pub(super) fn take_finished(&mut self) -> Option<Box<Job>> {
         self.done.pop_front()
     }
 
@@ -336,7 +337,7 @@ impl Worker {
             self.look();
         }
         if let Some(playouts) = &mut self.playouts {
-            if playouts.n_wanted() > 0 {
+            if playouts.n_outstanding() > 0 {
                 playouts.advance();
             }
             self.take_in();
@@ -359,10 +360,10 @@ impl Worker {
         while !self.walking.is_empty() {
             let of_whom = |job: &Job| round > 0 || job.ask == Ask::Open;
             let with_legal = self.walking.iter().any(|&index| of_whom(&jobs[index]));
-            let steps: Vec<Step<'_>> = self
+            let steps: Vec<ExpansionStep<'_>> = self
                 .walking
                 .iter()
-                .map(|&index| Step {
+                .map(|&index| ExpansionStep {
                     state: &jobs[index].state,
                     joint_move: (!jobs[index].joint_move.is_empty())
                         .then_some(jobs[index].joint_move.as_slice()),
@@ -488,7 +489,7 @@ impl Worker {
         let mut steps = Vec::with_capacity(self.joint_moves.len() / self.n_roles);
         for job in jobs.iter() {
             for _ in &job.look.children {
-                steps.push(Step {
+                steps.push(ExpansionStep {
                     state: &job.look.state,
                     joint_move: joint_moves.next(),
                 });
@@ -511,7 +512,9 @@ impl Worker {
             }
         }
         if let Some(evaluation) = &self.evaluation {
-            widely(|| evaluate_children(evaluation, jobs, &self.positions, self.n_roles));
+            with_wide_vectors(|| {
+                evaluate_children(evaluation, jobs, &self.positions, self.n_roles)
+            });
         }
         // The playouts begin here, where the states of the children are at hand.
         let mut position = 0;
@@ -659,7 +662,7 @@ impl Worker {
     /// Takes in the playouts that have ended.
     fn take_in(&mut self) {
         while let Some(playouts) = &mut self.playouts {
-            let Some(ticket) = playouts.take_done(&mut self.tally) else {
+            let Some(ticket) = playouts.take_finished(&mut self.tally) else {
                 return;
             };
             let (place, child) = self.tickets[ticket as usize];
@@ -739,7 +742,7 @@ impl Worker {
 fn evaluate_children(
     evaluation: &Evaluation,
     jobs: &mut [Box<Job>],
-    positions: &Positions,
+    positions: &PositionBatch,
     n_roles: usize,
 ) {
     let mut position = 0;
@@ -763,7 +766,7 @@ fn evaluate_children(
 
 /// Asks the lanes for playouts, or else the reasoner.
 fn submit(
-    playouts: &mut Option<Box<dyn Playouts>>,
+    playouts: &mut Option<Box<dyn BatchPlayouts>>,
     tickets: &mut Vec<(u32, u32)>,
     refused: &mut VecDeque<Refused>,
     refused_samples: &mut u64,

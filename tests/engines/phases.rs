@@ -13,7 +13,7 @@ use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::ground::Budget;
 use panza::ids::BaseId;
 use panza::machine::Machine;
-use panza::machine::compile::Layout;
+use panza::machine::compile::CounterLayout;
 use panza::machine::counter::CounterMachine;
 use panza::propnet::{self, Network, Phases, passes};
 
@@ -25,7 +25,7 @@ fn in_phases(text: &str) -> (Network, Option<Phases>) {
 }
 
 fn whole(network: &Network) -> Arc<dyn Machine> {
-    Arc::new(CounterMachine::new(Layout::compile(network)))
+    Arc::new(CounterMachine::new(CounterLayout::compile(network)))
 }
 
 /// The phases counted, and specialised if they can be.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use panza::ground::Budget;
 use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::compile::Layout as WholeLayout;
+use panza::machine::compile::CounterLayout;
 use panza::machine::counter::CounterMachine;
 use panza::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
-use panza::machine::lanes::gang::Layout;
+use panza::machine::lanes::gang::GangLayout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner, Tally, Ticket};
+use panza::machine::{Machine, PlayoutTicket, PlayoutTotals, Reasoner};
 use panza::propnet::{self, Network, Phases};
 
 /// Games with more states are left out.
@@ -110,7 +110,7 @@ impl Chances {
 
 /// Compares gangs on the whole game, and on its phases where those are for lanes.
 pub fn compare(network: &Network, seed: u64) {
-    let machine = Arc::new(CounterMachine::new(WholeLayout::compile(network)));
+    let machine = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
     let initial = machine.initial_state();
     let mut chances = Chances {
         n_roles: machine.info().n_roles(),
@@ -144,15 +144,15 @@ fn compare_gang(
     );
     let programs =
         compile(network, phases, mean_length, PlayoutPolicy::Uniform).expect("the game is small");
-    let layout = Layout::new(&programs, chances.n_roles, features, n_words);
+    let layout = GangLayout::new(&programs, chances.n_roles, features, n_words);
     let mut gang = Arc::new(layout).gang(random, MAX_STEPS);
     let mut states: Vec<&State> = chances.of.keys().collect();
     states.sort_unstable();
     // What was asked for by ticket, and the sums by state.
-    let mut asked: HashMap<Ticket, (&State, u32)> = HashMap::new();
-    let mut sums: HashMap<&State, Tally> = HashMap::new();
+    let mut asked: HashMap<PlayoutTicket, (&State, u32)> = HashMap::new();
+    let mut sums: HashMap<&State, PlayoutTotals> = HashMap::new();
     let mut n_left = REQUESTS;
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     while n_left > 0 || !asked.is_empty() {
         for _ in 0..random.below(4).min(n_left as u32) {
             n_left -= 1;
@@ -165,7 +165,7 @@ fn compare_gang(
             }
         }
         gang.advance();
-        while let Some(ticket) = gang.take_done(&mut tally) {
+        while let Some(ticket) = gang.take_finished(&mut tally) {
             let (state, samples) = asked.remove(&ticket).expect("the ticket was given");
             assert_eq!((tally.playouts, tally.cut_off), (samples, 0), "{place}");
             let sum = sums.entry(state).or_default();
@@ -177,7 +177,7 @@ fn compare_gang(
             sum.steps += tally.steps;
         }
     }
-    assert_eq!(gang.n_wanted(), 0, "{place}");
+    assert_eq!(gang.n_outstanding(), 0, "{place}");
     for (state, sum) in sums {
         for (column, &chance) in chances.of[state].iter().enumerate() {
             let (total, range) = match sum.totals.get(column) {

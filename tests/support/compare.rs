@@ -12,7 +12,7 @@ use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget};
 use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
-use panza::machine::compile::Layout;
+use panza::machine::compile::CounterLayout;
 use panza::machine::counter::{CounterMachine, CounterReasoner};
 use panza::machine::lanes::compile::compile_expander;
 use panza::machine::lanes::interpret::Features;
@@ -84,7 +84,7 @@ pub fn phased_machines(network: &Network) -> Machines {
 
 /// Each of the phases that the player would weigh, the most promising first.
 pub fn phases_by_play(network: &Network) -> Vec<Phases> {
-    let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(Layout::compile(network)));
+    let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
     let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), None);
     let found = mutex_groups::find(network, &whole, budget);
     propnet::shortlist(network, &found.groups, &found.played)
@@ -101,7 +101,7 @@ pub fn phases_of(network: &Network, group: &[BaseId]) -> Phases {
 
 /// The network counted, and specialised if it has no recursion.
 fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
-    let layout = || Layout::compile(network);
+    let layout = || CounterLayout::compile(network);
     let counted = CounterMachine::new(layout());
     machines.push((
         format!("{name}, counted"),
@@ -128,7 +128,7 @@ fn run_lanes(
     (features, n_words): (Features, usize),
     machines: &mut Machines,
 ) {
-    let counter = Arc::new(CounterMachine::new(Layout::compile(network)));
+    let counter = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
     let programs = compile_expander(network).expect("the game is small enough for lanes");
     let lanes = LanesMachine::new(counter, programs, None, features, n_words);
     let name = format!("{name}, {} lanes", 64 * n_words);
@@ -138,8 +138,9 @@ fn run_lanes(
 /// The phases counted, and specialised if the game has no recursion.
 pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut Machines) {
     let group = &phases.mutex_group;
-    let layouts = phases.networks.iter().map(Layout::compile).collect();
-    let counted = CounterMachine::with_phases(Layout::compile(network), group.clone(), layouts);
+    let layouts = phases.networks.iter().map(CounterLayout::compile).collect();
+    let counted =
+        CounterMachine::with_phases(CounterLayout::compile(network), group.clone(), layouts);
     machines.push((
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
@@ -149,7 +150,7 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
     if let Some(specialised) = specialised {
         let specialised =
             SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");
-        let whole = Layout::compile(network);
+        let whole = CounterLayout::compile(network);
         let specialised = CounterMachine::with_specialised(whole, group.clone(), specialised);
         machines.push((
             format!("{name}, specialised"),

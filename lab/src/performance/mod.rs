@@ -149,7 +149,7 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
 fn about(arguments: &PerformanceArguments) -> String {
     format!(
         "Medians of {} runs of {} s each; ± is the largest deviation of a run from the median. \
-         Programs that are compared\nrun in turn.",
+         GangPrograms that are compared\nrun in turn.",
         arguments.runs, arguments.seconds
     )
 }

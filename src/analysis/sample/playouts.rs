@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::SampleBudget;
 use super::counts::Counts;
 use crate::machine::random::Random;
-use crate::machine::{Machine, Playouts, Tally};
+use crate::machine::{BatchPlayouts, Machine, PlayoutTotals};
 
 /// Statistics of playouts.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct PlayoutCounts {
 }
 
 impl PlayoutCounts {
-    fn note(&mut self, tally: &Tally) {
+    fn note(&mut self, tally: &PlayoutTotals) {
         if tally.cut_off > 0 {
             self.cut_off += 1;
             return;
@@ -37,13 +37,13 @@ impl PlayoutCounts {
 pub(super) fn parallel(
     machine: &Arc<dyn Machine>,
     budget: SampleBudget,
-) -> Option<Box<dyn Playouts>> {
+) -> Option<Box<dyn BatchPlayouts>> {
     Arc::clone(machine).playouts(&mut Random::new(budget.seed), budget.max_steps)
 }
 
 /// Runs generations of playouts while there is time for a whole one; `None` if none was finished.
 pub(super) fn run(
-    mut playouts: Box<dyn Playouts>,
+    mut playouts: Box<dyn BatchPlayouts>,
     machine: &Arc<dyn Machine>,
     budget: SampleBudget,
 ) -> Option<PlayoutCounts> {
@@ -79,22 +79,22 @@ pub(super) fn run(
 /// Runs `count` playouts to their ends; `None` if the state cannot be played from, or the time was
 /// up before.
 fn generation(
-    playouts: &mut dyn Playouts,
+    playouts: &mut dyn BatchPlayouts,
     state: &[u64],
     count: u64,
     budget: SampleBudget,
 ) -> Option<PlayoutCounts> {
     let most = 2 * playouts.width() as u64;
     let mut played = PlayoutCounts::default();
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     let (mut n_asked, mut n_done) = (0, 0);
     while n_done < count {
-        while n_asked < count && playouts.n_wanted() < most {
+        while n_asked < count && playouts.n_outstanding() < most {
             playouts.submit(state, 1)?;
             n_asked += 1;
         }
         playouts.advance();
-        while playouts.take_done(&mut tally).is_some() {
+        while playouts.take_finished(&mut tally).is_some() {
             played.note(&tally);
             n_done += 1;
         }

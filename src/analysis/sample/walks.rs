@@ -10,7 +10,7 @@ use super::counts::{Counts, GoalCounts};
 use super::{SampleBudget, Turns};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Expander, Machine, Positions, Reasoner, Step};
+use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
 
 /// The most games of a generation.
 const MAX_GAMES: u32 = 512;
@@ -179,7 +179,7 @@ pub(super) struct Walks<'a> {
     expander: Box<dyn Expander>,
     /// For the goals of states that are not terminal.
     reasoner: Box<dyn Reasoner>,
-    positions: Positions,
+    positions: PositionBatch,
 }
 
 impl<'a> Walks<'a> {
@@ -189,7 +189,7 @@ impl<'a> Walks<'a> {
             budget,
             expander: Arc::clone(machine).expander(),
             reasoner: Arc::clone(machine).reasoner(),
-            positions: Positions::default(),
+            positions: PositionBatch::default(),
         }
     }
 
@@ -239,9 +239,9 @@ impl<'a> Walks<'a> {
                 counts.unfinished += games.len() as u32;
                 return false;
             }
-            let steps: Vec<Step<'_>> = games
+            let steps: Vec<ExpansionStep<'_>> = games
                 .iter()
-                .map(|game| Step {
+                .map(|game| ExpansionStep {
                     state: &game.state,
                     joint_move: Some(game.joint_move.as_slice()).filter(|moves| !moves.is_empty()),
                 })
@@ -265,7 +265,7 @@ impl<'a> Walks<'a> {
     fn advance(
         &mut self,
         game: &mut Game,
-        positions: &Positions,
+        positions: &PositionBatch,
         index: usize,
         counts: &mut WalkCounts,
     ) -> bool {

@@ -25,9 +25,9 @@ fn machine(text: &str) -> Arc<CounterMachine> {
     let network = propnet::build(&program, Budget::generous()).expect("the game has a network");
     let phases = propnet::phases(&network, Budget::generous()).expect("the turn is a mutex group");
     assert_eq!(phases.mutex_group.len(), 2);
-    let layouts = phases.networks.iter().map(Layout::compile).collect();
+    let layouts = phases.networks.iter().map(CounterLayout::compile).collect();
     Arc::new(CounterMachine::with_phases(
-        Layout::compile(&network),
+        CounterLayout::compile(&network),
         phases.mutex_group,
         layouts,
     ))

@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::ids::{Id, IdVec, MoveId, RoleId};
-use crate::machine::compile::{Component, Layout, OR_START, OutputSource, TriggerKind};
+use crate::machine::compile::{Component, CounterLayout, OR_START, OutputSource, TriggerKind};
 use crate::machine::random::Random;
 
 const TOP: u32 = 1 << 31;
@@ -57,7 +57,7 @@ struct BlockState {
 const NOT_LEGAL: u32 = u32::MAX;
 
 impl Counters {
-    pub(super) fn new(layout: &Layout) -> Self {
+    pub(super) fn new(layout: &CounterLayout) -> Self {
         Self {
             counters: layout.at_rest.clone(),
             flipped: FlippedSet::new(layout.components.len()),
@@ -90,7 +90,7 @@ impl Counters {
     }
 
     /// Propagates from 'nothing counted' to the values for every base false and no move made.
-    pub(super) fn come_to_rest(&mut self, layout: &Layout) {
+    pub(super) fn come_to_rest(&mut self, layout: &CounterLayout) {
         for &mv in &layout.legal_at_rest {
             self.set_legal(mv, true);
         }
@@ -152,7 +152,7 @@ impl Counters {
     fn add(&mut self, component: u32, amount: u32) {
         debug_assert!((component as usize) < self.counters.len());
         // SAFETY: `component` is an entry of the layout's edge array, all of which are below the
-        // number of components (`Layout::compile` checks it), and `counters` has one entry per
+        // number of components (`CounterLayout::compile` checks it), and `counters` has one entry per
         // component for good.
         let counter = unsafe { self.counters.get_unchecked_mut(component as usize) };
         let before = *counter;
@@ -167,7 +167,7 @@ impl Counters {
 
     /// Adds a component's new value to its users' counters.
     #[inline]
-    fn update_users(&mut self, layout: &Layout, users: Component, is_on: bool) {
+    fn update_users(&mut self, layout: &CounterLayout, users: Component, is_on: bool) {
         let amount = if is_on { 1 } else { u32::MAX };
         let Component {
             start,
@@ -177,7 +177,7 @@ impl Counters {
         } = users;
         debug_assert!(start <= inverted && inverted <= end && end as usize <= layout.edges.len());
         // SAFETY: `users` comes from the layout's components, whose runs are in order and end
-        // within the edge array (`Layout::compile` checks it).
+        // within the edge array (`CounterLayout::compile` checks it).
         let (plain, opposite) = unsafe {
             (
                 layout
@@ -194,7 +194,7 @@ impl Counters {
         }
     }
 
-    pub(super) fn set_state(&mut self, layout: &Layout, state: &[u64]) {
+    pub(super) fn set_state(&mut self, layout: &CounterLayout, state: &[u64]) {
         for word in 0..self.state.len() {
             // A state of the wrong width is cut or padded with false.
             let wanted = state.get(word).copied().unwrap_or(0);
@@ -212,7 +212,7 @@ impl Counters {
         self.propagate(layout);
     }
 
-    pub(super) fn make_moves(&mut self, layout: &Layout, joint_move: &[MoveId]) {
+    pub(super) fn make_moves(&mut self, layout: &CounterLayout, joint_move: &[MoveId]) {
         let first_move = layout.info.facts.len() as u32;
         for role in 0..self.made.len() {
             let wanted = joint_move
@@ -240,7 +240,7 @@ impl Counters {
         })
     }
 
-    pub(super) fn make_chosen_moves(&mut self, layout: &Layout) {
+    pub(super) fn make_chosen_moves(&mut self, layout: &CounterLayout) {
         let chosen = std::mem::take(&mut self.chosen);
         self.make_moves(layout, &chosen);
         self.chosen = chosen;
@@ -267,7 +267,7 @@ impl Counters {
     }
 
     /// Propagates all flips and settles all queued blocks.
-    fn propagate(&mut self, layout: &Layout) {
+    fn propagate(&mut self, layout: &CounterLayout) {
         loop {
             for summary_word in 0..self.flipped.summary.len() {
                 while let Some(word) = self.flipped.next_word(summary_word) {
@@ -293,7 +293,7 @@ impl Counters {
         }
     }
 
-    fn fire_trigger(&mut self, layout: &Layout, is_on: bool, trigger: u32) {
+    fn fire_trigger(&mut self, layout: &CounterLayout, is_on: bool, trigger: u32) {
         let (kind, number) = Component::unpack_trigger(trigger);
         match kind {
             TriggerKind::None => {}
@@ -336,7 +336,7 @@ impl Counters {
     }
 
     /// Derives a block's least fixpoint and updates its mirrors.
-    fn settle(&mut self, layout: &Layout, index: usize) {
+    fn settle(&mut self, layout: &CounterLayout, index: usize) {
         let block = &layout.blocks[index];
         let first = block.gates.first().map_or(0, |&(component, _)| component);
         debug_assert!(self.block_work.is_empty());
@@ -399,7 +399,7 @@ impl Counters {
         }
     }
 
-    pub(super) fn check(&self, layout: &Layout) -> Result<(), String> {
+    pub(super) fn check(&self, layout: &CounterLayout) -> Result<(), String> {
         let n = layout.components.len();
         let mut expected = layout.at_rest.clone();
         let mut has_inputs = vec![false; n];

@@ -1,4 +1,4 @@
-//! Programs compiled for one processor at one width.
+//! GangPrograms compiled for one processor at one width.
 //!
 //! Never knows: what the programs compute.
 
@@ -22,7 +22,7 @@ struct Section {
     repeat: Option<FixpointLoop>,
 }
 
-/// A compiled piece.
+/// A compiled sections.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     sections: Vec<Section>,
@@ -30,10 +30,10 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Compiles a piece for vectors of `n_words` words and memories with `n_state` vectors per state,
+    /// Compiles a sections for vectors of `n_words` words and memories with `n_state` vectors per state,
     /// to machine code where the features allow it.
     pub(super) fn new(
-        piece: &[ProgramSection],
+        sections: &[ProgramSection],
         features: Features,
         n_words: usize,
         n_state: usize,
@@ -43,7 +43,7 @@ impl Code {
             let interpreted = || Interpreted::new(&section.program, n_state);
             native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
         };
-        let sections = piece.iter().map(|section| Section {
+        let sections = sections.iter().map(|section| Section {
             form: form(section),
             repeat: section.repeat,
         });
@@ -62,7 +62,7 @@ impl Code {
         slots.max().unwrap_or(0)
     }
 
-    /// Runs the piece.
+    /// Runs the sections.
     #[inline(always)]
     pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
         for section in &self.sections {

@@ -18,7 +18,7 @@ use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::is_any;
 use super::transpose::{columns_of_8, rows_of_8, transpose};
 use crate::ids::{Id, IdVec, MoveId, RoleId};
-use crate::machine::{Expander, Positions, Step};
+use crate::machine::{Expander, ExpansionStep, PositionBatch};
 
 /// The positions whose goals are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub enum GoalScope {
 
 /// A game compiled for expanders of one width on one processor.
 #[derive(Debug)]
-pub struct Layout {
+pub struct ExpanderLayout {
     features: Features,
     n_words: usize,
     step: Code,
@@ -43,13 +43,13 @@ pub struct Layout {
     n_made: usize,
     terminal: usize,
     /// One entry per role.
-    legal_places: Vec<LegalSlots>,
-    goal_places: Vec<(RoleId, u8, u32)>,
+    legal_slots: Vec<LegalSlots>,
+    goal_slots: Vec<(RoleId, u8, u32)>,
     n_slots: usize,
     n_bases: usize,
 }
 
-impl Layout {
+impl ExpanderLayout {
     /// Compiles programs for vectors of `n_words` words: 4 or 8.
     pub fn new(programs: ExpanderPrograms, features: Features, n_words: usize) -> Self {
         let n_words = if n_words == 4 { 4 } else { 8 };
@@ -74,8 +74,8 @@ impl Layout {
             moves: programs.moves,
             n_made: programs.n_made as usize,
             terminal: programs.terminal as usize,
-            legal_places: programs.legal_places,
-            goal_places: programs.goal_places,
+            legal_slots: programs.legal_slots,
+            goal_slots: programs.goal_slots,
             n_bases,
         }
     }
@@ -91,33 +91,33 @@ impl Layout {
     }
 
     fn n_roles(&self) -> usize {
-        self.legal_places.len()
+        self.legal_slots.len()
     }
 
     /// A new expander.
     pub fn expander(self: &Arc<Self>, goals: GoalScope) -> Box<dyn Expander> {
         let layout = Arc::clone(self);
         match self.n_words {
-            4 => Box::new(Lanes::<4>::new(layout, goals)),
-            _ => Box::new(Lanes::<8>::new(layout, goals)),
+            4 => Box::new(LanesExpander::<4>::new(layout, goals)),
+            _ => Box::new(LanesExpander::<8>::new(layout, goals)),
         }
     }
 }
 
 /// One thread's expander.
 #[derive(Debug)]
-struct Lanes<const N: usize> {
-    layout: Arc<Layout>,
+struct LanesExpander<const N: usize> {
+    layout: Arc<ExpanderLayout>,
     goals: GoalScope,
     memory: Memory<N>,
     /// For 64 lanes, each role's legal moves as bits: one word per lane for each 64 moves.
     legal: Vec<[u64; 64]>,
 }
 
-impl<const N: usize> Lanes<N> {
-    fn new(layout: Arc<Layout>, goals: GoalScope) -> Self {
+impl<const N: usize> LanesExpander<N> {
+    fn new(layout: Arc<ExpanderLayout>, goals: GoalScope) -> Self {
         let n_squares = layout
-            .legal_places
+            .legal_slots
             .iter()
             .map(|role| role.moves.len().div_ceil(64));
         Self {
@@ -130,7 +130,12 @@ impl<const N: usize> Lanes<N> {
 
     /// Appends the expansions of at most as many steps as there are lanes.
     #[inline(always)]
-    fn expand_batch(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+    fn expand_batch(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    ) {
         let layout = Arc::clone(&self.layout);
         self.scatter_states(steps);
         let (moving, still) = self.scatter_moves(steps);
@@ -173,7 +178,7 @@ impl<const N: usize> Lanes<N> {
     /// Transposes the states into the lanes. Unused lanes of a group get the empty state, in which
     /// block iterations end soon.
     #[inline(always)]
-    fn scatter_states(&mut self, steps: &[Step<'_>]) {
+    fn scatter_states(&mut self, steps: &[ExpansionStep<'_>]) {
         let now = self.memory.now(Side::Even);
         for (word, group) in steps.chunks(64).enumerate() {
             for (index, vectors) in now.chunks_mut(64).enumerate() {
@@ -198,7 +203,7 @@ impl<const N: usize> Lanes<N> {
 
     /// Sets the slots of moves, and returns the lanes with a joint move and those without.
     #[inline(always)]
-    fn scatter_moves(&mut self, steps: &[Step<'_>]) -> (Vector<N>, Vector<N>) {
+    fn scatter_moves(&mut self, steps: &[ExpansionStep<'_>]) -> (Vector<N>, Vector<N>) {
         let slots = self.memory.slots();
         let (mut moving, mut still) = ([0u64; N], [0u64; N]);
         for (lane, step) in steps.iter().enumerate() {
@@ -219,7 +224,7 @@ impl<const N: usize> Lanes<N> {
 
     /// Clears the slots of moves.
     #[inline(always)]
-    fn clear_moves(&mut self, steps: &[Step<'_>]) {
+    fn clear_moves(&mut self, steps: &[ExpansionStep<'_>]) {
         let layout = &*self.layout;
         let slots = self.memory.slots();
         if steps.len() * layout.n_roles() >= layout.n_made {
@@ -247,7 +252,13 @@ impl<const N: usize> Lanes<N> {
 
     /// Transposes the states of the first `count` of 64 lanes.
     #[inline(always)]
-    fn gather_states(&mut self, side: Side, word: usize, count: usize, positions: &mut Positions) {
+    fn gather_states(
+        &mut self,
+        side: Side,
+        word: usize,
+        count: usize,
+        positions: &mut PositionBatch,
+    ) {
         let n_words = self.layout.state_words();
         let start = positions.states.len();
         positions.states.resize(start + count * n_words, 0);
@@ -277,7 +288,7 @@ impl<const N: usize> Lanes<N> {
         word: usize,
         count: usize,
         has_goals: u64,
-        positions: &mut Positions,
+        positions: &mut PositionBatch,
     ) {
         let n_roles = self.layout.n_roles();
         let start = positions.goals.len();
@@ -286,7 +297,7 @@ impl<const N: usize> Lanes<N> {
             return;
         }
         let slots = &*self.memory.slots();
-        for &(role, value, slot) in &self.layout.goal_places {
+        for &(role, value, slot) in &self.layout.goal_slots {
             let mut lanes = slots[slot as usize][word] & has_goals;
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
@@ -298,11 +309,11 @@ impl<const N: usize> Lanes<N> {
 
     /// Reads the legal moves of the first `count` of 64 lanes.
     #[inline(always)]
-    fn gather_legal(&mut self, word: usize, count: usize, positions: &mut Positions) {
+    fn gather_legal(&mut self, word: usize, count: usize, positions: &mut PositionBatch) {
         let layout = &*self.layout;
         let slots = &*self.memory.slots();
         let mut squares = self.legal.iter_mut();
-        for role in &layout.legal_places {
+        for role in &layout.legal_slots {
             let first = role.first as usize;
             let vectors = &slots[first..first + role.moves.len()];
             for (vectors, square) in vectors.chunks(64).zip(&mut squares) {
@@ -319,7 +330,7 @@ impl<const N: usize> Lanes<N> {
         positions.legal.resize(end + n_legal as usize, MoveId(0));
         for lane in 0..count {
             let mut squares = self.legal.iter();
-            for role in &layout.legal_places {
+            for role in &layout.legal_slots {
                 for (moves, square) in role.moves.chunks(64).zip(&mut squares) {
                     let mut legal = square[lane];
                     while legal != 0 {
@@ -345,7 +356,7 @@ fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
 
 /// Reads one word of the states of some steps; a short state is padded with 0.
 #[inline(always)]
-fn fill_rows(rows: &mut [u64], steps: &[Step<'_>], index: usize) {
+fn fill_rows(rows: &mut [u64], steps: &[ExpansionStep<'_>], index: usize) {
     for (row, step) in rows.iter_mut().zip(steps) {
         *row = step.state.get(index).copied().unwrap_or(0);
     }
@@ -382,10 +393,10 @@ macro_rules! batch_with {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         fn $name<const N: usize>(
-            lanes: &mut Lanes<N>,
-            steps: &[Step<'_>],
+            lanes: &mut LanesExpander<N>,
+            steps: &[ExpansionStep<'_>],
             with_legal: bool,
-            positions: &mut Positions,
+            positions: &mut PositionBatch,
         ) {
             lanes.expand_batch(steps, with_legal, positions);
         }
@@ -395,12 +406,17 @@ macro_rules! batch_with {
 batch_with!(batch_avx512, "avx2,bmi1,bmi2,popcnt,lzcnt");
 batch_with!(batch_avx2, "avx2,popcnt");
 
-impl<const N: usize> Expander for Lanes<N> {
+impl<const N: usize> Expander for LanesExpander<N> {
     fn width(&self) -> usize {
         64 * N
     }
 
-    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+    fn expand(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    ) {
         positions.clear(self.layout.n_roles());
         for batch in steps.chunks(64 * N) {
             match self.layout.features {

@@ -14,17 +14,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::code::Code;
-use super::compile::{ChoiceSlots, PhasePrograms, Programs, n_operations};
+use super::compile::{ChoiceSlots, GangPrograms, PhasePrograms, n_operations};
 use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
 use crate::ids::{BaseId, Id, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Playouts, Tally, Ticket};
+use crate::machine::{BatchPlayouts, PlayoutTicket, PlayoutTotals};
 
 /// A game compiled for gangs of one width on one processor.
 #[derive(Debug)]
-pub struct Layout {
+pub struct GangLayout {
     features: Features,
     n_words: usize,
     n_roles: usize,
@@ -58,10 +58,15 @@ struct Phase {
     successor: usize,
 }
 
-impl Layout {
+impl GangLayout {
     /// Compiles programs for vectors of `n_words` words, 4, 8 or 16, with the given features as far as
     /// this processor has them.
-    pub fn new(programs: &Programs, n_roles: usize, features: Features, n_words: usize) -> Self {
+    pub fn new(
+        programs: &GangPrograms,
+        n_roles: usize,
+        features: Features,
+        n_words: usize,
+    ) -> Self {
         let features = features.min(Features::detect());
         let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
         let n_bases = programs.n_bases;
@@ -112,7 +117,7 @@ impl Layout {
     }
 
     /// A new gang.
-    pub fn gang(self: &Arc<Self>, random: &mut Random, max_steps: u32) -> Box<dyn Playouts> {
+    pub fn gang(self: &Arc<Self>, random: &mut Random, max_steps: u32) -> Box<dyn BatchPlayouts> {
         let layout = Arc::clone(self);
         match self.n_words {
             4 => Box::new(Gang::<4>::new(layout, random, max_steps)),
@@ -138,7 +143,7 @@ impl Layout {
 /// A queued request of playouts from one state.
 #[derive(Debug, Default)]
 struct QueuedRequest {
-    ticket: Ticket,
+    ticket: PlayoutTicket,
     samples: u32,
     state: Vec<u64>,
     /// The bases that are true.
@@ -150,14 +155,14 @@ struct QueuedRequest {
 /// The results of an open request.
 #[derive(Debug, Default)]
 struct OpenRequest {
-    tally: Tally,
+    tally: PlayoutTotals,
     samples: u32,
 }
 
 /// As many playouts in lockstep as a vector has bits.
 #[derive(Debug)]
 struct Gang<const N: usize> {
-    layout: Arc<Layout>,
+    layout: Arc<GangLayout>,
     random: RandomBits<N>,
     max_steps: u64,
     memory: Memory<N>,
@@ -167,7 +172,7 @@ struct Gang<const N: usize> {
     clock: u64,
     /// The lanes in play.
     live: Vector<N>,
-    tickets: Vec<Ticket>,
+    tickets: Vec<PlayoutTicket>,
     /// Per live lane, the clock at its start.
     started: Vec<u64>,
     /// No live lane reaches the step limit before this.
@@ -177,20 +182,20 @@ struct Gang<const N: usize> {
     goals_at: u64,
     /// Lanes whose final state waits for its goals.
     pending: Vector<N>,
-    pending_tickets: Vec<Ticket>,
+    pending_tickets: Vec<PlayoutTicket>,
     /// Per phase, the queued requests.
     queues: Vec<VecDeque<QueuedRequest>>,
     n_queued: u64,
     /// Allocations of finished requests, for reuse.
     spare: Vec<QueuedRequest>,
     requests: Vec<OpenRequest>,
-    free: Vec<Ticket>,
+    free: Vec<PlayoutTicket>,
     n_open: usize,
-    done: VecDeque<Ticket>,
+    done: VecDeque<PlayoutTicket>,
 }
 
 impl<const N: usize> Gang<N> {
-    fn new(layout: Arc<Layout>, random: &mut Random, max_steps: u32) -> Self {
+    fn new(layout: Arc<GangLayout>, random: &mut Random, max_steps: u32) -> Self {
         let n_lanes = 64 * N;
         Self {
             random: RandomBits::new(random),
@@ -273,7 +278,7 @@ impl<const N: usize> Gang<N> {
     }
 
     /// With no live lane, switches to a phase with queued requests; false when there is none.
-    fn begin(&mut self, layout: &Arc<Layout>) -> bool {
+    fn begin(&mut self, layout: &Arc<GangLayout>) -> bool {
         while self.n_queued > 0 {
             let Some(phase) = (0..self.queues.len()).find(|&phase| !self.queues[phase].is_empty())
             else {
@@ -305,7 +310,7 @@ impl<const N: usize> Gang<N> {
 
     /// Takes lanes out of play and keeps their states for the evaluation of goals.
     #[inline(always)]
-    fn set_aside(&mut self, layout: &Layout, mask: &Vector<N>, is_cut_off: bool) {
+    fn set_aside(&mut self, layout: &GangLayout, mask: &Vector<N>, is_cut_off: bool) {
         let mask = *mask;
         if is_any(&both(&mask, &self.pending)) {
             self.evaluate_goals(layout);
@@ -329,7 +334,7 @@ impl<const N: usize> Gang<N> {
     }
 
     /// Evaluates the goals of all pending final states and adds them to their requests.
-    fn evaluate_goals(&mut self, layout: &Layout) {
+    fn evaluate_goals(&mut self, layout: &GangLayout) {
         if !is_any(&self.pending) {
             return;
         }
@@ -367,7 +372,7 @@ impl<const N: usize> Gang<N> {
 
     /// Starts queued playouts of the current phase in free lanes.
     #[inline(always)]
-    fn refill(&mut self, layout: &Arc<Layout>) {
+    fn refill(&mut self, layout: &Arc<GangLayout>) {
         while !self.queues[self.phase].is_empty() {
             let free = self.live.map(|word| !word);
             if !is_any(&free) {
@@ -474,24 +479,24 @@ step_with!(
 );
 step_with!(step_avx2, "avx2,popcnt");
 
-impl<const N: usize> Playouts for Gang<N> {
+impl<const N: usize> BatchPlayouts for Gang<N> {
     fn width(&self) -> usize {
         64 * N
     }
 
-    fn n_wanted(&self) -> u64 {
+    fn n_outstanding(&self) -> u64 {
         let live: u32 = self.live.iter().map(|word| word.count_ones()).sum();
         self.n_queued + u64::from(live)
     }
 
-    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket> {
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
         let phase = self.layout.phase_of(state)?;
         if samples == 0 {
             return None;
         }
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.requests.push(OpenRequest::default());
-            self.requests.len() as Ticket - 1
+            self.requests.len() as PlayoutTicket - 1
         });
         let request = &mut self.requests[ticket as usize];
         request.tally.clear(self.layout.n_roles);
@@ -515,7 +520,7 @@ impl<const N: usize> Playouts for Gang<N> {
     fn advance(&mut self) {
         match self.layout.features {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Layout::new` keeps features only when this processor has them.
+            // SAFETY: `GangLayout::new` keeps features only when this processor has them.
             Features::Avx512 => unsafe { step_avx512(self) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -524,7 +529,7 @@ impl<const N: usize> Playouts for Gang<N> {
         }
     }
 
-    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket> {
+    fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTicket> {
         let ticket = self.done.pop_front()?;
         std::mem::swap(tally, &mut self.requests[ticket as usize].tally);
         self.free.push(ticket);

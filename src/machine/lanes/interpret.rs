@@ -9,7 +9,7 @@
 //! the program names. Never knows: machine code.
 
 use super::memory::{Memory, Side, Vector};
-use super::program::{Input, Operation, Place, Program, Value, apply};
+use super::program::{Input, Location, Operation, Program, Value, apply};
 
 /// The vector instructions of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,7 +48,7 @@ impl Features {
 /// One operation: the addresses of its inputs and its result, in vectors from the start of the
 /// memory.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct TableInstruction {
     a: u32,
     b: u32,
     c: u32,
@@ -57,7 +57,7 @@ struct Step {
 
 /// Independent operations with one truth table.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct TableRun {
     table: u8,
     end: u32,
 }
@@ -66,8 +66,8 @@ struct Run {
 #[derive(Clone, Debug)]
 pub struct Interpreted {
     /// For even and odd sides.
-    steps: [Vec<Step>; 2],
-    runs: Vec<Run>,
+    instructions: [Vec<TableInstruction>; 2],
+    runs: Vec<TableRun>,
     n_slots: u32,
 }
 
@@ -78,41 +78,43 @@ impl Interpreted {
     /// Lays a program out for memories with `n_state` vectors per state.
     pub fn new(program: &Program, n_state: usize) -> Self {
         let mut scheduled = Scheduled::new(program);
-        scheduled.place(program);
-        let address = |side: Side, place: Place| -> u32 {
+        scheduled.location(program);
+        let address = |side: Side, location: Location| -> u32 {
             let n_state = n_state as u32;
-            match (place, side) {
-                (Place::Now(index), Side::Even) | (Place::Next(index), Side::Odd) => index,
-                (Place::Now(index), Side::Odd) | (Place::Next(index), Side::Even) => {
+            match (location, side) {
+                (Location::Now(index), Side::Even) | (Location::Next(index), Side::Odd) => index,
+                (Location::Now(index), Side::Odd) | (Location::Next(index), Side::Even) => {
                     n_state + index
                 }
-                (Place::Slot(index), _) => 2 * n_state + index,
+                (Location::Slot(index), _) => 2 * n_state + index,
             }
         };
-        let steps = [Side::Even, Side::Odd].map(|side| {
-            let encode = |line: &Line| Step {
-                a: address(side, line.from[0]),
-                b: address(side, line.from[1]),
-                c: address(side, line.from[2]),
-                to: address(side, line.to),
+        let instructions = [Side::Even, Side::Odd].map(|side| {
+            let encode = |operation: &ScheduledOperation| TableInstruction {
+                a: address(side, operation.from[0]),
+                b: address(side, operation.from[1]),
+                c: address(side, operation.from[2]),
+                to: address(side, operation.to),
             };
-            scheduled.lines.iter().map(encode).collect()
+            scheduled.operations.iter().map(encode).collect()
         });
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<TableRun> = Vec::new();
         let mut level = 0;
-        for (index, line) in scheduled.lines.iter().enumerate() {
+        for (index, operation) in scheduled.operations.iter().enumerate() {
             let end = index as u32 + 1;
             match runs.last_mut() {
-                Some(run) if run.table == line.table && level == line.level => run.end = end,
-                _ => runs.push(Run {
-                    table: line.table,
+                Some(run) if run.table == operation.table && level == operation.level => {
+                    run.end = end
+                }
+                _ => runs.push(TableRun {
+                    table: operation.table,
                     end,
                 }),
             }
-            level = line.level;
+            level = operation.level;
         }
         Self {
-            steps,
+            instructions,
             runs,
             n_slots: scheduled.n_slots,
         }
@@ -128,38 +130,38 @@ impl Interpreted {
     /// # Panics
     /// When the memory is too small.
     pub fn run<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
-        let steps = match side {
-            Side::Even => &self.steps[0],
-            Side::Odd => &self.steps[1],
+        let instructions = match side {
+            Side::Even => &self.instructions[0],
+            Side::Odd => &self.instructions[1],
         };
         let all = memory.all();
         match features.min(Features::detect()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Features::detect` has just detected the features.
-            Features::Avx512 => unsafe { run_avx512(&self.runs, steps, all) },
+            Features::Avx512 => unsafe { run_avx512(&self.runs, instructions, all) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Features::Avx2 => unsafe { run_avx2(&self.runs, steps, all) },
-            _ => run_portable(&self.runs, steps, all),
+            Features::Avx2 => unsafe { run_avx2(&self.runs, instructions, all) },
+            _ => run_portable(&self.runs, instructions, all),
         }
     }
 }
 
 /// An operation with its position in the order.
 #[derive(Clone, Debug)]
-struct Line {
+struct ScheduledOperation {
     table: u8,
     level: u32,
     /// The computed value; `None` for a copy to another location.
     value: Option<Value>,
     inputs: [Value; 3],
-    from: [Place; 3],
-    to: Place,
+    from: [Location; 3],
+    to: Location,
 }
 
 /// A program's operations by level and table, and the slots that they need.
 struct Scheduled {
-    lines: Vec<Line>,
+    operations: Vec<ScheduledOperation>,
     n_slots: u32,
 }
 
@@ -167,8 +169,8 @@ impl Scheduled {
     fn new(program: &Program) -> Self {
         let n_inputs = program.inputs.len();
         let mut levels = vec![0u32; program.n_values()];
-        let mut lines = Vec::with_capacity(program.operations.len());
-        let nowhere = Place::Slot(0);
+        let mut operations = Vec::with_capacity(program.operations.len());
+        let nowhere = Location::Slot(0);
         for (index, operation) in program.operations.iter().enumerate() {
             let inputs = operation.inputs();
             let level = inputs
@@ -179,7 +181,7 @@ impl Scheduled {
             levels[n_inputs + index] = level;
             let (table, order) = least(operation.table);
             let inputs = filled(operation);
-            lines.push(Line {
+            operations.push(ScheduledOperation {
                 table,
                 level,
                 value: Some(Value((n_inputs + index) as u32)),
@@ -189,78 +191,83 @@ impl Scheduled {
             });
         }
         // The first store of an operation is its value's location; all others are copies.
-        let mut lives_in: Vec<Option<Place>> = vec![None; program.n_values()];
-        for &(value, place) in &program.stores {
+        let mut lives_in: Vec<Option<Location>> = vec![None; program.n_values()];
+        for &(value, location) in &program.stores {
             let number = value.0 as usize;
             if number >= n_inputs && lives_in[number].is_none() {
-                lives_in[number] = Some(place);
+                lives_in[number] = Some(location);
             } else {
-                lines.push(Line {
+                operations.push(ScheduledOperation {
                     table: COPY,
                     level: levels[number] + 1,
                     value: None,
                     inputs: [value; 3],
                     from: [nowhere; 3],
-                    to: place,
+                    to: location,
                 });
             }
         }
-        lines.sort_by_key(|line| (line.level, line.table));
-        Self { lines, n_slots: 0 }
+        operations.sort_by_key(|operation| (operation.level, operation.table));
+        Self {
+            operations,
+            n_slots: 0,
+        }
     }
 
     /// Gives every value a location: its own where it is stored, else a slot that is free during its
     /// lifetime.
-    fn place(&mut self, program: &Program) {
+    fn location(&mut self, program: &Program) {
         let n_inputs = program.inputs.len();
         let first_free = program.n_slots();
-        let (zeros, ones) = (Place::Slot(first_free), Place::Slot(first_free + 1));
+        let (zeros, ones) = (Location::Slot(first_free), Location::Slot(first_free + 1));
         let mut n_slots = first_free + 2;
-        let mut places: Vec<Option<Place>> = vec![None; program.n_values()];
-        for (place, input) in places.iter_mut().zip(&program.inputs) {
-            *place = Some(match *input {
+        let mut locations: Vec<Option<Location>> = vec![None; program.n_values()];
+        for (location, input) in locations.iter_mut().zip(&program.inputs) {
+            *location = Some(match *input {
                 Input::Zeros => zeros,
                 Input::Ones => ones,
-                Input::Place(place) => place,
+                Input::Location(location) => location,
             });
         }
-        for &(value, place) in &program.stores {
+        for &(value, location) in &program.stores {
             let number = value.0 as usize;
-            if number >= n_inputs && places[number].is_none() {
-                places[number] = Some(place);
+            if number >= n_inputs && locations[number].is_none() {
+                locations[number] = Some(location);
             }
         }
         let mut last_use = vec![0usize; program.n_values()];
-        for (index, line) in self.lines.iter().enumerate() {
-            for input in line.inputs {
+        for (index, operation) in self.operations.iter().enumerate() {
+            for input in operation.inputs {
                 last_use[input.0 as usize] = index;
             }
         }
-        let is_stored: Vec<bool> = places.iter().map(Option::is_some).collect();
+        let is_stored: Vec<bool> = locations.iter().map(Option::is_some).collect();
         let mut free: Vec<u32> = Vec::new();
-        let unplaced = Place::Slot(0);
-        for (index, line) in self.lines.iter_mut().enumerate() {
-            line.from = line
+        let unplaced = Location::Slot(0);
+        for (index, operation) in self.operations.iter_mut().enumerate() {
+            operation.from = operation
                 .inputs
-                .map(|input| places[input.0 as usize].unwrap_or(unplaced));
-            let Some(value) = line.value else { continue };
-            let to = places[value.0 as usize].unwrap_or_else(|| {
-                Place::Slot(free.pop().unwrap_or_else(|| {
+                .map(|input| locations[input.0 as usize].unwrap_or(unplaced));
+            let Some(value) = operation.value else {
+                continue;
+            };
+            let to = locations[value.0 as usize].unwrap_or_else(|| {
+                Location::Slot(free.pop().unwrap_or_else(|| {
                     n_slots += 1;
                     n_slots - 1
                 }))
             });
-            places[value.0 as usize] = Some(to);
-            line.to = to;
-            for (position, input) in line.inputs.into_iter().enumerate() {
+            locations[value.0 as usize] = Some(to);
+            operation.to = to;
+            for (position, input) in operation.inputs.into_iter().enumerate() {
                 // A repeated input, which stands in for a missing one, is freed once.
-                if line.inputs[..position].contains(&input) {
+                if operation.inputs[..position].contains(&input) {
                     continue;
                 }
                 let number = input.0 as usize;
                 if last_use[number] == index
                     && !is_stored[number]
-                    && let Some(Place::Slot(slot)) = places[number]
+                    && let Some(Location::Slot(slot)) = locations[number]
                 {
                     free.push(slot);
                 }
@@ -268,7 +275,7 @@ impl Scheduled {
         }
         self.n_slots = n_slots;
         // Constants are functions that give the same for every input.
-        let constant = |table: u8, to: Place| Line {
+        let constant = |table: u8, to: Location| ScheduledOperation {
             table,
             level: 0,
             value: None,
@@ -284,11 +291,11 @@ impl Scheduled {
         if used(Input::Ones) {
             first.push(constant(0xff, ones));
         }
-        self.lines.splice(0..0, first);
+        self.operations.splice(0..0, first);
     }
 }
 
-/// The inputs of an operation, the last one repeated in place of missing ones.
+/// The inputs of an operation, the last one repeated in location of missing ones.
 fn filled(operation: &Operation) -> [Value; 3] {
     let inputs = operation.inputs();
     [0, 1, 2].map(|position: usize| inputs[position.min(inputs.len() - 1)])
@@ -296,34 +303,49 @@ fn filled(operation: &Operation) -> [Value; 3] {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,bmi1,bmi2")]
-fn run_avx512<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
-    run_portable(runs, steps, all);
+fn run_avx512<const N: usize>(
+    runs: &[TableRun],
+    instructions: &[TableInstruction],
+    all: &mut [Vector<N>],
+) {
+    run_portable(runs, instructions, all);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn run_avx2<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
-    run_portable(runs, steps, all);
+fn run_avx2<const N: usize>(
+    runs: &[TableRun],
+    instructions: &[TableInstruction],
+    all: &mut [Vector<N>],
+) {
+    run_portable(runs, instructions, all);
 }
 
 #[inline(always)]
-fn run_portable<const N: usize>(runs: &[Run], steps: &[Step], all: &mut [Vector<N>]) {
+fn run_portable<const N: usize>(
+    runs: &[TableRun],
+    instructions: &[TableInstruction],
+    all: &mut [Vector<N>],
+) {
     let mut start = 0;
     for run in runs {
         let end = run.end as usize;
-        run_table(run.table, &steps[start..end], all);
+        run_table(run.table, &instructions[start..end], all);
         start = end;
     }
 }
 
 /// One run, with its table as a compile-time constant.
 #[inline(always)]
-fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]) {
-    for step in steps {
-        let a = all[step.a as usize];
-        let b = all[step.b as usize];
-        let c = all[step.c as usize];
-        let to = &mut all[step.to as usize];
+fn run_of<const TABLE: u8, const N: usize>(
+    instructions: &[TableInstruction],
+    all: &mut [Vector<N>],
+) {
+    for instruction in instructions {
+        let a = all[instruction.a as usize];
+        let b = all[instruction.b as usize];
+        let c = all[instruction.c as usize];
+        let to = &mut all[instruction.to as usize];
         for word in 0..N {
             to[word] = apply(TABLE, a[word], b[word], c[word]);
         }
@@ -332,9 +354,9 @@ fn run_of<const TABLE: u8, const N: usize>(steps: &[Step], all: &mut [Vector<N>]
 
 /// Dispatches on the tables of [`least`].
 macro_rules! dispatch {
-    ($table:expr, $steps:expr, $all:expr; $($known:literal)*) => {
+    ($table:expr, $instructions:expr, $all:expr; $($known:literal)*) => {
         match $table {
-            $($known => run_of::<$known, N>($steps, $all),)*
+            $($known => run_of::<$known, N>($instructions, $all),)*
             _ => debug_assert!(false, "the table is not the least of its kind"),
         }
     };
@@ -342,9 +364,9 @@ macro_rules! dispatch {
 
 /// The table is the least of its permutation class: there are 80 of those.
 #[inline(always)]
-fn run_table<const N: usize>(table: u8, steps: &[Step], all: &mut [Vector<N>]) {
+fn run_table<const N: usize>(table: u8, instructions: &[TableInstruction], all: &mut [Vector<N>]) {
     dispatch!(
-        table, steps, all;
+        table, instructions, all;
         0 1 2 3 6 7 8 9 10 11 14 15 22 23 24 25 26 27 30 31
         40 41 42 43 44 45 46 47 60 61 62 63 104 105 106 107 110 111 126 127
         128 129 130 131 134 135 136 137 138 139 142 143 150 151 152 153 154 155 158 159

@@ -1,6 +1,6 @@
 //! The lanes engine as a machine.
 //!
-//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
+//! BatchPlayouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
 //! states and small batches to the counters, which are faster at them. A machine for comparing
 //! engines evaluates single states in one lane of an expander: slow, but every answer comes from
 //! lanes.
@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::compile::{ExpanderPrograms, Programs};
+use super::compile::{ExpanderPrograms, GangPrograms};
 use super::expand::GoalScope;
 use super::interpret::Features;
 use super::{expand, gang};
@@ -22,15 +22,15 @@ use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::counter::CounterMachine;
 use crate::machine::random::Random;
 use crate::machine::{
-    Expander, GameInfo, Machine, PlayoutEnd, Playouts, Positions, Reasoner, Step,
+    BatchPlayouts, Expander, ExpansionStep, GameInfo, Machine, PlayoutEnd, PositionBatch, Reasoner,
 };
 
 /// A game run by the lanes engine.
 #[derive(Debug)]
 pub struct LanesMachine {
     counter: Arc<CounterMachine>,
-    gangs: Option<Arc<gang::Layout>>,
-    expansion: Option<Expansion>,
+    gangs: Option<Arc<gang::GangLayout>>,
+    expansion: Option<LanesExpansion>,
     /// Whether lanes evaluate single states too.
     is_all_by_lanes: bool,
 }
@@ -40,8 +40,8 @@ impl LanesMachine {
     /// expansion, for batches of positions.
     pub fn for_play(
         counter: Arc<CounterMachine>,
-        gangs: Arc<gang::Layout>,
-        expansion: Option<Expansion>,
+        gangs: Arc<gang::GangLayout>,
+        expansion: Option<LanesExpansion>,
     ) -> Self {
         Self {
             counter,
@@ -57,18 +57,18 @@ impl LanesMachine {
     pub fn new(
         counter: Arc<CounterMachine>,
         expander: ExpanderPrograms,
-        gangs: Option<&Programs>,
+        gangs: Option<&GangPrograms>,
         features: Features,
         n_words: usize,
     ) -> Self {
         let n_roles = counter.info().n_roles();
-        let gangs = gangs.map(|gangs| gang::Layout::new(gangs, n_roles, features, n_words));
+        let gangs = gangs.map(|gangs| gang::GangLayout::new(gangs, n_roles, features, n_words));
         Self {
             counter,
             gangs: gangs.map(Arc::new),
-            expansion: Some(Expansion {
-                layout: Arc::new(expand::Layout::new(expander, features, n_words)),
-                fewest: [0; 2],
+            expansion: Some(LanesExpansion {
+                layout: Arc::new(expand::ExpanderLayout::new(expander, features, n_words)),
+                min_batch: [0; 2],
             }),
             is_all_by_lanes: true,
         }
@@ -104,78 +104,82 @@ impl Machine for LanesMachine {
         }
     }
 
-    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+    fn playouts(
+        self: Arc<Self>,
+        random: &mut Random,
+        max_steps: u32,
+    ) -> Option<Box<dyn BatchPlayouts>> {
         let gangs = self.gangs.as_ref()?;
         Some(gangs.gang(random, max_steps))
     }
 
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
-        let Some(Expansion { layout, fewest }) = &self.expansion else {
+        let Some(LanesExpansion { layout, min_batch }) = &self.expansion else {
             return Arc::clone(&self.counter).expander();
         };
         let lanes = layout.expander(GoalScope::Terminal);
         if self.is_all_by_lanes {
             return lanes;
         }
-        Box::new(ByNumber {
+        Box::new(BatchSizeExpander {
             lanes,
-            one_by_one: Arc::clone(&self.counter).expander(),
-            fewest: *fewest,
+            sequential: Arc::clone(&self.counter).expander(),
+            min_batch: *min_batch,
         })
     }
 }
 
 /// The expansion of a machine for play.
 #[derive(Clone, Debug)]
-pub struct Expansion {
-    layout: Arc<expand::Layout>,
+pub struct LanesExpansion {
+    layout: Arc<expand::ExpanderLayout>,
     /// The smallest batches for which lanes are faster than counters, without and with legal moves.
-    pub fewest: [usize; 2],
+    pub min_batch: [usize; 2],
 }
 
-impl Expansion {
+impl LanesExpansion {
     /// Measures, within some time, from which batch size on lanes are faster than counters, for sizes
     /// 1, 2, 4 .. up to all lanes. Sizes that the time does not reach are guessed, so that a delayed
     /// thread does not cost a match its lanes.
     pub fn measured(
         counter: &Arc<CounterMachine>,
-        layout: Arc<expand::Layout>,
+        layout: Arc<expand::ExpanderLayout>,
         time: Duration,
     ) -> Self {
         let started = Instant::now();
         let sampled = sample_steps(counter, layout.width(), started + time / 2);
-        let steps: Vec<Step<'_>> = sampled
+        let steps: Vec<ExpansionStep<'_>> = sampled
             .iter()
-            .map(|(state, joint_move)| Step {
+            .map(|(state, joint_move)| ExpansionStep {
                 state,
                 joint_move: Some(joint_move),
             })
             .collect();
         let mut lanes = layout.expander(GoalScope::Terminal);
-        let mut one_by_one = Arc::clone(counter).expander();
-        let mut fewest_of = |with_legal: bool, until: Instant| {
+        let mut sequential = Arc::clone(counter).expander();
+        let mut min_batch_of = |with_legal: bool, until: Instant| {
             let mut size = 1;
             while size <= steps.len() && Instant::now() < until {
                 let batch = &steps[..size];
-                let one_by_one = least_time(one_by_one.as_mut(), batch, with_legal);
-                if least_time(lanes.as_mut(), batch, with_legal) <= one_by_one {
+                let sequential = least_time(sequential.as_mut(), batch, with_legal);
+                if least_time(lanes.as_mut(), batch, with_legal) <= sequential {
                     return size;
                 }
                 size *= 2;
             }
             match size > layout.width() {
                 true => usize::MAX,
-                false => size.max(GUESSED),
+                false => size.max(GUESSED_MIN_BATCH),
             }
         };
-        let bare = fewest_of(false, started + time * 3 / 4);
-        let fewest = [bare, fewest_of(true, started + time)];
-        Self { layout, fewest }
+        let bare = min_batch_of(false, started + time * 3 / 4);
+        let min_batch = [bare, min_batch_of(true, started + time)];
+        Self { layout, min_batch }
     }
 }
 
 /// The assumed smallest batch where there was no time to measure.
-pub(super) const GUESSED: usize = 32;
+pub(super) const GUESSED_MIN_BATCH: usize = 32;
 /// Runs per measurement.
 const RUNS: usize = 3;
 /// The most joint moves of a playout that positions are taken from.
@@ -222,8 +226,12 @@ fn sample_steps(
 }
 
 /// The least time that a batch takes in a few runs.
-fn least_time(expander: &mut dyn Expander, batch: &[Step<'_>], with_legal: bool) -> Duration {
-    let mut positions = Positions::default();
+fn least_time(
+    expander: &mut dyn Expander,
+    batch: &[ExpansionStep<'_>],
+    with_legal: bool,
+) -> Duration {
+    let mut positions = PositionBatch::default();
     let times = (0..RUNS).map(|_| {
         let started = Instant::now();
         expander.expand(batch, with_legal, &mut positions);
@@ -233,21 +241,26 @@ fn least_time(expander: &mut dyn Expander, batch: &[Step<'_>], with_legal: bool)
 }
 
 /// Expands small batches one by one and large ones by lanes.
-struct ByNumber {
+struct BatchSizeExpander {
     lanes: Box<dyn Expander>,
-    one_by_one: Box<dyn Expander>,
+    sequential: Box<dyn Expander>,
     /// The smallest batches for lanes, without and with legal moves.
-    fewest: [usize; 2],
+    min_batch: [usize; 2],
 }
 
-impl Expander for ByNumber {
+impl Expander for BatchSizeExpander {
     fn width(&self) -> usize {
         self.lanes.width()
     }
 
-    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
-        let expander = if steps.len() < self.fewest[usize::from(with_legal)] {
-            &mut self.one_by_one
+    fn expand(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    ) {
+        let expander = if steps.len() < self.min_batch[usize::from(with_legal)] {
+            &mut self.sequential
         } else {
             &mut self.lanes
         };
@@ -261,10 +274,10 @@ struct LanesReasoner {
     n_roles: usize,
     state: Vec<u64>,
     /// The expansion of the state, if it is known.
-    here: Positions,
+    here: PositionBatch,
     is_known: bool,
     /// The expansion of the last next state, where the caller probably goes.
-    ahead: Positions,
+    ahead: PositionBatch,
     joint_move: Vec<MoveId>,
 }
 
@@ -274,17 +287,17 @@ impl LanesReasoner {
             expander,
             n_roles,
             state,
-            here: Positions::default(),
+            here: PositionBatch::default(),
             is_known: false,
-            ahead: Positions::default(),
+            ahead: PositionBatch::default(),
             joint_move: Vec::new(),
         }
     }
 
     /// The expansion of the current state.
-    fn look(&mut self) -> &Positions {
+    fn expand_here(&mut self) -> &PositionBatch {
         if !self.is_known {
-            let step = Step {
+            let step = ExpansionStep {
                 state: &self.state,
                 joint_move: None,
             };
@@ -295,8 +308,8 @@ impl LanesReasoner {
     }
 
     /// Expands a joint move.
-    fn look_ahead(&mut self, joint_move: &[MoveId]) {
-        let step = Step {
+    fn expand_move(&mut self, joint_move: &[MoveId]) {
+        let step = ExpansionStep {
             state: &self.state,
             joint_move: Some(joint_move),
         };
@@ -304,7 +317,7 @@ impl LanesReasoner {
     }
 
     /// Moves to the state that was expanded last.
-    fn go_ahead(&mut self) {
+    fn move_ahead(&mut self) {
         std::mem::swap(&mut self.here, &mut self.ahead);
         self.is_known = true;
         self.state.clear();
@@ -333,7 +346,7 @@ impl Reasoner for LanesReasoner {
     fn set_state(&mut self, state: &[u64]) {
         let is_ahead = !self.ahead.terminal.is_empty() && self.ahead.states == state;
         if is_ahead {
-            self.go_ahead();
+            self.move_ahead();
         } else if self.state != state {
             self.state.clear();
             self.state.extend_from_slice(state);
@@ -342,21 +355,24 @@ impl Reasoner for LanesReasoner {
     }
 
     fn is_terminal(&mut self) -> bool {
-        self.look().terminal.first().is_some_and(|&over| over)
+        self.expand_here()
+            .terminal
+            .first()
+            .is_some_and(|&over| over)
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
-        for (slot, goal) in out.iter_mut().zip(&self.look().goals) {
+        for (slot, goal) in out.iter_mut().zip(&self.expand_here().goals) {
             *slot = *goal;
         }
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
-        self.look().legal(0, role)
+        self.expand_here().legal(0, role)
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
-        self.look_ahead(joint_move);
+        self.expand_move(joint_move);
         out.clear();
         out.extend_from_slice(&self.ahead.states);
     }
@@ -371,12 +387,12 @@ impl Reasoner for LanesReasoner {
                 break PlayoutEnd::CutOff;
             }
             let joint_move = std::mem::take(&mut self.joint_move);
-            self.look_ahead(&joint_move);
-            self.go_ahead();
+            self.expand_move(&joint_move);
+            self.move_ahead();
             self.joint_move = joint_move;
             steps += 1;
         };
-        for (slot, goal) in goals.iter_mut().zip(&self.look().goals) {
+        for (slot, goal) in goals.iter_mut().zip(&self.expand_here().goals) {
             *slot = goal.unwrap_or(0);
         }
         end

@@ -21,8 +21,8 @@ use memmap2::{Mmap, MmapMut};
 
 use super::interpret::Features;
 use super::memory::{Memory, Side};
-use super::program::{Place, Program};
-use allocate::{Line, Target};
+use super::program::{Location, Program};
+use allocate::{Target, VectorOp};
 
 /// Processors with AVX-512.
 const AVX512: Target = Target {
@@ -71,8 +71,8 @@ impl Native {
         };
         let steps = order::order(program, target.n_registers);
         let allocated = allocate::allocate(program, &steps, target);
-        let (n_state, n_slots) = extent(&allocated.lines)?;
-        let encoded = encode::encode(&allocated.lines, target.has_tables, n_words).ok()?;
+        let (n_state, n_slots) = extent(&allocated.ops)?;
+        let encoded = encode::encode(&allocated.ops, target.has_tables, n_words).ok()?;
         let mut writable = MmapMut::map_anon(encoded.bytes.len()).ok()?;
         writable.copy_from_slice(&encoded.bytes);
         let code = writable.make_exec().ok()?;
@@ -110,7 +110,7 @@ impl Native {
         // SAFETY: the bytes are a whole function of this calling convention for this processor: `new`
         // made them after detecting the processor's features, and nothing writes to them since. Of
         // memory a call accesses only parts of vectors below `n_state` of each bank and below
-        // `n_slots` of the slots (`extent` covers every line): the first `width` bytes of each,
+        // `n_slots` of the slots (`extent` covers every op): the first `width` bytes of each,
         // further on by `part` bytes, which together are no more than a vector. The assertion above
         // ensures that the memory, which is borrowed mutably, has those vectors. All addresses are
         // derived from one pointer to the whole memory, whose vectors are aligned to `width`. The
@@ -134,14 +134,14 @@ impl Native {
     }
 }
 
-/// The vectors that the lines access of each bank of states and of the slots. `None` above the
+/// The vectors that the ops access of each bank of states and of the slots. `None` above the
 /// addressable number.
-fn extent(lines: &[Line]) -> Option<(usize, usize)> {
+fn extent(ops: &[VectorOp]) -> Option<(usize, usize)> {
     let (mut n_state, mut n_slots) = (0, 0);
-    for place in lines.iter().filter_map(encode::place_of) {
-        let (bank, index) = match place {
-            Place::Now(index) | Place::Next(index) => (&mut n_state, index),
-            Place::Slot(index) => (&mut n_slots, index),
+    for location in ops.iter().filter_map(encode::location_of) {
+        let (bank, index) = match location {
+            Location::Now(index) | Location::Next(index) => (&mut n_state, index),
+            Location::Slot(index) => (&mut n_slots, index),
         };
         *bank = (*bank).max(index as usize + 1);
     }

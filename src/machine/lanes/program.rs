@@ -16,7 +16,7 @@ use std::fmt;
 
 /// Where a vector lies in a program's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum Location {
     /// The n-th vector of the current state.
     Now(u32),
     /// The n-th vector of the next state.
@@ -37,7 +37,7 @@ pub enum Input {
     /// On in every lane.
     Ones,
     /// The vector at a location.
-    Place(Place),
+    Location(Location),
 }
 
 /// A function of one to three values.
@@ -81,7 +81,7 @@ pub struct Program {
     /// The values after them.
     pub operations: Vec<Operation>,
     /// The stored values and their locations, in the order of the values.
-    pub stores: Vec<(Value, Place)>,
+    pub stores: Vec<(Value, Location)>,
     /// Slots below this may hold values of other programs.
     pub n_reserved: u32,
 }
@@ -96,12 +96,12 @@ impl Program {
     /// back-end's temporaries.
     pub fn n_slots(&self) -> u32 {
         let loaded = self.inputs.iter().filter_map(|input| match input {
-            Input::Place(place) => Some(*place),
+            Input::Location(location) => Some(*location),
             _ => None,
         });
-        let stored = self.stores.iter().map(|&(_, place)| place);
-        let slots = loaded.chain(stored).filter_map(|place| match place {
-            Place::Slot(slot) => Some(slot + 1),
+        let stored = self.stores.iter().map(|&(_, location)| location);
+        let slots = loaded.chain(stored).filter_map(|location| match location {
+            Location::Slot(slot) => Some(slot + 1),
             _ => None,
         });
         slots.max().unwrap_or(0).max(self.n_reserved)
@@ -114,10 +114,10 @@ impl Program {
     pub fn check(&self) -> Result<(), String> {
         let mut used = std::collections::HashSet::new();
         for input in &self.inputs {
-            if let Input::Place(place) = input
-                && !used.insert(*place)
+            if let Input::Location(location) = input
+                && !used.insert(*location)
             {
-                return Err(format!("{place} is loaded twice"));
+                return Err(format!("{location} is loaded twice"));
             }
         }
         for (index, operation) in self.operations.iter().enumerate() {
@@ -143,12 +143,12 @@ impl Program {
             }
         }
         let mut before = Value(0);
-        for &(value, place) in &self.stores {
+        for &(value, location) in &self.stores {
             if value < before || value.0 as usize >= self.n_values() {
-                return Err(format!("{place} is stored out of order"));
+                return Err(format!("{location} is stored out of order"));
             }
-            if !used.insert(place) {
-                return Err(format!("{place} is stored and loaded, or stored twice"));
+            if !used.insert(location) {
+                return Err(format!("{location} is stored and loaded, or stored twice"));
             }
             before = value;
         }
@@ -171,12 +171,12 @@ pub fn apply(table: u8, a: u64, b: u64, c: u64) -> u64 {
     of_b(0) & !a | of_b(4) & a
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Now(index) => write!(f, "now {index}"),
-            Place::Next(index) => write!(f, "next {index}"),
-            Place::Slot(index) => write!(f, "slot {index}"),
+            Location::Now(index) => write!(f, "now {index}"),
+            Location::Next(index) => write!(f, "next {index}"),
+            Location::Slot(index) => write!(f, "slot {index}"),
         }
     }
 }

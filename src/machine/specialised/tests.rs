@@ -8,7 +8,7 @@ use super::SpecialisedLayout;
 use crate::gdl;
 use crate::ground::{Budget, ground};
 use crate::ids::{Id, MoveId, RoleId};
-use crate::machine::compile::Layout;
+use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
@@ -26,9 +26,9 @@ fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>;
     let specialised = SpecialisedLayout::compile(&specialised.expect("the game has no recursion"));
     let mutex_group = phases.map_or_else(Vec::new, |phases| phases.mutex_group.clone());
     [
-        CounterMachine::new(Layout::compile(network)),
+        CounterMachine::new(CounterLayout::compile(network)),
         CounterMachine::with_specialised(
-            Layout::compile(network),
+            CounterLayout::compile(network),
             mutex_group,
             specialised.expect("the gates are not deep"),
         ),

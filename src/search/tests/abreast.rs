@@ -10,7 +10,7 @@ use super::threads::{check_books, threaded};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{GameInfo, Machine, Playouts, Reasoner, Tally, Ticket};
+use crate::machine::{BatchPlayouts, GameInfo, Machine, PlayoutTicket, PlayoutTotals, Reasoner};
 use crate::search::pipeline::{Pipeline, Taken};
 use crate::search::rollout::Rollout;
 use crate::search::worker::{Job, Worker};
@@ -28,7 +28,7 @@ struct Watch {
     gangs: AtomicUsize,
     /// Requests taken on.
     submitted: AtomicU64,
-    /// Playouts taken on.
+    /// BatchPlayouts taken on.
     playouts: AtomicU64,
     /// Steps of a gang.
     advances: AtomicU64,
@@ -80,7 +80,11 @@ impl Machine for Wide {
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         Arc::clone(&self.game).reasoner()
     }
-    fn playouts(self: Arc<Self>, random: &mut Random, max_steps: u32) -> Option<Box<dyn Playouts>> {
+    fn playouts(
+        self: Arc<Self>,
+        random: &mut Random,
+        max_steps: u32,
+    ) -> Option<Box<dyn BatchPlayouts>> {
         self.watch.gangs.fetch_add(1, Ordering::Relaxed);
         Some(Box::new(Gang {
             random: Random::new(u64::from(random.below(u32::MAX))),
@@ -96,7 +100,7 @@ impl Machine for Wide {
 }
 
 struct Lane {
-    ticket: Ticket,
+    ticket: PlayoutTicket,
     state: Vec<u64>,
     steps: u32,
 }
@@ -110,8 +114,8 @@ struct Gang {
     lanes: Vec<Lane>,
     queue: VecDeque<Lane>,
     /// The tally of each ticket, and how many playouts it is for.
-    accounts: BTreeMap<Ticket, (Tally, u32)>,
-    done: VecDeque<Ticket>,
+    accounts: BTreeMap<PlayoutTicket, (PlayoutTotals, u32)>,
+    done: VecDeque<PlayoutTicket>,
 }
 
 impl Gang {
@@ -150,19 +154,19 @@ impl Gang {
     }
 }
 
-impl Playouts for Gang {
+impl BatchPlayouts for Gang {
     fn width(&self) -> usize {
         self.machine.width
     }
-    fn n_wanted(&self) -> u64 {
+    fn n_outstanding(&self) -> u64 {
         (self.lanes.len() + self.queue.len()) as u64
     }
-    fn submit(&mut self, state: &[u64], samples: u32) -> Option<Ticket> {
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
         if samples == 0 || (self.machine.refuses)(state) {
             return None;
         }
         let ticket = (0..).find(|ticket| !self.accounts.contains_key(ticket))?;
-        let mut tally = Tally::default();
+        let mut tally = PlayoutTotals::default();
         tally.clear(self.machine.info().n_roles());
         self.accounts.insert(ticket, (tally, samples));
         self.queue.extend((0..samples).map(|_| Lane {
@@ -180,7 +184,7 @@ impl Playouts for Gang {
             .fetch_max(self.accounts.len(), Ordering::Relaxed);
         watch
             .most_wanted
-            .fetch_max(self.n_wanted(), Ordering::Relaxed);
+            .fetch_max(self.n_outstanding(), Ordering::Relaxed);
         Some(ticket)
     }
     fn advance(&mut self) {
@@ -197,7 +201,7 @@ impl Playouts for Gang {
             }
         }
     }
-    fn take_done(&mut self, tally: &mut Tally) -> Option<Ticket> {
+    fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTicket> {
         let ticket = self.done.pop_front()?;
         let (done, _) = self.accounts.remove(&ticket).expect("an account");
         *tally = done;
@@ -216,7 +220,7 @@ fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) ->
             state: vec![first + u64::from(number)],
             samples,
             // What is left of an earlier use.
-            tally: Tally {
+            tally: PlayoutTotals {
                 totals: vec![7; 5],
                 playouts: 3,
                 steps: 9,
@@ -255,7 +259,7 @@ fn check_answers(answers: &[Job], first: u64, samples: &[u32]) {
         let samples = samples[job.epoch as usize];
         assert_eq!(job.samples, samples);
         assert_eq!(job.state, [first + u64::from(job.epoch)]);
-        let expected = Tally {
+        let expected = PlayoutTotals {
             totals: vec![30 * u64::from(samples), 60 * u64::from(samples)],
             playouts: samples,
             steps: u64::from(samples * MAX_STEPS),

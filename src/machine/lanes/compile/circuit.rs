@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::program::{Place, Program, depends_on};
+use super::super::program::{Location, Program, depends_on};
 use super::emit::Emitter;
 
 /// A value or its inverse, or a constant.
@@ -172,7 +172,7 @@ impl Function {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     Constant,
-    Place(Place),
+    Location(Location),
     Computed(Function),
 }
 
@@ -180,7 +180,7 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct Circuit {
     pub(super) nodes: Vec<Node>,
-    places: FxHashMap<Place, Literal>,
+    locations: FxHashMap<Location, Literal>,
     computed: FxHashMap<(u8, [u32; 3]), Literal>,
 }
 
@@ -188,16 +188,16 @@ impl Circuit {
     pub(super) fn new() -> Self {
         Self {
             nodes: vec![Node::Constant],
-            places: FxHashMap::default(),
+            locations: FxHashMap::default(),
             computed: FxHashMap::default(),
         }
     }
 
     /// The value at a location.
-    pub(super) fn place(&mut self, place: Place) -> Literal {
+    pub(super) fn location(&mut self, location: Location) -> Literal {
         let nodes = &mut self.nodes;
-        *self.places.entry(place).or_insert_with(|| {
-            nodes.push(Node::Place(place));
+        *self.locations.entry(location).or_insert_with(|| {
+            nodes.push(Node::Location(location));
             Literal::of(nodes.len() - 1)
         })
     }
@@ -379,7 +379,7 @@ impl Circuit {
     /// `first_slot` on are free.
     pub(super) fn stages(
         &self,
-        stages: &[Vec<(Literal, Place)>],
+        stages: &[Vec<(Literal, Location)>],
         first_slot: u32,
     ) -> (Vec<Program>, u32) {
         // The stage that computes each node: the first that needs it.
@@ -399,27 +399,27 @@ impl Circuit {
             }
         }
         // A value that its stage stores in a slot is taken from there.
-        let mut stored: FxHashMap<Literal, Place> = FxHashMap::default();
+        let mut stored: FxHashMap<Literal, Location> = FxHashMap::default();
         for (stage, outputs) in stages.iter().enumerate() {
-            for &(literal, place) in outputs {
-                if matches!(place, Place::Slot(_)) && made_in[literal.node()] == stage {
-                    stored.entry(literal).or_insert(place);
+            for &(literal, location) in outputs {
+                if matches!(location, Location::Slot(_)) && made_in[literal.node()] == stage {
+                    stored.entry(literal).or_insert(location);
                 }
             }
         }
         let mut next_slot = first_slot;
-        let mut passed: FxHashMap<u32, Place> = FxHashMap::default();
-        let mut outputs: Vec<Vec<(Literal, Place)>> = stages.to_vec();
+        let mut passed: FxHashMap<u32, Location> = FxHashMap::default();
+        let mut outputs: Vec<Vec<(Literal, Location)>> = stages.to_vec();
         let mut pass = |node: usize, stage: usize| {
             let is_computed = matches!(self.nodes[node], Node::Computed(_));
             if is_computed && made_in[node] < stage {
                 passed.entry(node as u32).or_insert_with(|| {
                     let literal = Literal::of(node);
                     stored.get(&literal).copied().unwrap_or_else(|| {
-                        let place = Place::Slot(next_slot);
+                        let location = Location::Slot(next_slot);
                         next_slot += 1;
-                        outputs[made_in[node]].push((literal, place));
-                        place
+                        outputs[made_in[node]].push((literal, location));
+                        location
                     })
                 });
             }
@@ -453,12 +453,12 @@ impl Circuit {
     /// Nodes for which `taken` returns a location are loaded from there.
     fn emit(
         &self,
-        outputs: &[(Literal, Place)],
-        taken: impl Fn(usize) -> Option<Place>,
+        outputs: &[(Literal, Location)],
+        taken: impl Fn(usize) -> Option<Location>,
     ) -> Program {
         let mut emitter = Emitter::new(self, &taken);
-        for &(literal, place) in outputs {
-            emitter.store(literal, place);
+        for &(literal, location) in outputs {
+            emitter.store(literal, location);
         }
         emitter.finish()
     }

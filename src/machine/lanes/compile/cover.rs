@@ -9,7 +9,7 @@
 //!
 //! Never knows: how a move is chosen.
 
-use super::super::program::Place;
+use super::super::program::Location;
 use super::circuit::{Circuit, Function, Literal};
 use crate::ids::{BaseId, GateId, IdVec, MoveId};
 use crate::propnet::{GateKind, Network, Node, Signal};
@@ -21,7 +21,7 @@ const MAX_DEPTH: u16 = 64;
 #[derive(Clone, Debug)]
 pub(super) struct BlockLoop {
     /// Per gate its value after an iteration, and the location for it.
-    pub(super) outputs: Vec<(Literal, Place)>,
+    pub(super) outputs: Vec<(Literal, Location)>,
     /// The first slot of the values before the iteration.
     pub(super) old: u32,
     /// The first slot of the values after it.
@@ -222,18 +222,18 @@ impl<'a> LutCover<'a> {
         let (old, new) = (self.n_slots, self.n_slots + n_gates);
         self.n_slots += 2 * n_gates;
         for (index, &gate) in gates.iter().enumerate() {
-            self.literals[gate] = Some(circuit.place(Place::Slot(old + index as u32)));
+            self.literals[gate] = Some(circuit.location(Location::Slot(old + index as u32)));
         }
         let mut outputs = Vec::with_capacity(gates.len());
         for (index, &gate) in gates.iter().enumerate() {
             let function = self.gate(circuit, gate);
             let literal = circuit.value(function);
-            outputs.push((literal, Place::Slot(new + index as u32)));
+            outputs.push((literal, Location::Slot(new + index as u32)));
             self.literals[gate] = Some(literal);
         }
         // At the fixpoint both are equal; users load the old ones from the slots.
         for (index, &gate) in gates.iter().enumerate() {
-            self.literals[gate] = Some(circuit.place(Place::Slot(old + index as u32)));
+            self.literals[gate] = Some(circuit.location(Location::Slot(old + index as u32)));
         }
         BlockLoop {
             outputs,

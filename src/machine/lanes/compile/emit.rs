@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::program::{Input, Operation, Place, Program, Value};
+use super::super::program::{Input, Location, Operation, Program, Value};
 use super::circuit::{Circuit, Literal, Node};
 
 /// A value under construction: the number of an input or operation.
@@ -20,16 +20,16 @@ enum Made {
 /// Turns nodes into a program.
 pub(super) struct Emitter<'a> {
     circuit: &'a Circuit,
-    taken: &'a dyn Fn(usize) -> Option<Place>,
+    taken: &'a dyn Fn(usize) -> Option<Location>,
     inputs: Vec<Input>,
     operations: Vec<(u8, Vec<Made>)>,
-    stores: Vec<(Made, Place)>,
+    stores: Vec<(Made, Location)>,
     made: FxHashMap<u32, Made>,
 }
 
 impl<'a> Emitter<'a> {
     /// An empty program. Nodes for which `taken` returns a location are loaded from there.
-    pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Place>) -> Self {
+    pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Location>) -> Self {
         Self {
             circuit,
             taken,
@@ -41,9 +41,9 @@ impl<'a> Emitter<'a> {
     }
 
     /// Stores a literal.
-    pub(super) fn store(&mut self, literal: Literal, place: Place) {
+    pub(super) fn store(&mut self, literal: Literal, location: Location) {
         let made = self.make(literal);
-        self.stores.push((made, place));
+        self.stores.push((made, location));
     }
 
     fn input(&mut self, input: Input) -> Made {
@@ -83,7 +83,9 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             let made = match ((self.taken)(node), self.circuit.nodes[node]) {
-                (Some(place), _) | (None, Node::Place(place)) => self.input(Input::Place(place)),
+                (Some(location), _) | (None, Node::Location(location)) => {
+                    self.input(Input::Location(location))
+                }
                 (None, Node::Constant) => self.input(Input::Zeros),
                 (None, Node::Computed(function)) => {
                     let missing = function
@@ -124,10 +126,10 @@ impl<'a> Emitter<'a> {
                 Operation::new(*table, &inputs)
             })
             .collect();
-        let mut stores: Vec<(Value, Place)> = self
+        let mut stores: Vec<(Value, Location)> = self
             .stores
             .iter()
-            .map(|&(made, place)| (value(made), place))
+            .map(|&(made, location)| (value(made), location))
             .collect();
         stores.sort_by_key(|&(value, _)| value);
         Program {

@@ -14,23 +14,24 @@
 use super::circuit::{Circuit, Literal};
 use super::cover::LutCover;
 use super::{
-    MAX_OPERATIONS, Piece, highest_goals, is_small_enough, n_operations, pieces, visit_under,
+    MAX_OPERATIONS, SectionedProgram, highest_goals, is_small_enough, n_operations,
+    sectioned_programs, visit_under,
 };
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
-use crate::machine::lanes::program::Place;
+use crate::machine::lanes::program::Location;
 use crate::propnet::{Network, Node, Signal};
 
 /// The programs of an expander.
 #[derive(Clone, Debug)]
 pub struct ExpanderPrograms {
     /// Computes the next state from the state and the moves.
-    pub step: Piece,
+    pub step: SectionedProgram,
     /// Computes terminality.
-    pub end: Piece,
+    pub end: SectionedProgram,
     /// Computes the legal moves, after `end` was run on the same state.
-    pub legal: Piece,
+    pub legal: SectionedProgram,
     /// Computes the goals. It preserves the slots of the others.
-    pub goals: Piece,
+    pub goals: SectionedProgram,
     /// The slot of each move; `None` where the next state does not depend on it.
     pub moves: IdVec<MoveId, Option<u32>>,
     /// Slots of moves: these, from the first on.
@@ -38,9 +39,9 @@ pub struct ExpanderPrograms {
     /// The slot for terminality.
     pub terminal: u32,
     /// The slots for legal moves.
-    pub legal_places: Vec<LegalSlots>,
+    pub legal_slots: Vec<LegalSlots>,
     /// Role, value and slot of each goal; in each lane at most one of a role's is on.
-    pub goal_places: Vec<(RoleId, u8, u32)>,
+    pub goal_slots: Vec<(RoleId, u8, u32)>,
     /// The number of named slots.
     pub n_slots: u32,
     /// The vectors of a state.
@@ -78,7 +79,7 @@ pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
 
 /// The program of a step.
 struct StepProgram {
-    piece: Piece,
+    piece: SectionedProgram,
     moves: IdVec<MoveId, Option<u32>>,
     n_made: u32,
     n_slots: u32,
@@ -96,16 +97,16 @@ fn step(network: &Network) -> StepProgram {
     let mut cover = LutCover::new(network, bases(network, &mut circuit), &next, n_made);
     for (mv, &slot) in moves.enumerate() {
         if let Some(slot) = slot {
-            cover.set_move(mv, circuit.place(Place::Slot(slot)));
+            cover.set_move(mv, circuit.location(Location::Slot(slot)));
         }
     }
     let loops = cover.make(&mut circuit, &next);
     let outputs = network
         .next
         .enumerate()
-        .map(|(base, &signal)| (cover.literal(signal), Place::Next(base.0)))
+        .map(|(base, &signal)| (cover.literal(signal), Location::Next(base.0)))
         .collect();
-    let (pieces, n_slots) = pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
+    let (pieces, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
     StepProgram {
         piece: pieces.into_iter().next().unwrap_or_default(),
         moves,
@@ -123,7 +124,7 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
         start
     };
     let terminal = slots(1);
-    let legal_places: Vec<LegalSlots> = network
+    let legal_slots: Vec<LegalSlots> = network
         .roles
         .ids()
         .map(|role| {
@@ -136,7 +137,7 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
             }
         })
         .collect();
-    let possible = legal_places.iter().flat_map(|role| &role.moves);
+    let possible = legal_slots.iter().flat_map(|role| &role.moves);
     let legal_signals: Vec<Signal> = possible.map(|&mv| network.legal[mv]).collect();
     let mut signals = vec![network.terminal];
     signals.extend(&legal_signals);
@@ -144,21 +145,21 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
     let bases = bases(network, &mut circuit);
     let mut cover = LutCover::new(network, bases, &signals, next_slot);
     let end_loops = cover.make(&mut circuit, &[network.terminal]);
-    let end_outputs = vec![(cover.literal(network.terminal), Place::Slot(terminal))];
+    let end_outputs = vec![(cover.literal(network.terminal), Location::Slot(terminal))];
     let legal_loops = cover.make(&mut circuit, &legal_signals);
-    let mut legal_outputs: Vec<(Literal, Place)> = Vec::with_capacity(legal_signals.len());
-    for role in &legal_places {
+    let mut legal_outputs: Vec<(Literal, Location)> = Vec::with_capacity(legal_signals.len());
+    for role in &legal_slots {
         for (&mv, slot) in role.moves.iter().zip(role.first..) {
-            legal_outputs.push((cover.literal(network.legal[mv]), Place::Slot(slot)));
+            legal_outputs.push((cover.literal(network.legal[mv]), Location::Slot(slot)));
         }
     }
-    let (programs, n_slots) = pieces(
+    let (programs, n_slots) = sectioned_programs(
         &circuit,
         vec![(end_loops, end_outputs), (legal_loops, legal_outputs)],
         cover.n_slots(),
     );
-    let [end, legal] = <[Piece; 2]>::try_from(programs).unwrap_or_default();
-    let (goals, goal_places, n_slots) = goals(network, n_slots);
+    let [end, legal] = <[SectionedProgram; 2]>::try_from(programs).unwrap_or_default();
+    let (goals, goal_slots, n_slots) = goals(network, n_slots);
     ExpanderPrograms {
         step: step.piece,
         end,
@@ -167,8 +168,8 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
         moves: step.moves,
         n_made: step.n_made,
         terminal,
-        legal_places,
-        goal_places,
+        legal_slots,
+        goal_slots,
         n_slots,
         n_bases: network.facts.len(),
     }
@@ -176,7 +177,7 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
 
 /// The program of goals, its slots, and the first slot above them. Slots from `first_slot` on are
 /// free.
-fn goals(network: &Network, first_slot: u32) -> (Piece, Vec<(RoleId, u8, u32)>, u32) {
+fn goals(network: &Network, first_slot: u32) -> (SectionedProgram, Vec<(RoleId, u8, u32)>, u32) {
     let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
     let mut circuit = Circuit::new();
     let bases = bases(network, &mut circuit);
@@ -184,23 +185,23 @@ fn goals(network: &Network, first_slot: u32) -> (Piece, Vec<(RoleId, u8, u32)>, 
     let loops = cover.make(&mut circuit, &signals);
     let highest = highest_goals(network, &mut circuit, &cover);
     let first = cover.n_slots();
-    let mut outputs: Vec<(Literal, Place)> = Vec::with_capacity(highest.len());
-    let mut places = Vec::with_capacity(highest.len());
+    let mut outputs: Vec<(Literal, Location)> = Vec::with_capacity(highest.len());
+    let mut locations = Vec::with_capacity(highest.len());
     for ((role, value, literal), slot) in highest.into_iter().zip(first..) {
-        outputs.push((literal, Place::Slot(slot)));
-        places.push((role, value, slot));
+        outputs.push((literal, Location::Slot(slot)));
+        locations.push((role, value, slot));
     }
-    let n_named = first + places.len() as u32;
-    let (goals, n_slots) = pieces(&circuit, vec![(loops, outputs)], n_named);
+    let n_named = first + locations.len() as u32;
+    let (goals, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], n_named);
     let goals = goals.into_iter().next().unwrap_or_default();
-    (goals, places, n_slots)
+    (goals, locations, n_slots)
 }
 
 /// The literals of the bases in the current state.
 fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
     let bases = network.facts.ids();
     bases
-        .map(|base| circuit.place(Place::Now(base.0)))
+        .map(|base| circuit.location(Location::Now(base.0)))
         .collect()
 }
 

@@ -18,7 +18,7 @@ mod emit;
 mod expander;
 mod wins;
 
-use super::program::{Place, Program};
+use super::program::{Location, Program};
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
@@ -48,7 +48,7 @@ pub struct FixpointLoop {
 }
 
 /// Sections that run one after the other.
-pub type Piece = Vec<ProgramSection>;
+pub type SectionedProgram = Vec<ProgramSection>;
 
 /// One role's choice in a phase.
 #[derive(Clone, Debug)]
@@ -67,13 +67,13 @@ pub struct ChoiceSlots {
 #[derive(Clone, Debug)]
 pub struct PhasePrograms {
     /// Counts the legal moves.
-    pub look: Piece,
+    pub look: SectionedProgram,
     /// The slot that `look` sets where the playout is over, if that is possible.
     pub over: Option<u32>,
     /// Computes the next state.
-    pub step: Piece,
+    pub step: SectionedProgram,
     /// Computes terminality of a state that a step led to.
-    pub end: Option<Piece>,
+    pub end: Option<SectionedProgram>,
     /// The slot that `end` sets where the game has ended.
     pub ended: u32,
     /// The roles that have a choice.
@@ -87,10 +87,10 @@ pub struct PhasePrograms {
 /// The program of the goals of final states.
 #[derive(Clone, Debug)]
 pub struct GoalPrograms {
-    /// The bases that goals depend on: the n-th is at `Place::Now(n)`.
+    /// The bases that goals depend on: the n-th is at `Location::Now(n)`.
     pub bases: Vec<BaseId>,
     /// The program.
-    pub piece: Piece,
+    pub piece: SectionedProgram,
     /// The first of the slots that the program stores.
     pub first: u32,
     /// Role and value of each slot; in each lane at most one of a role's is on.
@@ -99,7 +99,7 @@ pub struct GoalPrograms {
 
 /// The programs of a gang.
 #[derive(Clone, Debug)]
-pub struct Programs {
+pub struct GangPrograms {
     /// The bases that say which phase a state is in; none if there is one phase.
     pub mutex_group: Vec<BaseId>,
     /// The phases, in the order of the mutex group.
@@ -147,7 +147,7 @@ pub fn compile(
     phases: Option<&Phases>,
     mean_length: f64,
     policy: PlayoutPolicy,
-) -> Option<Programs> {
+) -> Option<GangPrograms> {
     if !is_small_enough(network) {
         return None;
     }
@@ -163,7 +163,7 @@ pub fn compile(
             (split.mutex_group.clone(), phases.collect())
         }
     };
-    let programs = Programs {
+    let programs = GangPrograms {
         mutex_group,
         phases,
         goals: goals(network),
@@ -201,7 +201,7 @@ fn successors(phases: &Phases) -> Option<Vec<usize>> {
         .collect()
 }
 
-impl Programs {
+impl GangPrograms {
     /// The operations of a step, on average over the phases.
     pub fn n_operations(&self) -> usize {
         let sum: usize = self.phases.iter().map(PhasePrograms::n_operations).sum();
@@ -280,7 +280,7 @@ fn phase_with(
     let bases: IdVec<BaseId, Literal> = network
         .facts
         .ids()
-        .map(|base| circuit.place(Place::Now(base.0)))
+        .map(|base| circuit.location(Location::Now(base.0)))
         .collect();
     let possible: Vec<MoveId> = network
         .legal
@@ -290,7 +290,7 @@ fn phase_with(
     let legal: Vec<Signal> = possible.iter().map(|&mv| network.legal[mv]).collect();
     let mut n_slots = FIRST_FREE;
     // The slots of counts and ranks come first.
-    let mut places: Vec<(RoleId, Vec<MoveId>, u32)> = Vec::new();
+    let mut locations: Vec<(RoleId, Vec<MoveId>, u32)> = Vec::new();
     for role in network.roles.ids() {
         let moves: Vec<MoveId> = possible
             .iter()
@@ -298,7 +298,7 @@ fn phase_with(
             .filter(|&mv| network.moves[mv].0 == role)
             .collect();
         let n_digits = usize::BITS - moves.len().leading_zeros();
-        places.push((role, moves, n_slots));
+        locations.push((role, moves, n_slots));
         n_slots += 2 * n_digits;
     }
     let mut in_look = legal.clone();
@@ -318,7 +318,7 @@ fn phase_with(
     }
     let mut look_outputs = Vec::new();
     let mut choices = Vec::new();
-    for (role, moves, first) in places {
+    for (role, moves, first) in locations {
         let mut legal: Vec<Literal> = moves
             .iter()
             .map(|&mv| cover.literal(network.legal[mv]))
@@ -354,10 +354,10 @@ fn phase_with(
                 let is_some = circuit.any(choice.total());
                 over = circuit.or(over, !is_some);
                 for (index, &digit) in choice.total().iter().enumerate() {
-                    look_outputs.push((digit, Place::Slot(first + index as u32)));
+                    look_outputs.push((digit, Location::Slot(first + index as u32)));
                 }
                 let rank: Vec<Literal> = (0..n_digits)
-                    .map(|index| circuit.place(Place::Slot(first + n_digits + index)))
+                    .map(|index| circuit.location(Location::Slot(first + n_digits + index)))
                     .collect();
                 let picked = choice.pick(&mut circuit, &rank);
                 for (&mv, literal) in moves.iter().zip(picked) {
@@ -374,22 +374,22 @@ fn phase_with(
     }
     let is_over_possible = over != Literal::FALSE;
     if is_over_possible {
-        look_outputs.push((over, Place::Slot(OVER)));
+        look_outputs.push((over, Location::Slot(OVER)));
     }
     let next: Vec<Signal> = network.next.iter().copied().collect();
     let step_loops = cover.make(&mut circuit, &next);
-    let step_outputs: Vec<(Literal, Place)> = network
+    let step_outputs: Vec<(Literal, Location)> = network
         .next
         .enumerate()
-        .map(|(base, &signal)| (cover.literal(signal), Place::Next(base.0)))
+        .map(|(base, &signal)| (cover.literal(signal), Location::Next(base.0)))
         .collect();
     let n_slots = cover.n_slots();
-    let (pieces, n_slots) = pieces(
+    let (pieces, n_slots) = sectioned_programs(
         &circuit,
         vec![(look_loops, look_outputs), (step_loops, step_outputs)],
         n_slots,
     );
-    let [look, step] = <[Piece; 2]>::try_from(pieces).unwrap_or_default();
+    let [look, step] = <[SectionedProgram; 2]>::try_from(pieces).unwrap_or_default();
     let mut phase = PhasePrograms {
         look,
         over: is_over_possible.then_some(OVER),
@@ -405,12 +405,13 @@ fn phase_with(
         let bases = network
             .facts
             .ids()
-            .map(|base| circuit.place(Place::Now(base.0)))
+            .map(|base| circuit.location(Location::Now(base.0)))
             .collect();
         let mut cover = LutCover::new(network, bases, &[network.terminal], n_slots);
         let loops = cover.make(&mut circuit, &[network.terminal]);
-        let outputs = vec![(cover.literal(network.terminal), Place::Slot(ENDED))];
-        let (pieces, n_slots) = self::pieces(&circuit, vec![(loops, outputs)], cover.n_slots());
+        let outputs = vec![(cover.literal(network.terminal), Location::Slot(ENDED))];
+        let (pieces, n_slots) =
+            self::sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
         phase.end = pieces.into_iter().next();
         phase.n_slots = n_slots;
     }
@@ -418,14 +419,14 @@ fn phase_with(
 }
 
 /// The stored literals of a program, and their locations.
-type Outputs = Vec<(Literal, Place)>;
+type Outputs = Vec<(Literal, Location)>;
 
 /// The programs of consecutive pieces, each after its loops.
-fn pieces(
+fn sectioned_programs(
     circuit: &Circuit,
     wanted: Vec<(Vec<BlockLoop>, Outputs)>,
     first_slot: u32,
-) -> (Vec<Piece>, u32) {
+) -> (Vec<SectionedProgram>, u32) {
     let mut stages = Vec::new();
     let mut repeats = Vec::new();
     for (piece, (loops, outputs)) in wanted.into_iter().enumerate() {
@@ -445,7 +446,7 @@ fn pieces(
     }
     let (programs, n_slots) = circuit.stages(&stages, first_slot);
     let n_pieces = repeats.last().map_or(0, |&(piece, _)| piece + 1);
-    let mut pieces: Vec<Piece> = vec![Vec::new(); n_pieces];
+    let mut pieces: Vec<SectionedProgram> = vec![Vec::new(); n_pieces];
     for ((piece, repeat), program) in repeats.into_iter().zip(programs) {
         debug_assert_eq!(program.check(), Ok(()));
         pieces[piece].push(ProgramSection { program, repeat });
@@ -461,7 +462,7 @@ fn goals(network: &Network) -> GoalPrograms {
     let mut literals: IdVec<BaseId, Literal> =
         network.facts.iter().map(|_| Literal::FALSE).collect();
     for (index, &base) in bases.iter().enumerate() {
-        literals[base] = circuit.place(Place::Now(index as u32));
+        literals[base] = circuit.location(Location::Now(index as u32));
     }
     let mut cover = LutCover::new(network, literals, &signals, 0);
     let loops = cover.make(&mut circuit, &signals);
@@ -471,13 +472,13 @@ fn goals(network: &Network) -> GoalPrograms {
     let values = values.collect();
     let made: Vec<Literal> = highest.iter().map(|&(_, _, literal)| literal).collect();
     let first = cover.n_slots();
-    let outputs: Vec<(Literal, Place)> = made
+    let outputs: Vec<(Literal, Location)> = made
         .iter()
         .enumerate()
-        .map(|(index, &literal)| (literal, Place::Slot(first + index as u32)))
+        .map(|(index, &literal)| (literal, Location::Slot(first + index as u32)))
         .collect();
     let n_slots = first + outputs.len() as u32;
-    let (pieces, _) = pieces(&circuit, vec![(loops, outputs)], n_slots);
+    let (pieces, _) = sectioned_programs(&circuit, vec![(loops, outputs)], n_slots);
     GoalPrograms {
         bases,
         piece: pieces.into_iter().next().unwrap_or_default(),

@@ -176,7 +176,7 @@ impl<'a> Win<'a> {
         let mut circuit = Circuit::new();
         let bases = self.whole.facts.ids();
         let bases = bases
-            .map(|base| circuit.place(super::Place::Now(base.0)))
+            .map(|base| circuit.location(super::Location::Now(base.0)))
             .collect();
         let bases = self.with_known(bases);
         let legal = legal(mover, &bases, &mut circuit);

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::machine::compile::Layout as WholeLayout;
+use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{PlayoutPolicy, compile, compile_expander};
 use crate::machine::lanes::gang;
-use crate::machine::lanes::machine::{Expansion, GUESSED, LanesMachine};
+use crate::machine::lanes::machine::{GUESSED_MIN_BATCH, LanesExpansion, LanesMachine};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
 use crate::propnet::{self, Network, passes};
@@ -41,7 +41,7 @@ struct Walker {
 
 impl Walker {
     fn new(network: &Network) -> Self {
-        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(network)));
+        let machine = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
         let moves = network.roles.ids().map(|role| {
             let moves = network.moves.ids();
             moves.filter(|&mv| network.moves[mv].0 == role).collect()
@@ -100,8 +100,8 @@ impl Walker {
     }
 
     /// What the counter engine says of all that is asked, in the form of an expander.
-    fn answers(&mut self, asked: &[Asked], with_legal: bool) -> Positions {
-        let mut positions = Positions::default();
+    fn answers(&mut self, asked: &[Asked], with_legal: bool) -> PositionBatch {
+        let mut positions = PositionBatch::default();
         positions.clear(self.machine.info().n_roles());
         for one in asked {
             self.reasoner.set_state(&one.state);
@@ -133,20 +133,26 @@ impl Walker {
     }
 }
 
-fn steps(asked: &[Asked]) -> Vec<Step<'_>> {
-    let steps = asked.iter().map(|Asked { state, joint_move }| Step {
-        state,
-        joint_move: joint_move.as_deref(),
-    });
+fn steps(asked: &[Asked]) -> Vec<ExpansionStep<'_>> {
+    let steps = asked
+        .iter()
+        .map(|Asked { state, joint_move }| ExpansionStep {
+            state,
+            joint_move: joint_move.as_deref(),
+        });
     steps.collect()
 }
 
-fn layouts(network: &Network) -> Vec<Arc<Layout>> {
+fn layouts(network: &Network) -> Vec<Arc<ExpanderLayout>> {
     let programs = compile_expander(network).unwrap();
     let mut layouts = Vec::new();
     for features in [Features::Portable, Features::detect()] {
         for n_words in [4, 8] {
-            layouts.push(Arc::new(Layout::new(programs.clone(), features, n_words)));
+            layouts.push(Arc::new(ExpanderLayout::new(
+                programs.clone(),
+                features,
+                n_words,
+            )));
         }
     }
     layouts
@@ -157,11 +163,11 @@ fn layouts(network: &Network) -> Vec<Arc<Layout>> {
 fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
     let features = Features::detect();
     let gangs = compile(network, None, 10.0, PlayoutPolicy::Uniform).unwrap();
-    let gangs = gang::Layout::new(&gangs, network.roles.len(), features, 4);
-    let layout = Layout::new(compile_expander(network).unwrap(), features, 4);
+    let gangs = gang::GangLayout::new(&gangs, network.roles.len(), features, 4);
+    let layout = ExpanderLayout::new(compile_expander(network).unwrap(), features, 4);
     let time = Duration::from_millis(5);
-    let mut expansion = Expansion::measured(counter, Arc::new(layout), time);
-    expansion.fewest = [5, 70];
+    let mut expansion = LanesExpansion::measured(counter, Arc::new(layout), time);
+    expansion.min_batch = [5, 70];
     let machine = LanesMachine::for_play(Arc::clone(counter), Arc::new(gangs), Some(expansion));
     Arc::new(machine)
 }
@@ -180,17 +186,17 @@ fn lanes_are_found_to_be_faster_where_the_counters_have_much_to_do() {
         rules.push_str(&format!(" (size {number})"));
     }
     let network = network(&rules);
-    let counter = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
-    let layout = Layout::new(compile_expander(&network).unwrap(), Features::detect(), 4);
+    let counter = Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
+    let layout = ExpanderLayout::new(compile_expander(&network).unwrap(), Features::detect(), 4);
     let time = Duration::from_secs(1);
     let layout = Arc::new(layout);
-    let found = Expansion::measured(&counter, Arc::clone(&layout), time);
+    let found = LanesExpansion::measured(&counter, Arc::clone(&layout), time);
     assert!(
-        found.fewest.iter().all(|&fewest| fewest <= 256),
+        found.min_batch.iter().all(|&fewest| fewest <= 256),
         "{found:?}"
     );
-    let without_time = Expansion::measured(&counter, layout, Duration::ZERO);
-    assert_eq!(without_time.fewest, [GUESSED; 2]);
+    let without_time = LanesExpansion::measured(&counter, layout, Duration::ZERO);
+    assert_eq!(without_time.min_batch, [GUESSED_MIN_BATCH; 2]);
 }
 
 /// Holds expanders of both widths, with and without what the processor has, the one of a reasoner
@@ -206,7 +212,7 @@ fn compare(name: &str, rules: &str, sizes: &[usize]) {
             for_play(&network, &walker.machine).expander(),
         ])
         .collect();
-    let mut found = Positions::default();
+    let mut found = PositionBatch::default();
     for &size in sizes {
         let asked: Vec<Asked> = (0..size).map(|_| walker.ask()).collect();
         for with_legal in [false, true] {
@@ -222,12 +228,17 @@ fn compare(name: &str, rules: &str, sizes: &[usize]) {
 }
 
 /// Names the first position that is not what it should be.
-fn check(place: impl Fn() -> String, asked: &[Asked], found: &Positions, expected: &Positions) {
+fn check(
+    place: impl Fn() -> String,
+    asked: &[Asked],
+    found: &PositionBatch,
+    expected: &PositionBatch,
+) {
     if found == expected {
         return;
     }
     for (index, asked) in asked.iter().enumerate() {
-        let of_position = |positions: &Positions| {
+        let of_position = |positions: &PositionBatch| {
             let roles = (0..positions.n_roles).map(RoleId::from_index);
             (
                 positions.state(index).to_vec(),
@@ -310,12 +321,12 @@ fn nothing_that_callers_give_goes_astray() {
         (legal s go) (<= (next (at ?y)) (true (at ?x)) (succ ?x ?y) (does r go))
         (<= (next (at ?x)) (true (at ?x)) (does r stay)) (<= terminal (true (at 2))) (<= (goal r 90) (true (at 2)))";
     let network = network(rules);
-    let initial = CounterMachine::new(WholeLayout::compile(&network)).initial_state();
+    let initial = CounterMachine::new(CounterLayout::compile(&network)).initial_state();
     for layout in layouts(&network) {
         let mut expander = layout.expander(GoalScope::Terminal);
         let mut look = |state: &[u64], joint_move: Option<&[MoveId]>| {
-            let mut positions = Positions::default();
-            expander.expand(&[Step { state, joint_move }], true, &mut positions);
+            let mut positions = PositionBatch::default();
+            expander.expand(&[ExpansionStep { state, joint_move }], true, &mut positions);
             assert_eq!(positions.states.len(), layout.state_words());
             positions
         };

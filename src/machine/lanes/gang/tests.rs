@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::MoveId;
-use crate::machine::compile::Layout as WholeLayout;
+use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
 use crate::machine::{Machine, Reasoner};
@@ -31,8 +31,8 @@ struct Checker {
 impl Checker {
     fn new(network: &Network, phases: Option<&propnet::Phases>) -> Self {
         let programs = compile(network, phases, 40.0, PlayoutPolicy::Uniform).unwrap();
-        let layout = Layout::new(&programs, network.roles.len(), Features::Portable, 4);
-        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(network)));
+        let layout = GangLayout::new(&programs, network.roles.len(), Features::Portable, 4);
+        let machine = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
         let initial = machine.initial_state();
         let mut gang = Gang::new(Arc::new(layout), &mut Random::new(1), 200);
         gang.submit(&initial, 400).unwrap();
@@ -203,23 +203,28 @@ fn every_lane_of_every_step_is_as_the_counters_have_it() {
 }
 
 /// Plays so many playouts from the start, in requests of the given sizes one after the other.
-fn play(layout: &Arc<Layout>, initial: &[u64], seed: u64, requests: &[u32]) -> Vec<Tally> {
+fn play(
+    layout: &Arc<GangLayout>,
+    initial: &[u64],
+    seed: u64,
+    requests: &[u32],
+) -> Vec<PlayoutTotals> {
     let mut gang = layout.gang(&mut Random::new(seed), 1_000);
-    let tickets: Vec<Ticket> = requests
+    let tickets: Vec<PlayoutTicket> = requests
         .iter()
         .map(|&samples| gang.submit(initial, samples).unwrap())
         .collect();
-    let mut tallies = vec![Tally::default(); requests.len()];
+    let mut tallies = vec![PlayoutTotals::default(); requests.len()];
     let mut n_done = 0;
     for _ in 0..1_000_000 {
-        let mut tally = Tally::default();
-        while let Some(ticket) = gang.take_done(&mut tally) {
+        let mut tally = PlayoutTotals::default();
+        while let Some(ticket) = gang.take_finished(&mut tally) {
             let place = tickets.iter().position(|&other| other == ticket).unwrap();
             tallies[place] = tally.clone();
             n_done += 1;
         }
         if n_done == requests.len() {
-            assert_eq!(gang.n_wanted(), 0);
+            assert_eq!(gang.n_outstanding(), 0);
             return tallies;
         }
         gang.advance();
@@ -247,7 +252,7 @@ fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
         let mut of_width = Vec::new();
         for n_words in [4, 8, 16] {
             let tallies = |features: Features, seed: u64| {
-                let layout = Layout::new(&programs, network.roles.len(), features, n_words);
+                let layout = GangLayout::new(&programs, network.roles.len(), features, n_words);
                 play(&Arc::new(layout), &initial, seed, &[700, 1, 0x300])
             };
             let portable = tallies(Features::Portable, 5);
@@ -283,12 +288,12 @@ fn goals_and_lengths_agree_with_the_counters() {
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
         let programs = compile(&network, phases.as_ref(), 20.0, PlayoutPolicy::Uniform).unwrap();
-        let layout = Layout::new(&programs, network.roles.len(), Features::detect(), 8);
+        let layout = GangLayout::new(&programs, network.roles.len(), Features::detect(), 8);
         let initial = initial_state(&network);
         // Many requests show the spread of their means.
         let n_requests = 64;
         let tallies = play(&Arc::new(layout), &initial, 1, &vec![500; n_requests]);
-        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
+        let machine = Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
         let mut reasoner = (machine as Arc<dyn Machine>).reasoner();
         let mut random = Random::new(2);
         let mut goals = vec![0; network.roles.len()];
@@ -357,7 +362,7 @@ fn every_legal_move_is_as_likely_as_any_other() {
     for n_moves in [1, 2, 3, 63, 64, 65, 300] {
         let network = network(&pick_one_of(n_moves, 0));
         let programs = compile(&network, None, 1.0, PlayoutPolicy::Uniform).unwrap();
-        let layout = Layout::new(&programs, 1, Features::detect(), 8);
+        let layout = GangLayout::new(&programs, 1, Features::detect(), 8);
         let mut gang = Gang::<8>::new(Arc::new(layout), &mut Random::new(n_moves as u64), 10);
         let initial = initial_state(&network);
         let mut seen = vec![0u64; network.facts.len()];
@@ -375,8 +380,8 @@ fn every_legal_move_is_as_likely_as_any_other() {
                     .sum::<u64>();
             }
             assert!(!is_any(&gang.live));
-            let mut tally = Tally::default();
-            assert!(gang.take_done(&mut tally).is_some());
+            let mut tally = PlayoutTotals::default();
+            assert!(gang.take_finished(&mut tally).is_some());
             assert_eq!((tally.playouts, tally.steps), (512, 512));
         }
         let picked: Vec<u64> = network
@@ -408,18 +413,18 @@ fn playouts_are_cut_off_at_the_limit_and_counted() {
         (<= (next (q)) (true (q))) (<= (base (p))) (<= (base (q))) (input r a) (input r b)",
     );
     let programs = compile(&network, None, 40.0, PlayoutPolicy::Uniform).unwrap();
-    let layout = Layout::new(&programs, 1, Features::Portable, 4);
+    let layout = GangLayout::new(&programs, 1, Features::Portable, 4);
     let mut gang = Arc::new(layout).gang(&mut Random::new(1), 7);
     let initial = initial_state(&network);
     gang.submit(&initial, 300).unwrap();
-    let mut tally = Tally::default();
+    let mut tally = PlayoutTotals::default();
     for _ in 0..40 {
         gang.advance();
-        if gang.take_done(&mut tally).is_some() {
+        if gang.take_finished(&mut tally).is_some() {
             break;
         }
     }
-    let expected = Tally {
+    let expected = PlayoutTotals {
         totals: vec![300 * 30],
         playouts: 300,
         steps: 300 * 7,
@@ -435,13 +440,13 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
         let programs = compile(&network, phases.as_ref(), 10.0, PlayoutPolicy::Uniform).unwrap();
-        let layout = Arc::new(Layout::new(
+        let layout = Arc::new(GangLayout::new(
             &programs,
             network.roles.len(),
             Features::Portable,
             4,
         ));
-        let machine = Arc::new(CounterMachine::new(WholeLayout::compile(&network)));
+        let machine = Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
         let mut reasoner = (machine.clone() as Arc<dyn Machine>).reasoner();
         let mut random = Random::new(3);
         let mut goals = vec![0; network.roles.len()];
@@ -471,11 +476,11 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
             let Some(ticket) = gang.submit(&state, 600) else {
                 panic!("{name}: the state is in no phase");
             };
-            let mut tally = Tally::default();
+            let mut tally = PlayoutTotals::default();
             for _ in 0..10 {
                 gang.advance();
             }
-            assert_eq!(gang.take_done(&mut tally), Some(ticket));
+            assert_eq!(gang.take_finished(&mut tally), Some(ticket));
             assert_eq!((tally.playouts, tally.steps), (600, 0));
             let totals: Vec<u64> = goals.iter().map(|&goal| 600 * u64::from(goal)).collect();
             assert_eq!(tally.totals, totals);

@@ -1,29 +1,29 @@
-//! Register allocation for straight-line code.
+//! Register allocation for straight-op code.
 //!
 //! The value with the farthest next use loses its register: Belady's rule (1966). All later uses are
 //! known, since the code has no branches. Values that are in memory anyway (inputs, stored values,
 //! values spilled before) are dropped without a store. An operand that is not worth a register is
 //! folded into the instruction that reads it, one memory operand per instruction.
 //!
-//! Invariants: a line reads only registers and locations written before it; spill slots lie above the
-//! slots that the program names. Never knows: the encoding of a line.
+//! Invariants: a op reads only registers and locations written before it; spill slots lie above the
+//! slots that the program names. Never knows: the encoding of a op.
 
-use super::super::program::{Input, Operation, Place, Program};
-use super::order::Step;
+use super::super::program::{Input, Location, Operation, Program};
+use super::order::ScheduleStep;
 
 /// The number of a vector register.
 pub(super) type Register = u8;
 
 /// The last operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum Operand {
     Register(Register),
-    Place(Place),
+    Location(Location),
 }
 
 /// Functions of two values with a non-destructive instruction of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pair {
+pub(super) enum BinaryOp {
     And,
     /// Not the first, and the second.
     AndNot,
@@ -33,26 +33,26 @@ pub(super) enum Pair {
 
 /// One instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Line {
+pub(super) enum VectorOp {
     Zeros(Register),
     Ones(Register),
-    Load(Register, Place),
-    Store(Place, Register),
+    Load(Register, Location),
+    Store(Location, Register),
     Copy(Register, Register),
-    Pair(Pair, Register, Register, Source),
+    BinaryOp(BinaryOp, Register, Register, Operand),
     /// The table's first input is what `to` holds before.
     Table {
         table: u8,
         to: Register,
         b: Register,
-        c: Source,
+        c: Operand,
     },
 }
 
 /// Code with registers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allocated {
-    pub lines: Vec<Line>,
+    pub ops: Vec<VectorOp>,
     /// The slots that the memory needs.
     pub n_slots: u32,
 }
@@ -71,38 +71,38 @@ const OUTSIDE: u8 = u8::MAX;
 pub(super) struct Target {
     /// At most 32.
     pub n_registers: usize,
-    /// Whether there are [`Line::Table`]s; else operations are [`Pair`]s.
+    /// Whether there are [`VectorOp::Table`]s; else operations are [`BinaryOp`]s.
     pub has_tables: bool,
 }
 
 /// Allocates a register to every value where the steps use it.
-pub(super) fn allocate(program: &Program, steps: &[Step], target: Target) -> Allocated {
+pub(super) fn allocate(program: &Program, steps: &[ScheduleStep], target: Target) -> Allocated {
     let mut allocator = Allocator::new(program, steps, target);
     for (time, &step) in steps.iter().enumerate() {
         allocator.time = time as u32;
         match step {
-            Step::Compute(number) => allocator.compute(number),
-            Step::Keep(value) => allocator.store_input(value.0),
+            ScheduleStep::Compute(number) => allocator.compute(number),
+            ScheduleStep::Keep(value) => allocator.store_input(value.0),
         }
     }
     Allocated {
-        lines: allocator.lines,
+        ops: allocator.ops,
         n_slots: allocator.n_slots,
     }
 }
 
 /// The instruction of a two-input table, and whether its inputs are swapped.
-fn pair_of(operation: &Operation) -> Option<(Pair, bool)> {
+fn binary_op_of(operation: &Operation) -> Option<(BinaryOp, bool)> {
     if operation.inputs().len() != 2 {
         return None;
     }
     // The results for neither, the second, the first, and both inputs.
     match [0, 2, 4, 6].map(|index| operation.table >> index & 1) {
-        [0, 0, 0, 1] => Some((Pair::And, false)),
-        [0, 1, 0, 0] => Some((Pair::AndNot, false)),
-        [0, 0, 1, 0] => Some((Pair::AndNot, true)),
-        [0, 1, 1, 1] => Some((Pair::Or, false)),
-        [0, 1, 1, 0] => Some((Pair::Xor, false)),
+        [0, 0, 0, 1] => Some((BinaryOp::And, false)),
+        [0, 1, 0, 0] => Some((BinaryOp::AndNot, false)),
+        [0, 0, 1, 0] => Some((BinaryOp::AndNot, true)),
+        [0, 1, 1, 1] => Some((BinaryOp::Or, false)),
+        [0, 1, 1, 0] => Some((BinaryOp::Xor, false)),
         _ => None,
     }
 }
@@ -156,7 +156,7 @@ impl Lists {
 
 struct Allocator<'a> {
     program: &'a Program,
-    lines: Vec<Line>,
+    ops: Vec<VectorOp>,
     /// The steps that use each value.
     uses: Lists,
     /// How many of them have passed.
@@ -166,7 +166,7 @@ struct Allocator<'a> {
     /// The register of each value.
     registers: Vec<Register>,
     /// The memory location of each value.
-    homes: Vec<Option<Place>>,
+    homes: Vec<Option<Location>>,
     /// The value in each register, and its next use.
     holds: [u32; 32],
     next_uses: [u32; 32],
@@ -182,7 +182,7 @@ struct Allocator<'a> {
 }
 
 impl<'a> Allocator<'a> {
-    fn new(program: &'a Program, steps: &'a [Step], target: Target) -> Self {
+    fn new(program: &'a Program, steps: &'a [ScheduleStep], target: Target) -> Self {
         let n_values = program.n_values();
         let uses = steps.iter().enumerate().flat_map(|(time, step)| {
             let needs = step.needs(program).iter();
@@ -192,14 +192,14 @@ impl<'a> Allocator<'a> {
         let stores = stores.map(|(position, &(value, _))| (value.0, position as u32));
         let mut homes = vec![None; n_values];
         for (home, input) in homes.iter_mut().zip(&program.inputs) {
-            if let Input::Place(place) = *input {
-                *home = Some(place);
+            if let Input::Location(location) = *input {
+                *home = Some(location);
             }
         }
         let all = ((1u64 << target.n_registers) - 1) as u32;
         Self {
             program,
-            lines: Vec::with_capacity(steps.len() * 2),
+            ops: Vec::with_capacity(steps.len() * 2),
             uses: Lists::new(n_values, uses),
             past: vec![0; n_values],
             stores: Lists::new(n_values, stores),
@@ -318,9 +318,9 @@ impl<'a> Allocator<'a> {
                 self.n_slots += 1;
                 self.n_slots - 1
             });
-            let home = Place::Slot(slot);
+            let home = Location::Slot(slot);
             self.homes[value as usize] = Some(home);
-            self.lines.push(Line::Store(home, register));
+            self.ops.push(VectorOp::Store(home, register));
         }
         self.release(register);
     }
@@ -328,10 +328,12 @@ impl<'a> Allocator<'a> {
     /// Loads a value into a register.
     fn load(&mut self, value: u32, pinned: u32) -> Register {
         let to = self.free_register(pinned);
-        self.lines.push(match self.homes[value as usize] {
-            Some(home) => Line::Load(to, home),
-            None if self.program.inputs.get(value as usize) == Some(&Input::Ones) => Line::Ones(to),
-            None => Line::Zeros(to),
+        self.ops.push(match self.homes[value as usize] {
+            Some(home) => VectorOp::Load(to, home),
+            None if self.program.inputs.get(value as usize) == Some(&Input::Ones) => {
+                VectorOp::Ones(to)
+            }
+            None => VectorOp::Zeros(to),
         });
         self.put(value, to);
         to
@@ -340,9 +342,9 @@ impl<'a> Allocator<'a> {
     /// Emits the program's stores of a value.
     fn store(&mut self, value: u32, from: Register) {
         for item in self.stores.range(value) {
-            let (_, place) = self.program.stores[self.stores.items[item] as usize];
-            self.lines.push(Line::Store(place, from));
-            self.homes[value as usize].get_or_insert(place);
+            let (_, location) = self.program.stores[self.stores.items[item] as usize];
+            self.ops.push(VectorOp::Store(location, from));
+            self.homes[value as usize].get_or_insert(location);
         }
     }
 
@@ -354,7 +356,7 @@ impl<'a> Allocator<'a> {
         if let Some(register) = self.register(value) {
             self.release(register);
         }
-        if let Some(Place::Slot(slot)) = self.homes[value as usize]
+        if let Some(Location::Slot(slot)) = self.homes[value as usize]
             && slot >= self.first_own_slot
         {
             self.free_slots.push(slot);
@@ -423,8 +425,8 @@ impl<'a> Allocator<'a> {
         let left = &left[..n_left];
         let may_fold = n_left > 1 || !destroys || dying.is_some();
         // AVX2's and-not reads its first input only from a register.
-        let only_register = match pair_of(operation) {
-            Some((Pair::AndNot, is_swapped)) if !self.has_tables => {
+        let only_register = match binary_op_of(operation) {
+            Some((BinaryOp::AndNot, is_swapped)) if !self.has_tables => {
                 Some(inputs[usize::from(is_swapped)].0)
             }
             _ => None,
@@ -442,11 +444,11 @@ impl<'a> Allocator<'a> {
             }
         }
 
-        let mut sources = [Source::Register(0); 3];
+        let mut sources = [Operand::Register(0); 3];
         for (source, input) in sources.iter_mut().zip(inputs) {
             match (self.register(input.0), self.homes[input.0 as usize]) {
-                (Some(register), _) => *source = Source::Register(register),
-                (None, Some(home)) => *source = Source::Place(home),
+                (Some(register), _) => *source = Operand::Register(register),
+                (None, Some(home)) => *source = Operand::Location(home),
                 (None, None) => {}
             }
         }
@@ -454,12 +456,12 @@ impl<'a> Allocator<'a> {
 
         // The result replaces a dying value, else it takes a free register.
         let to = passing.or(dying).unwrap_or_else(|| self.free_register(0));
-        let is_in_to = |&source: &Source| source == Source::Register(to);
+        let is_in_to = |&source: &Operand| source == Operand::Register(to);
         let mut in_to = sources.iter().position(is_in_to);
         if destroys && in_to.is_none() {
             for (position, &source) in sources.iter().enumerate() {
-                if let Source::Register(from) = source {
-                    self.lines.push(Line::Copy(to, from));
+                if let Operand::Register(from) = source {
+                    self.ops.push(VectorOp::Copy(to, from));
                     in_to = Some(position);
                     break;
                 }
@@ -484,23 +486,23 @@ impl<'a> Allocator<'a> {
 
     /// Emits the instruction of an operation. An operation of three inputs has the input at `in_to` in
     /// `to`.
-    fn push(&mut self, operation: &Operation, sources: &[Source], to: Register, in_to: usize) {
-        if let (Some((pair, is_swapped)), &[a, b]) = (pair_of(operation), sources) {
+    fn push(&mut self, operation: &Operation, sources: &[Operand], to: Register, in_to: usize) {
+        if let (Some((pair, is_swapped)), &[a, b]) = (binary_op_of(operation), sources) {
             let (first, second) = if is_swapped { (b, a) } else { (a, b) };
-            let line = match (pair, first, second) {
-                (_, Source::Register(first), _) => Some((first, second)),
-                (Pair::AndNot, ..) => None,
-                (_, _, Source::Register(second)) => Some((second, first)),
+            let op = match (pair, first, second) {
+                (_, Operand::Register(first), _) => Some((first, second)),
+                (BinaryOp::AndNot, ..) => None,
+                (_, _, Operand::Register(second)) => Some((second, first)),
                 _ => None,
             };
-            if let Some((first, second)) = line {
-                self.lines.push(Line::Pair(pair, to, first, second));
+            if let Some((first, second)) = op {
+                self.ops.push(VectorOp::BinaryOp(pair, to, first, second));
                 return;
             }
         }
         // The last operand may be in memory. Functions of fewer than three values ignore `to`.
         let (mut from, b, c) = match *sources {
-            [only] => ([1, 2, 0], Source::Register(to), only),
+            [only] => ([1, 2, 0], Operand::Register(to), only),
             [a, b] => ([2, 0, 1], a, b),
             _ => {
                 let others = [[1, 2], [0, 2], [0, 1]][in_to];
@@ -509,14 +511,14 @@ impl<'a> Allocator<'a> {
             }
         };
         let (b, c) = match (b, c) {
-            (Source::Register(b), c) => (b, c),
-            (c, Source::Register(b)) => {
+            (Operand::Register(b), c) => (b, c),
+            (c, Operand::Register(b)) => {
                 from.swap(1, 2);
                 (b, c)
             }
             (_, c) => (to, c),
         };
-        self.lines.push(Line::Table {
+        self.ops.push(VectorOp::Table {
             table: permuted(operation.table, from),
             to,
             b,

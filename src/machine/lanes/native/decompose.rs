@@ -109,7 +109,7 @@ pub(super) fn decompose(program: &Program) -> Program {
         held.push(match input {
             Input::Zeros => decomposer.constant(false),
             Input::Ones => decomposer.constant(true),
-            Input::Place(_) => Held {
+            Input::Location(_) => Held {
                 value: Value(index as u32),
                 is_inverted: false,
             },
@@ -124,14 +124,14 @@ pub(super) fn decompose(program: &Program) -> Program {
         held.push(decomposer.make(operation.table, inputs));
     }
     let mut stores = Vec::with_capacity(program.stores.len());
-    for &(value, place) in &program.stores {
+    for &(value, location) in &program.stores {
         let held = held[value.0 as usize];
         let value = match (held.is_inverted, held.value == ones) {
             (false, _) => held.value,
             (true, true) => zeros,
             (true, false) => decomposer.push(XOR, held.value, ones),
         };
-        stores.push((value, place));
+        stores.push((value, location));
     }
     stores.sort_unstable();
     decomposer.program.stores = stores;

@@ -5,14 +5,14 @@
 //! set up front to where most accesses are: a displacement of one byte reaches 256 bytes, in AVX-512
 //! 256 vectors.
 //!
-//! Invariants: the code accesses only the locations that its lines name; it calls and jumps nowhere,
+//! Invariants: the code accesses only the locations that its ops name; it calls and jumps nowhere,
 //! leaves the stack unchanged, and preserves the registers that the convention requires. Never knows:
 //! values.
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 
-use super::super::program::Place;
-use super::allocate::{Line, Pair, Register, Source};
+use super::super::program::Location;
+use super::allocate::{BinaryOp, Operand, Register, VectorOp};
 
 /// The units that a displacement of one byte reaches.
 const REACH: usize = 256;
@@ -33,24 +33,24 @@ const SPARE: [Name; 6] = [
 pub(super) const MAX_INDEX: usize = 1 << 24;
 
 /// The bank of a location, and the index in it.
-fn bank(place: Place) -> (usize, usize) {
-    match place {
-        Place::Now(index) => (0, index as usize),
-        Place::Next(index) => (1, index as usize),
-        Place::Slot(index) => (2, index as usize),
+fn bank(location: Location) -> (usize, usize) {
+    match location {
+        Location::Now(index) => (0, index as usize),
+        Location::Next(index) => (1, index as usize),
+        Location::Slot(index) => (2, index as usize),
     }
 }
 
-/// The location that a line accesses.
-pub(super) fn place_of(line: &Line) -> Option<Place> {
-    match *line {
-        Line::Load(_, place)
-        | Line::Store(place, _)
-        | Line::Pair(_, _, _, Source::Place(place))
-        | Line::Table {
-            c: Source::Place(place),
+/// The location that a op accesses.
+pub(super) fn location_of(op: &VectorOp) -> Option<Location> {
+    match *op {
+        VectorOp::Load(_, location)
+        | VectorOp::Store(location, _)
+        | VectorOp::BinaryOp(_, _, _, Operand::Location(location))
+        | VectorOp::Table {
+            c: Operand::Location(location),
             ..
-        } => Some(place),
+        } => Some(location),
         _ => None,
     }
 }
@@ -74,9 +74,9 @@ struct Windows {
 }
 
 impl Windows {
-    fn new(lines: &[Line], length: usize) -> Self {
+    fn new(ops: &[VectorOp], length: usize) -> Self {
         let mut counts: [Vec<u32>; 3] = Default::default();
-        for (bank, index) in lines.iter().filter_map(place_of).map(bank) {
+        for (bank, index) in ops.iter().filter_map(location_of).map(bank) {
             let counts = &mut counts[bank];
             if counts.len() <= index {
                 counts.resize(index + 1, 0);
@@ -201,13 +201,13 @@ pub(super) struct Encoded {
     pub width: usize,
 }
 
-/// The function of some lines for vectors of `n_words` words, 4, 8 or 16. Lines with tables are for
+/// The function of some ops for vectors of `n_words` words, 4, 8 or 16. Lines with tables are for
 /// AVX-512, others for AVX2.
 ///
 /// # Errors
 /// When an instruction has no encoding, such as a displacement above 32 bits; see [`MAX_INDEX`].
 pub(super) fn encode(
-    lines: &[Line],
+    ops: &[VectorOp],
     has_tables: bool,
     n_words: usize,
 ) -> Result<Encoded, IcedError> {
@@ -218,15 +218,15 @@ pub(super) fn encode(
     };
     let stride = 8 * n_words;
     let mut writer = Writer {
-        encoder: Encoder::try_with_capacity(64, lines.len() * 9 + 64)?,
-        windows: Windows::new(lines, REACH * codes.unit / stride),
+        encoder: Encoder::try_with_capacity(64, ops.len() * 9 + 64)?,
+        windows: Windows::new(ops, REACH * codes.unit / stride),
         stride,
         length: 0,
         codes,
     };
     writer.enter()?;
-    for line in lines {
-        writer.line(line)?;
+    for op in ops {
+        writer.op(op)?;
     }
     writer.push(&Instruction::with(Code::VEX_Vzeroupper))?;
     writer.push(&Instruction::with(Code::Retnq))?;
@@ -269,49 +269,49 @@ impl Writer {
         self.codes.first + u32::from(register)
     }
 
-    fn memory(&self, place: Place) -> MemoryOperand {
-        let (bank, index) = bank(place);
+    fn memory(&self, location: Location) -> MemoryOperand {
+        let (bank, index) = bank(location);
         let window = self.windows.windows[usize::from(self.windows.of_index[bank][index])];
         let vectors = index as i64 - (window.start + self.windows.length / 2) as i64;
         MemoryOperand::with_base_displ(window.name, vectors * self.stride as i64)
     }
 
-    fn line(&mut self, line: &Line) -> Result<(), IcedError> {
-        let instruction = match *line {
-            Line::Zeros(to) => {
+    fn op(&mut self, op: &VectorOp) -> Result<(), IcedError> {
+        let instruction = match *op {
+            VectorOp::Zeros(to) => {
                 let to = self.name(to);
-                Instruction::with3(self.codes.pairs[Pair::Xor as usize], to, to, to)?
+                Instruction::with3(self.codes.pairs[BinaryOp::Xor as usize], to, to, to)?
             }
-            Line::Ones(to) => {
+            VectorOp::Ones(to) => {
                 let to = self.name(to);
                 match self.codes.ones {
                     Code::INVALID => Instruction::with4(self.codes.table, to, to, to, 0xff)?,
                     code => Instruction::with3(code, to, to, to)?,
                 }
             }
-            Line::Load(to, from) => {
+            VectorOp::Load(to, from) => {
                 Instruction::with2(self.codes.load, self.name(to), self.memory(from))?
             }
-            Line::Store(to, from) => {
+            VectorOp::Store(to, from) => {
                 Instruction::with2(self.codes.store, self.memory(to), self.name(from))?
             }
-            Line::Copy(to, from) => {
+            VectorOp::Copy(to, from) => {
                 Instruction::with2(self.codes.load, self.name(to), self.name(from))?
             }
-            Line::Pair(pair, to, a, b) => {
+            VectorOp::BinaryOp(pair, to, a, b) => {
                 let code = self.codes.pairs[pair as usize];
                 let (to, a) = (self.name(to), self.name(a));
                 match b {
-                    Source::Register(b) => Instruction::with3(code, to, a, self.name(b))?,
-                    Source::Place(b) => Instruction::with3(code, to, a, self.memory(b))?,
+                    Operand::Register(b) => Instruction::with3(code, to, a, self.name(b))?,
+                    Operand::Location(b) => Instruction::with3(code, to, a, self.memory(b))?,
                 }
             }
-            Line::Table { table, to, b, c } => {
+            VectorOp::Table { table, to, b, c } => {
                 let code = self.codes.table;
                 let (to, b, table) = (self.name(to), self.name(b), u32::from(table));
                 match c {
-                    Source::Register(c) => Instruction::with4(code, to, b, self.name(c), table)?,
-                    Source::Place(c) => Instruction::with4(code, to, b, self.memory(c), table)?,
+                    Operand::Register(c) => Instruction::with4(code, to, b, self.name(c), table)?,
+                    Operand::Location(c) => Instruction::with4(code, to, b, self.memory(c), table)?,
                 }
             }
         };

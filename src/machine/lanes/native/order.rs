@@ -15,25 +15,25 @@ use super::super::program::{Program, Value};
 
 /// One step of the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum ScheduleStep {
     /// The n-th operation.
     Compute(u32),
     /// The stores of an input.
     Keep(Value),
 }
 
-impl Step {
+impl ScheduleStep {
     /// The values that a step uses.
     pub fn needs<'a>(&'a self, program: &'a Program) -> &'a [Value] {
         match self {
-            Step::Compute(number) => program.operations[*number as usize].inputs(),
-            Step::Keep(value) => std::slice::from_ref(value),
+            ScheduleStep::Compute(number) => program.operations[*number as usize].inputs(),
+            ScheduleStep::Keep(value) => std::slice::from_ref(value),
         }
     }
 }
 
 /// The schedule of a program for a processor with so many registers.
-pub(super) fn order(program: &Program, n_registers: usize) -> Vec<Step> {
+pub(super) fn order(program: &Program, n_registers: usize) -> Vec<ScheduleStep> {
     let operations = list_schedule(program, &depth_first(program), n_registers);
     let mut is_kept = vec![false; program.inputs.len()];
     for &(value, _) in &program.stores {
@@ -48,14 +48,14 @@ pub(super) fn order(program: &Program, n_registers: usize) -> Vec<Step> {
             if let Some(is_kept) = is_kept.get_mut(input.0 as usize)
                 && std::mem::take(is_kept)
             {
-                steps.push(Step::Keep(input));
+                steps.push(ScheduleStep::Keep(input));
             }
         }
-        steps.push(Step::Compute(number));
+        steps.push(ScheduleStep::Compute(number));
     }
     for (index, is_kept) in is_kept.into_iter().enumerate() {
         if is_kept {
-            steps.push(Step::Keep(Value(index as u32)));
+            steps.push(ScheduleStep::Keep(Value(index as u32)));
         }
     }
     steps

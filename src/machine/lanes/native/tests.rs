@@ -2,7 +2,7 @@
 
 use super::super::interpret::{Features, Interpreted};
 use super::super::memory::{Memory, Side};
-use super::super::program::{Input, Operation, Place, Program, Value, depends_on};
+use super::super::program::{Input, Location, Operation, Program, Value, depends_on};
 use super::Native;
 use crate::machine::random::Random;
 
@@ -22,9 +22,9 @@ struct Shape {
 fn random_program(random: &mut Random, shape: &Shape) -> Program {
     let mut program = Program::default();
     program.inputs.extend([Input::Zeros, Input::Ones]);
-    let now = (0..shape.n_state).map(Place::Now);
-    let slots = (0..shape.n_slots).map(Place::Slot);
-    program.inputs.extend(now.chain(slots).map(Input::Place));
+    let now = (0..shape.n_state).map(Location::Now);
+    let slots = (0..shape.n_slots).map(Location::Slot);
+    program.inputs.extend(now.chain(slots).map(Input::Location));
     for _ in 0..shape.n_operations {
         let n_values = program.n_values();
         let table = random.below(256) as u8;
@@ -45,13 +45,13 @@ fn random_program(random: &mut Random, shape: &Shape) -> Program {
             program.operations.push(operation);
         }
     }
-    let next = (0..shape.n_state).map(Place::Next);
-    let slots = (shape.n_slots..2 * shape.n_slots).map(Place::Slot);
-    let mut free: Vec<Place> = next.chain(slots).collect();
+    let next = (0..shape.n_state).map(Location::Next);
+    let slots = (shape.n_slots..2 * shape.n_slots).map(Location::Slot);
+    let mut free: Vec<Location> = next.chain(slots).collect();
     for value in 0..program.n_values() {
         while random.below(shape.one_stored_in) == 0 && !free.is_empty() {
-            let place = free.swap_remove(random.below(free.len() as u32) as usize);
-            program.stores.push((Value(value as u32), place));
+            let location = free.swap_remove(random.below(free.len() as u32) as usize);
+            program.stores.push((Value(value as u32), location));
         }
     }
     program.n_reserved = random.below(2 * shape.n_slots + 3);
@@ -186,10 +186,10 @@ fn every_table_gives_the_interpreters_bits() {
             };
             let program = Program {
                 inputs: (0..3)
-                    .map(|index| Input::Place(Place::Now(index)))
+                    .map(|index| Input::Location(Location::Now(index)))
                     .collect(),
                 operations: vec![first, second],
-                stores: vec![(result, Place::Next(0)), (Value(4), Place::Next(1))],
+                stores: vec![(result, Location::Next(0)), (Value(4), Location::Next(1))],
                 ..Program::default()
             };
             assert_eq!(program.check(), Ok(()));
@@ -215,9 +215,9 @@ fn only_three_widths_have_machine_code() {
 #[test]
 fn a_memory_that_does_not_suit_is_refused() {
     let program = Program {
-        inputs: vec![Input::Place(Place::Now(1))],
+        inputs: vec![Input::Location(Location::Now(1))],
         operations: vec![],
-        stores: vec![(Value(0), Place::Slot(2))],
+        stores: vec![(Value(0), Location::Slot(2))],
         ..Program::default()
     };
     if features().is_empty() {
@@ -247,8 +247,8 @@ fn operations_that_come_to_constants_give_the_interpreters_bits() {
     // each constant.
     let program = Program {
         inputs: vec![
-            Input::Place(Place::Now(0)),
-            Input::Place(Place::Now(1)),
+            Input::Location(Location::Now(0)),
+            Input::Location(Location::Now(1)),
             Input::Ones,
             Input::Zeros,
         ],
@@ -262,7 +262,7 @@ fn operations_that_come_to_constants_give_the_interpreters_bits() {
             Operation::new(0x96, &[Value(0), Value(4), Value(1)]),
         ],
         stores: (4..11)
-            .map(|value| (Value(value), Place::Next(value - 4)))
+            .map(|value| (Value(value), Location::Next(value - 4)))
             .collect(),
         ..Program::default()
     };
@@ -277,7 +277,7 @@ fn values_that_fit_the_registers_are_not_spilled() {
     let n_alive = 15;
     let mut program = Program {
         inputs: (0..=n_alive)
-            .map(|index| Input::Place(Place::Now(index)))
+            .map(|index| Input::Location(Location::Now(index)))
             .collect(),
         ..Program::default()
     };
@@ -292,7 +292,7 @@ fn values_that_fit_the_registers_are_not_spilled() {
         program.operations.push(Operation::new(0x3c, &inputs));
         last = Value(program.n_values() as u32 - 1);
     }
-    program.stores.push((last, Place::Next(0)));
+    program.stores.push((last, Location::Next(0)));
     assert_eq!(program.check(), Ok(()));
     for features in features() {
         let native = Native::new(&program, features, 4).expect("there is code");

@@ -6,18 +6,18 @@
 //!
 //! Never knows: the reasoner's engine.
 
-use super::{Expander, Positions, Reasoner, Step};
+use super::{Expander, ExpansionStep, PositionBatch, Reasoner};
 use crate::ids::{Id, RoleId};
 
 /// An expander that uses a reasoner.
-pub struct OneByOne {
+pub struct SequentialExpander {
     n_roles: usize,
     reasoner: Box<dyn Reasoner>,
     /// A buffer for a state.
     next: Vec<u64>,
 }
 
-impl OneByOne {
+impl SequentialExpander {
     /// An expander of a game with so many roles. Nothing else may use the reasoner.
     pub fn new(n_roles: usize, reasoner: Box<dyn Reasoner>) -> Self {
         Self {
@@ -28,7 +28,12 @@ impl OneByOne {
     }
 
     /// Appends the results of steps that all start from one state.
-    fn expand_run(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+    fn expand_run(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    ) {
         let first = positions.state_ends.len();
         let mut is_there = false;
         for step in steps {
@@ -52,7 +57,7 @@ impl OneByOne {
     }
 
     /// Appends terminality, goals and legal moves of the reasoner's state.
-    fn append_current(&mut self, with_legal: bool, positions: &mut Positions) {
+    fn append_current(&mut self, with_legal: bool, positions: &mut PositionBatch) {
         let is_terminal = self.reasoner.is_terminal();
         positions.terminal.push(is_terminal);
         let start = positions.goals.len();
@@ -76,12 +81,17 @@ impl OneByOne {
     }
 }
 
-impl Expander for OneByOne {
+impl Expander for SequentialExpander {
     fn width(&self) -> usize {
         1
     }
 
-    fn expand(&mut self, steps: &[Step<'_>], with_legal: bool, positions: &mut Positions) {
+    fn expand(
+        &mut self,
+        steps: &[ExpansionStep<'_>],
+        with_legal: bool,
+        positions: &mut PositionBatch,
+    ) {
         positions.clear(self.n_roles);
         for run in steps.chunk_by(|step, other| step.state == other.state) {
             self.expand_run(run, with_legal, positions);

@@ -9,7 +9,7 @@
 /// Does the work with the widest vectors available. Functions that the work calls are compiled for
 /// AVX2 only where they are inlined.
 #[inline]
-pub fn widely<R>(work: impl FnOnce() -> R) -> R {
+pub fn with_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as just detected, which is all that `with_avx2` requires.
@@ -26,7 +26,7 @@ fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
 
 #[cfg(test)]
 mod tests {
-    use super::widely;
+    use super::with_wide_vectors;
 
     #[test]
     fn both_versions_give_the_same_result() {
@@ -40,6 +40,6 @@ mod tests {
             }
             sums.iter().sum::<f32>()
         };
-        assert_eq!(widely(work), work());
+        assert_eq!(with_wide_vectors(work), work());
     }
 }
