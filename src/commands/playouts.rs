@@ -104,7 +104,7 @@ pub enum Until {
     /// Once this much time has gone by; the playout under way is played to its end.
     Elapsed(Duration),
     /// After so many playouts on each thread.
-    BatchPlayouts(u64),
+    Playouts(u64),
 }
 
 /// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`.
@@ -156,7 +156,7 @@ fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures 
         let wanted = match until {
             Until::Elapsed(time) if batch_started >= time => 0,
             Until::Elapsed(_) => batch,
-            Until::BatchPlayouts(count) => batch.min(count - figures.playouts - figures.cut_off),
+            Until::Playouts(count) => batch.min(count - figures.playouts - figures.cut_off),
         };
         if wanted == 0 {
             break;
@@ -190,7 +190,7 @@ fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures 
 /// Plays with more playouts requested at all times than there are lanes, so that no lane is idle.
 /// When the time is up, all requested playouts are finished: those that end early would be the
 /// short ones. None where the state cannot be played from abreast.
-fn play_abreast(playouts: &mut dyn Playouts, state: &[u64], until: Until) -> Option<Figures> {
+fn play_abreast(playouts: &mut dyn BatchPlayouts, state: &[u64], until: Until) -> Option<Figures> {
     let width = playouts.width() as u64;
     let mut figures = Figures {
         width: Some(playouts.width()),
@@ -206,7 +206,7 @@ fn play_abreast(playouts: &mut dyn Playouts, state: &[u64], until: Until) -> Opt
             let samples = match until {
                 Until::Elapsed(time) if started.elapsed() >= time => 0,
                 Until::Elapsed(_) => width,
-                Until::BatchPlayouts(count) => width.min(count - n_submitted),
+                Until::Playouts(count) => width.min(count - n_submitted),
             };
             if samples == 0 {
                 break;
