@@ -10,11 +10,9 @@ use std::sync::Arc;
 
 use panza::commands::engine_choice::build_machine;
 use panza::commands::game_source::Game;
-use panza::config::Settings;
 use panza::ids::{MoveId, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, Reasoner};
-use panza::player::search_config;
 use panza::search::{Limit, Search, SearchConfig};
 
 #[path = "../src/search/tests/matrix_game.rs"]
@@ -136,10 +134,9 @@ impl Cases {
         }
     }
 
-    /// The exploitability of what each role's search wants to play, for each state and seed, and of
-    /// even shares, for each state.
+    /// The exploitability of each role's mixed strategy, for each state and seed, and of uniform
+    /// play, for each state.
     fn lost(&mut self, iterations: u64) -> Lost {
-        let settings = Settings::load(None, &[]).expect("the settings are fine as they come");
         let mut lost = Lost {
             searched: Vec::new(),
             even: Vec::new(),
@@ -158,9 +155,10 @@ impl Cases {
             lost.even.push(by_rows(&even(rows.len())));
             lost.even.push(by_columns(&even(columns.len())));
             for seed in 0..SEEDS {
-                let mut config = search_config(&settings.search, seed);
-                // Only the searching thread: then every run is the same.
-                config.rollout_threads = 0;
+                let config = SearchConfig {
+                    samples_per_request: 0,
+                    ..SearchConfig::deterministic(seed)
+                };
                 let shares = |role: u32, moves: &[MoveId]| {
                     shares(
                         &self.machine,
@@ -181,18 +179,18 @@ impl Cases {
 
 /// Points that are lost to best replies.
 struct Lost {
-    /// By what searches want to play.
+    /// By the strategies of searches.
     searched: Vec<f64>,
-    /// By playing all moves alike.
+    /// By uniform play.
     even: Vec<f64>,
 }
 
-/// The shares of so many moves that are played alike.
+/// The uniform strategy of `count` moves.
 fn even(count: usize) -> Vec<f64> {
     vec![1.0 / count as f64; count]
 }
 
-/// How often the search wants to play each of a role's moves in a state.
+/// The mixed strategy of a search over a role's moves in a state.
 fn shares(
     machine: &Arc<dyn Machine>,
     state: &[u64],
@@ -203,18 +201,15 @@ fn shares(
 ) -> Vec<f64> {
     let mut search = Search::new(Arc::clone(machine), role, config.clone());
     search.set_state(state);
-    search.run(Limit {
-        iterations: Some(iterations),
-        ..Limit::default()
-    });
+    search.run(Limit::iterations(iterations));
     let report = search.root();
     let share = |&mv: &MoveId| {
         let report = report.moves.iter().find(|report| report.mv == mv);
-        f64::from(report.and_then(|report| report.share).unwrap_or(0.0))
+        f64::from(report.and_then(|report| report.probability).unwrap_or(0.0))
     };
     let mut shares: Vec<f64> = moves.iter().map(share).collect();
     if shares.iter().all(|&share| share == 0.0) {
-        // Something is proven: then nothing is mixed.
+        // Something is proven: then there is no mixed strategy.
         let best = search.best_move().expect("there are moves");
         let place = moves.iter().position(|&mv| mv == best);
         shares[place.expect("the move is legal")] = 1.0;

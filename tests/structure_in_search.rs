@@ -7,11 +7,10 @@ use panza::analysis::score_ranges::{ScoreRange, score_ranges};
 use panza::analysis::step_budget::StepBudget;
 use panza::analysis::symmetry::Symmetries;
 use panza::build;
-use panza::config::Settings;
 use panza::ids::RoleId;
 use panza::machine::Machine;
-use panza::search::{Limit, Search};
-use panza::{gdl, ground, player, propnet};
+use panza::search::{Limit, Search, SearchConfig};
+use panza::{gdl, ground, propnet};
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once
@@ -45,17 +44,12 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
 
 /// The goal proven at the root, and the iterations that it took.
 fn proof(machine: &Arc<dyn Machine>, effects: &[ScoreRange]) -> (Option<u8>, u64) {
-    let mut settings = Settings::load(None, &[]).unwrap().search;
-    settings.threads = 0;
-    settings.samples_per_request = 1;
-    let mut config = player::search_config(&settings, 1);
-    config.rollout_threads = 0;
-    config.score_ranges = effects.into();
+    let config = SearchConfig {
+        score_ranges: effects.into(),
+        ..SearchConfig::deterministic(1)
+    };
     let mut search = Search::new(Arc::clone(machine), RoleId(0), config);
-    search.run(Limit {
-        iterations: Some(300_000),
-        ..Limit::default()
-    });
+    search.run(Limit::iterations(300_000));
     let root = search.root();
     (root.proven, search.statistics().iterations)
 }
@@ -83,17 +77,13 @@ fn unreachable_goals_bound_the_root() {
     assert_eq!(plain.unwrap_or(100), 100);
     assert_eq!(proven, Some(100));
     assert!(with <= without, "{with} {without}");
-    let mut broken = Search::new(Arc::clone(&machine), RoleId(0), {
-        let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
-        config.rollout_threads = 0;
-        config.score_ranges = effects.into();
-        config
-    });
+    let config = SearchConfig {
+        score_ranges: effects.into(),
+        ..SearchConfig::deterministic(1)
+    };
+    let mut broken = Search::new(Arc::clone(&machine), RoleId(0), config);
     broken.set_state(&state);
-    broken.run(Limit {
-        iterations: Some(10),
-        ..Limit::default()
-    });
+    broken.run(Limit::iterations(10));
     assert_eq!(broken.root().proven, Some(0));
 }
 
@@ -120,19 +110,14 @@ fn one_of_each_class_of_equivalent_moves_is_searched() {
         let network = propnet::build(&program, limits).unwrap();
         let symmetries = Symmetries::find(&network, &mut StepBudget::new(1 << 28, None));
         let machine: Arc<dyn Machine> = Arc::new(build::compile(&rules, limits).unwrap().machine);
-        let mut config = player::search_config(&Settings::load(None, &[]).unwrap().search, 1);
-        config.rollout_threads = 0;
-        config.samples_per_request = 1;
-        config.symmetries = Some(Arc::new(symmetries));
         let mut reports = Vec::new();
-        for folds in [true, false] {
-            let mut config = config.clone();
-            config.symmetries = config.symmetries.filter(|_| folds);
+        for symmetries in [Some(Arc::new(symmetries)), None] {
+            let config = SearchConfig {
+                symmetries,
+                ..SearchConfig::deterministic(1)
+            };
             let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
-            search.run(Limit {
-                iterations: Some(iterations),
-                ..Limit::default()
-            });
+            search.run(Limit::iterations(iterations));
             reports.push(search.root());
         }
         assert_eq!(reports[0].moves.len(), n_moves, "{name}");

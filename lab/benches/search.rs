@@ -1,5 +1,5 @@
-//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing, so that
-//! the figure is what the searching thread spends on selecting, growing and backing up.
+//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing: the figure
+//! is what the writer spends on selection, expansion and backpropagation.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -19,24 +19,8 @@ const ITERATIONS: u64 = 20_000;
 fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,
-        untried_visits: 0.0,
-        look_ahead: true,
-        move_averages: false,
-        mixing: true,
-        samples_per_child: 4,
-        max_nodes: 1 << 20,
-        max_bytes: 1 << 30,
-        samples_per_request: 1,
-        ring_capacity: 24,
-        rollout_threads: 0,
-        pin_threads: false,
-        max_playout_steps: 100,
-        fixed_sum: None,
-        evaluation: None,
-        evaluation_share: 0.0,
-        score_ranges: Arc::from([]),
-        symmetries: None,
-        seed: 1,
+        first_play_visits: 0.0,
+        ..SearchConfig::deterministic(1)
     }
 }
 
@@ -48,11 +32,7 @@ fn search(config: &SearchConfig, warm_up: u64) -> Search {
 }
 
 fn run(search: &mut Search, iterations: u64) {
-    let limit = Limit {
-        iterations: Some(iterations),
-        ..Limit::default()
-    };
-    black_box(search.run(limit));
+    black_box(search.run(Limit::iterations(iterations)));
 }
 
 fn iterations(criterion: &mut Criterion) {

@@ -104,7 +104,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
             "value": report.value,
             "proven": report.proven,
         });
-        if let Some(share) = report.share {
+        if let Some(share) = report.probability {
             object["share"] = share.into();
         }
         object
@@ -158,7 +158,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
             "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
         ))?;
     }
-    let is_mixed = root.moves.iter().any(|report| report.share.is_some());
+    let is_mixed = root.moves.iter().any(|report| report.probability.is_some());
     let mut columns = vec![Column::text("move")];
     columns.extend(["visits", "value", "proven"].map(Column::figure));
     columns.extend(is_mixed.then(|| Column::figure("share")));
@@ -166,7 +166,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         let visits = grouped(report.visits.into());
         let mut row = vec![info.move_text(report.mv), visits];
         row.extend([value(report.value), proven(report.proven)]);
-        let share = report.share.unwrap_or(0.0);
+        let share = report.probability.unwrap_or(0.0);
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
         row
     });

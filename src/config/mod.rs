@@ -99,21 +99,21 @@ pub struct PlayerSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSettings {
-    /// Rollout threads; 0 for as many as the cores allow.
+    /// Rollout threads; 0 derives the number from the cores.
     pub threads: usize,
-    /// The exploration constant of UCT, for goals scaled to 0..1.
+    /// Weight of the exploration term of UCB1-Tuned, for goals scaled to 0..1.
     pub exploration: f64,
-    /// How many nodes the game graph may hold.
+    /// Greatest number of nodes in the game graph.
     pub max_nodes: usize,
     /// Playouts for each rollout request; 0 lets the search adapt the number.
     pub samples_per_request: usize,
-    /// How many requests may wait for each rollout thread.
+    /// Greatest number of requests in flight to each rollout thread.
     pub ring_capacity: usize,
-    /// Whether to pin threads to cores when there are cores to spare.
+    /// Whether threads are pinned to cores, if there are more cores than threads.
     pub pin_threads: bool,
-    /// Whether a game that falls into independent parts is searched part by part.
+    /// Whether a game of independent factors is searched by factors.
     pub factored: bool,
-    /// The seed of all random choices; 0 takes one from the clock.
+    /// Seed of all random numbers; 0 takes one from the clock.
     pub seed: u64,
 }
 

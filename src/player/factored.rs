@@ -25,7 +25,7 @@ use crate::build::BuiltGame;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::parts::GamePart;
 use crate::machine::{Machine, Reasoner};
-use crate::search::{Limit, MoveReport, Search, SearchConfig, Stopped};
+use crate::search::{Limit, MoveReport, Search, SearchConfig, StopReason};
 use crate::telemetry::{RootMove, SearchSample};
 
 /// How long one part is searched before the next one's turn.
@@ -192,7 +192,7 @@ impl Factored {
             return false;
         };
         let started = Instant::now();
-        board.is_proven = board.search.run(limit) == Stopped::Proven;
+        board.is_proven = board.search.run(limit) == StopReason::Proven;
         // With limits in iterations all parts have the same share, whatever the time.
         board.searched += match limit.iterations {
             Some(_) => Duration::from_nanos(1),

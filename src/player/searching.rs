@@ -11,16 +11,12 @@ use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutTotals};
-use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::search::{Limit, Search, SearchConfig, StopReason};
 use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
 /// about that much.
 const BYTES_PER_NODE: usize = 1024;
-/// An untried move competes as if it had been visited once, with an average result.
-const UNTRIED_VISITS: f32 = 1.0;
-/// A playout that is longer counts as the goals where it stands.
-const MAX_PLAYOUT_STEPS: u32 = 10_000;
 /// How long playouts are measured to find out how many to ask for.
 const MEASURED: Duration = Duration::from_millis(10);
 /// What an iteration takes the writer, about, without its playouts.
@@ -38,24 +34,13 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
     };
     SearchConfig {
         exploration: settings.exploration as f32,
-        untried_visits: UNTRIED_VISITS,
-        look_ahead: true,
-        move_averages: false,
-        mixing: true,
-        samples_per_child: 4,
         max_nodes: u32::try_from(settings.max_nodes).unwrap_or(u32::MAX),
         max_bytes: settings.max_nodes.saturating_mul(BYTES_PER_NODE),
         samples_per_request: u32::try_from(settings.samples_per_request).unwrap_or(u32::MAX),
         ring_capacity: settings.ring_capacity,
         rollout_threads,
         pin_threads: settings.pin_threads,
-        max_playout_steps: MAX_PLAYOUT_STEPS,
-        fixed_sum: None,
-        evaluation: None,
-        evaluation_share: 0.0,
-        score_ranges: Arc::from([]),
-        symmetries: None,
-        seed,
+        ..SearchConfig::deterministic(seed)
     }
 }
 
@@ -69,8 +54,8 @@ fn default_threads(cores: usize) -> usize {
 /// Playouts a request for a search without rollout threads: as many as take about as long as the
 /// writer takes for an iteration. Nothing where the machine plays one after the other. It is
 /// measured for some milliseconds.
-fn own_samples(machine: &Arc<dyn Machine>, state: &[u64]) -> Option<u32> {
-    let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), MAX_PLAYOUT_STEPS)?;
+fn own_samples(machine: &Arc<dyn Machine>, state: &[u64], max_playout_steps: u32) -> Option<u32> {
+    let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), max_playout_steps)?;
     let width = playouts.width() as u64;
     let mut tally = PlayoutTotals::default();
     let mut done = 0;
@@ -98,10 +83,10 @@ pub(super) fn stage_times(search: &Search) -> StageTimes {
         mean * all as f64 * 1e-9
     };
     StageTimes {
-        select: seconds(times.select, times.asked, statistics.requests),
-        send: seconds(times.send, times.asked, statistics.requests),
-        grow: seconds(times.grow, times.answered, statistics.answers),
-        back_up: seconds(times.back_up, times.answered, statistics.answers),
+        select: seconds(times.select, times.timed_requests, statistics.requests),
+        send: seconds(times.send, times.timed_requests, statistics.requests),
+        grow: seconds(times.expand, times.timed_answers, statistics.answers),
+        back_up: seconds(times.backpropagate, times.timed_answers, statistics.answers),
         ..StageTimes::default()
     }
 }
@@ -122,7 +107,8 @@ impl Searching {
         mut config: SearchConfig,
     ) -> Self {
         if config.rollout_threads == 0 && config.samples_per_request == 0 {
-            config.samples_per_request = own_samples(machine, state).unwrap_or(1);
+            config.samples_per_request =
+                own_samples(machine, state, config.max_playout_steps).unwrap_or(1);
         }
         let mut search = Search::new(Arc::clone(machine), role, config);
         if state != machine.initial_state() {
@@ -154,7 +140,7 @@ impl Thinker for Searching {
             until: Some(until),
             ..Limit::default()
         };
-        self.is_proven = self.search.run(limit) == Stopped::Proven;
+        self.is_proven = self.search.run(limit) == StopReason::Proven;
     }
 
     fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {

@@ -1,327 +1,317 @@
-//! Growing the graph: what the writer asks the game itself, and what it makes of the answers of
-//! workers.
+//! Expansion: growing the graph by what workers found out about new positions.
 //!
-//! Workers (see `worker`) look at new positions: what state a joint move leads to, whether the game
-//! is over there, which moves are legal, how its children begin. Here that becomes a node. The
-//! writer itself asks the game only about the state of the match.
+//! Positions that workers generated become nodes and edges; the writer itself only generates the
+//! root. A state in which no role has a choice gets no node: forced joint moves are followed to the
+//! next choice, as every playout does.
 //!
-//! A state in which every role has just one legal move is walked through on the way: a node is a
-//! state that offers a choice. What was played out from the states before stays valid, since every
-//! playout had to go the same way.
-//!
-//! Invariant: a node that is open has the legal moves of its own state.
+//! Invariant: the moves of an expanded node are the legal moves of its state.
 
-use super::backup::News;
-use super::graph::{Entries, Graph};
-use super::pool::Place;
-use super::record::{EntryId, SEVERAL};
-use super::worker::Look;
+use super::backpropagate::ProofUpdate;
+use super::edges::InitialEdges;
+use super::graph::Graph;
+use super::pool::PoolId;
+use super::record::{EdgeId, SIMULTANEOUS};
+use super::request::PositionInfo;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Reasoner;
 use crate::machine::random::Random;
 
-/// Forced joint moves walked in one go; a longer forced line is walked further at the next visit.
-pub(super) const FORCED_AT_ONCE: u16 = 256;
+/// Forced joint moves followed at once; a longer forced line is continued at the next visit.
+pub(super) const MAX_FORCED_MOVES: u16 = 256;
 
-/// The searching thread's hands on the game, with the buffers that it needs again and again.
-pub(super) struct Hands {
+/// The writer's reasoner and random numbers, with buffers.
+pub(super) struct WriterGame {
     pub(super) reasoner: Box<dyn Reasoner>,
     pub(super) random: Random,
-    /// The state computed last.
-    pub(super) next: Vec<u64>,
-    /// Room for a state that is stored in parts.
+    /// The last state computed.
+    pub(super) state: Vec<u64>,
+    /// Buffer for states of several blocks.
     pub(super) buffer: Vec<u64>,
-    /// The goals found last, one per role.
+    /// The last goals read, one per role.
     pub(super) goals: Vec<u8>,
-    found: Vec<Option<u8>>,
+    defined_goals: Vec<Option<u8>>,
+    /// The last legal moves read, in role order, and the end of each role's moves.
     pub(super) legal: Vec<MoveId>,
-    pub(super) ends: Vec<u32>,
+    pub(super) legal_ends: Vec<u32>,
 }
 
-/// Where a walk through forced moves ended.
+/// Where a forced line ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Walked {
-    /// Where somebody has a choice: the legal moves are there.
+pub(super) enum ForcedLineEnd {
+    /// A role has a choice; the legal moves are read.
     Choice,
-    /// Where the game is over: the goals are there.
-    End,
-    /// Somewhere on the way.
-    OnTheWay,
+    /// The game is over; the goals are read.
+    Terminal,
+    /// At [`MAX_FORCED_MOVES`].
+    Unfinished,
 }
 
-impl Hands {
-    /// Hands on a game with this many roles.
+impl WriterGame {
     pub(super) fn new(reasoner: Box<dyn Reasoner>, random: Random, roles: usize) -> Self {
         Self {
             reasoner,
             random,
-            next: Vec::new(),
+            state: Vec::new(),
             buffer: Vec::new(),
             goals: vec![0; roles],
-            found: vec![None; roles],
+            defined_goals: vec![None; roles],
             legal: Vec::new(),
-            ends: Vec::new(),
+            legal_ends: Vec::new(),
         }
     }
 
-    /// Writes the goals here to `goals`; an undefined one counts as 0.
-    pub(super) fn read_goals(&mut self) {
-        self.reasoner.goals(&mut self.found);
-        for (goal, found) in self.goals.iter_mut().zip(&self.found) {
-            *goal = found.unwrap_or(0).min(100);
+    fn read_goals(&mut self) {
+        self.reasoner.goals(&mut self.defined_goals);
+        for (goal, defined) in self.goals.iter_mut().zip(&self.defined_goals) {
+            *goal = defined.unwrap_or(0).min(100);
         }
     }
 
-    /// Reads the legal moves here. `false` when a role has none, which is the end.
+    /// Reads the legal moves. `false` where a role has none, which ends the game.
     fn read_legal(&mut self) -> bool {
         self.legal.clear();
-        self.ends.clear();
+        self.legal_ends.clear();
         for role in 0..self.goals.len() {
             let moves = self.reasoner.legal_moves(RoleId::from_index(role));
             if moves.is_empty() {
                 return false;
             }
             self.legal.extend_from_slice(moves);
-            self.ends.push(self.legal.len() as u32);
+            self.legal_ends.push(self.legal.len() as u32);
         }
         true
     }
 
-    /// Walks from a state on through forced moves. Where it ends is in `next`; how many moves were
-    /// walked is returned.
-    pub(super) fn walk(&mut self, state: &[u64]) -> (Walked, u16) {
-        self.next.clear();
-        self.next.extend_from_slice(state);
-        let mut walked = 0;
+    /// Follows forced moves from a state to `self.state`, and returns their number.
+    pub(super) fn follow_forced_moves(&mut self, state: &[u64]) -> (ForcedLineEnd, u16) {
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        let mut length = 0;
         loop {
-            self.reasoner.set_state(&self.next);
+            self.reasoner.set_state(&self.state);
             if self.reasoner.is_terminal() || !self.read_legal() {
                 self.read_goals();
-                return (Walked::End, walked);
+                return (ForcedLineEnd::Terminal, length);
             }
             if self.legal.len() > self.goals.len() {
-                return (Walked::Choice, walked);
+                return (ForcedLineEnd::Choice, length);
             }
-            if walked == FORCED_AT_ONCE {
-                return (Walked::OnTheWay, walked);
+            if length == MAX_FORCED_MOVES {
+                return (ForcedLineEnd::Unfinished, length);
             }
-            self.reasoner.next_state(&self.legal, &mut self.next);
-            walked += 1;
+            self.reasoner.next_state(&self.legal, &mut self.state);
+            length += 1;
         }
     }
-}
 
-impl Hands {
-    /// Leaves one of each class of equivalent moves of the role, where it alone has a choice in the
-    /// state walked to. Where several choose, a class has to be mixed.
-    pub(super) fn fold(&mut self, role: usize, symmetries: &Symmetries) {
-        let start =
-            |role: usize| role.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
-        let n_moves = |role: usize| self.ends[role] as usize - start(role);
-        let others = (0..self.ends.len()).filter(|&other| other != role);
+    /// Keeps one legal move of each class of equivalent ones, where the role alone has a choice in
+    /// `self.state`. A mixed strategy needs the whole class.
+    pub(super) fn keep_one_move_per_class(&mut self, role: usize, symmetries: &Symmetries) {
+        let ends = &self.legal_ends;
+        let start = |role: usize| role.checked_sub(1).map_or(0, |before| ends[before]) as usize;
+        let n_moves = |role: usize| ends[role] as usize - start(role);
+        let others = (0..ends.len()).filter(|&other| other != role);
         if n_moves(role) < 2 || others.map(n_moves).any(|count| count > 1) {
             return;
         }
-        let run = start(role)..self.ends[role] as usize;
-        let classes = symmetries.equivalent_moves(&self.next, &self.legal[run.clone()]);
-        let mut kept = run.start;
-        for (place, &class) in classes.iter().enumerate() {
-            if class == place {
-                self.legal[kept] = self.legal[run.start + place];
+        let range = start(role)..ends[role] as usize;
+        let classes = symmetries.equivalent_moves(&self.state, &self.legal[range.clone()]);
+        let mut kept = range.start;
+        for (index, &class) in classes.iter().enumerate() {
+            if class == index {
+                self.legal[kept] = self.legal[range.start + index];
                 kept += 1;
             }
         }
-        self.legal.drain(kept..run.end);
-        let folded = (run.end - kept) as u32;
-        for end in &mut self.ends[role..] {
-            *end -= folded;
+        self.legal.drain(kept..range.end);
+        let removed = (range.end - kept) as u32;
+        for end in &mut self.legal_ends[role..] {
+            *end -= removed;
         }
     }
 }
 
 impl Graph {
-    /// Makes of what was seen below `node`, behind the joint move of `picks`, its child, or finds
-    /// the node that already is that state. None when there is no memory. The node is on a path
-    /// under way.
-    pub(super) fn attach(
+    /// The child of a node behind the selected edges: an existing node of that state, or a new one.
+    /// None when memory is exhausted. The node must be in flight.
+    pub(super) fn add_child(
         &mut self,
         node: NodeId,
-        picks: &[EntryId],
-        look: &Look,
+        selected: &[EdgeId],
+        position: &PositionInfo,
         random: &mut Random,
     ) -> NodeId {
-        let there = self.child(node, picks);
-        if there.is_some() {
-            // Another path was quicker.
-            return there;
+        let existing = self.child(node, selected);
+        if existing.is_some() {
+            // Another path in flight added it.
+            return existing;
         }
-        let known = if look.terminal {
+        let transposition = if position.terminal {
             None
         } else {
-            self.find(&look.state)
+            self.find(&position.state)
         };
-        let child = match known {
+        let child = match transposition {
             Some(known) => known,
             None => {
-                let goals = look.terminal.then_some(look.goals.as_slice());
-                let Some(made) = self.make_node(&look.state, goals) else {
+                let goals = position.terminal.then_some(position.goals.as_slice());
+                let Some(new) = self.make_node(&position.state, goals) else {
                     return NodeId::NONE;
                 };
-                self.nodes[made].forced = look.forced;
-                made
+                self.nodes[new].forced_moves = position.forced_moves;
+                new
             }
         };
-        // Making room must not free what is not linked yet.
+        // Protects the child from eviction until it is linked.
         self.nodes[child].in_flight += 1;
-        let linked = self.set_child(node, picks, child);
-        if linked && !look.terminal && !self.nodes[child].is_open() {
-            self.open(child, look, random);
+        let is_linked = self.set_child(node, selected, child).is_some();
+        if is_linked && !position.terminal && !self.nodes[child].is_expanded() {
+            self.expand(child, position, random);
         }
         self.nodes[child].in_flight -= 1;
-        if linked { child } else { NodeId::NONE }
+        if is_linked { child } else { NodeId::NONE }
     }
 
-    /// Takes in what was seen at a closed node itself, which is on a path under way.
-    pub(super) fn see(&mut self, node: NodeId, look: &Look, random: &mut Random) {
-        let record = &self.nodes[node];
-        if record.is_open() || record.terminal {
+    /// Expands a leaf in flight, unless another path did.
+    pub(super) fn expand_leaf(
+        &mut self,
+        node: NodeId,
+        position: &PositionInfo,
+        random: &mut Random,
+    ) {
+        let record = &mut self.nodes[node];
+        if record.is_expanded() || record.terminal {
             return;
         }
-        self.nodes[node].forced = self.nodes[node].forced.saturating_add(look.forced);
-        if look.terminal {
-            self.end(node, &look.goals);
-        } else if look.forced == 0 || self.store_state(node, &look.state) {
-            self.open(node, look, random);
+        record.forced_moves = record.forced_moves.saturating_add(position.forced_moves);
+        if position.terminal {
+            self.make_terminal(node, &position.goals);
+        } else if position.forced_moves == 0 || self.store_state(node, &position.state) {
+            self.expand(node, position, random);
         }
     }
 
-    /// Opens the root, unless it is open or over, with the legal moves that the hands have read
-    /// there.
-    pub(super) fn open_root(&mut self, hands: &mut Hands) {
+    /// Expands the root with the legal moves that the writer has read.
+    pub(super) fn expand_root(&mut self, game: &mut WriterGame) {
         let root = self.root;
         let record = &mut self.nodes[root];
-        if record.is_open() || record.terminal {
+        if record.is_expanded() || record.terminal {
             return;
         }
         record.in_flight += 1;
-        let mut start = 0;
-        for &end in &hands.ends {
-            shuffle(&mut hands.legal[start..end as usize], &mut hands.random);
-            start = end as usize;
-        }
-        self.open_with(root, &hands.legal, &hands.ends, Entries::None);
+        shuffle_per_role(&mut game.legal, &game.legal_ends, &mut game.random);
+        self.expand_with(root, &game.legal, &game.legal_ends, InitialEdges::None);
         self.nodes[root].in_flight -= 1;
     }
 
-    /// Opens a closed node with what was seen, if legal moves were looked for. Where there is no
-    /// memory it stays closed.
-    fn open(&mut self, node: NodeId, look: &Look, random: &mut Random) {
-        if look.ends.is_empty() {
+    /// Expands a node if its legal moves were generated and there is memory.
+    fn expand(&mut self, node: NodeId, position: &PositionInfo, random: &mut Random) {
+        if position.legal_ends.is_empty() {
             return;
         }
-        debug_assert_eq!(look.ends.len(), self.roles);
-        if !look.children.is_empty() {
-            let entries = look
-                .sole_reply(self.roles)
-                .map_or(Entries::All, Entries::Only);
-            if self.open_with(node, &look.legal, &look.ends, entries) {
-                self.estimate(node, look, entries);
+        debug_assert_eq!(position.legal_ends.len(), self.roles);
+        if !position.children.is_empty() {
+            let initial = position
+                .winning_child(self.roles)
+                .map_or(InitialEdges::All, InitialEdges::Only);
+            if let Some(()) = self.expand_with(node, &position.legal, &position.legal_ends, initial)
+            {
+                self.initialise_edges(node, position, initial);
             }
             return;
         }
-        // Which moves are tried first is left to chance.
+        // Untried moves are tried in random order.
         let mut legal = std::mem::take(&mut self.shuffled);
         legal.clear();
-        legal.extend_from_slice(&look.legal);
-        let mut start = 0;
-        for &end in &look.ends {
-            shuffle(&mut legal[start..end as usize], random);
-            start = end as usize;
-        }
-        self.open_with(node, &legal, &look.ends, Entries::None);
+        legal.extend_from_slice(&position.legal);
+        shuffle_per_role(&mut legal, &position.legal_ends, random);
+        self.expand_with(node, &legal, &position.legal_ends, InitialEdges::None);
         self.shuffled = legal;
     }
 
-    /// Gives the entries of a fresh node of one decider their first estimates, and what is certain
-    /// about children in which the game is over.
-    fn estimate(&mut self, node: NodeId, look: &Look, entries: Entries) {
-        let decider = self.nodes[node].decider;
-        if decider == SEVERAL {
+    /// Initialises the edges of a new node with one mover by their priors, and proves those to terminal
+    /// children.
+    fn initialise_edges(&mut self, node: NodeId, position: &PositionInfo, initial: InitialEdges) {
+        let mover = self.nodes[node].mover;
+        if mover == SIMULTANEOUS {
             return;
         }
-        let decider = decider as usize;
-        let mut index = match entries {
-            Entries::Only(index) => index,
+        let mover = mover as usize;
+        let mut index = match initial {
+            InitialEdges::Only(index) => index,
             _ => 0,
         };
-        let mut last = EntryId::NONE;
+        let mut last_terminal = EdgeId::NONE;
         let mut goals = std::mem::take(&mut self.goals);
-        let best = look.best_end(decider, self.roles);
-        let mut at = self.nodes[node].first;
+        let best = position.best_terminal_goal(mover, self.roles);
+        let mut at = self.nodes[node].first_block;
         while at.is_some() {
-            let (len, link) = (self.chunks[at].len as usize, self.chunks[at].link);
+            let (len, link) = (self.edge_blocks[at].len as usize, self.edge_blocks[at].link);
             for slot in 0..len {
-                let child = look.children[index];
-                let totals = &look.totals[index * self.roles..][..self.roles];
+                let child = position.children[index];
+                let totals = &position.child_totals[index * self.roles..][..self.roles];
+                let evaluation = position.child_values.get(index * self.roles + mover);
                 index += 1;
-                let chunk = &mut self.chunks[at];
+                let block = &mut self.edge_blocks[at];
                 if !child.terminal {
-                    let promise = look.promises.get((index - 1) * self.roles + decider);
                     if child.playouts > 0 {
-                        chunk.visits[slot] = 1;
-                        chunk.means[slot] = totals[decider] as f32 / child.playouts as f32;
-                        if let Some(promise) = promise {
-                            chunk.means[slot] +=
-                                (promise - chunk.means[slot]) * self.evaluation_share;
+                        block.visits[slot] = 1;
+                        block.means[slot] = totals[mover] as f32 / child.playouts as f32;
+                        if let Some(evaluation) = evaluation {
+                            block.means[slot] +=
+                                (evaluation - block.means[slot]) * self.evaluation_share;
                         }
-                    } else if let Some(&promise) = promise {
-                        chunk.visits[slot] = 1;
-                        chunk.means[slot] = promise;
+                    } else if let Some(&evaluation) = evaluation {
+                        block.visits[slot] = 1;
+                        block.means[slot] = evaluation;
                     }
                     continue;
                 }
-                let goal = totals[decider] as u8;
-                chunk.visits[slot] = 1;
-                chunk.means[slot] = f32::from(goal);
-                chunk.lower[slot] = goal;
-                chunk.upper[slot] = goal;
-                // What is worse than a sure thing is never played, and nobody asks what it means
-                // for others.
-                if best.is_some_and(|best| totals[decider] < best) {
+                let goal = totals[mover] as u8;
+                block.visits[slot] = 1;
+                block.means[slot] = f32::from(goal);
+                block.lower[slot] = goal;
+                block.upper[slot] = goal;
+                // A terminal child worse than another is never played and needs no node.
+                if best.is_some_and(|best| totals[mover] < best) {
                     continue;
                 }
                 goals.clear();
                 goals.extend(totals.iter().map(|&goal| goal as u8));
-                let entry = EntryId::new(at, slot);
+                let edge = EdgeId::new(at, slot);
                 if let Some(child) = self.make_node(&[], Some(&goals)) {
                     self.nodes[child].in_flight += 1;
-                    self.set_child(node, &[entry], child);
+                    self.set_child(node, &[edge], child);
                     self.nodes[child].in_flight -= 1;
-                    self.chunks[at].solved |= 1 << slot;
-                    last = entry;
+                    self.edge_blocks[at].solved |= 1 << slot;
+                    last_terminal = edge;
                 }
             }
             at = link;
         }
         self.goals = goals;
-        let end = if last.is_some() {
-            self.child_of(last)
-        } else {
-            NodeId::NONE
-        };
-        if end.is_some() {
-            let mut facts = std::mem::take(&mut self.facts);
-            facts.clear();
-            facts.extend_from_slice(&self.bounds[end]);
-            self.refresh(node, &[last], News::terminal(), &mut facts);
-            self.facts = facts;
+        if !last_terminal.is_some() {
+            return;
+        }
+        let child = self.child_of(last_terminal);
+        if child.is_some() {
+            let mut bounds = std::mem::take(&mut self.child_bounds);
+            bounds.clear();
+            bounds.extend_from_slice(&self.bounds[child]);
+            self.update_proof(node, &[last_terminal], ProofUpdate::TERMINAL, &mut bounds);
+            self.child_bounds = bounds;
         }
     }
 }
 
-fn shuffle(moves: &mut [MoveId], random: &mut Random) {
-    for last in (1..moves.len()).rev() {
-        moves.swap(last, random.below(last as u32 + 1) as usize);
+fn shuffle_per_role(moves: &mut [MoveId], ends: &[u32], random: &mut Random) {
+    let mut start = 0;
+    for &end in ends {
+        let of_role = &mut moves[start..end as usize];
+        for last in (1..of_role.len()).rev() {
+            of_role.swap(last, random.below(last as u32 + 1) as usize);
+        }
+        start = end as usize;
     }
 }

@@ -1,4 +1,4 @@
-//! The pipeline: how playouts are spread over threads.
+//! The pipeline: distributes requests over rollout threads.
 //!
 //! ```text
 //!            ┌─ requests ─▶ rollout thread 1 ─ results ─┐
@@ -6,62 +6,33 @@
 //!            └─ requests ─▶ rollout thread n ─ results ─┘
 //! ```
 //!
-//! The writer is the thread that calls the search. It alone reads and writes the tree. Each rollout
-//! thread has a ring of requests and a ring of results of its own, a random stream, and a reasoner
-//! or lanes. A request is a box that carries the state to play out from and the path it belongs to;
-//! it comes back with the sums of the goals, is backed up along that path, and is used again, so
-//! that nothing is allocated or looked up on the way. Where threads are pinned, a core stays free
-//! for the writer; pinning that thread is up to whoever owns it.
+//! The writer, the thread that calls the search, alone accesses the graph. A request is a box that
+//! returns as the answer and is reused, so that nothing is allocated per request. Pinning leaves a
+//! core for the writer, which its owner pins.
 //!
-//! **Abreast.** Where the machine plays many at once, each rollout thread has a gang of lanes of
-//! its own (`abreast`). To one of these threads twice as many requests may be under way as it has
-//! lanes: with one playout each, half of them are played while half wait, so that a lane that
-//! becomes free takes up the next at once, and does so too when all end together, as in games of
-//! fixed length, while the writer takes in their results. More would only make answers older.
-//! Requests for several playouts come from a writer that is slower than the lanes. They may add up
-//! to four times as many playouts, which lanes of a fast game play in the time that a parked thread
-//! needs to wake.
+//! **Lanes.** A thread may have twice as many requests in flight as lanes: with one playout each, a
+//! free lane takes the next at once. More would make the answers older. Requests for several playouts
+//! may add up to [`MAX_WIDTHS`] playouts a lane.
 //!
-//! **Full rings.** The writer has at most so many requests under way to a thread, in its rings or
-//! in its hands: `ring_capacity`, or twice its lanes. A result ring is never full, then, and no
-//! rollout thread ever waits to get rid of an answer. When all threads have their hands full, the
-//! writer takes in what is finished, and if that made no room it plays out itself. It never waits
-//! for room, so nothing can lock up.
+//! **Full rings.** The requests in flight to a thread are limited to the capacity of its rings, so it
+//! always has room for its answers. When all threads are at their limit, the writer receives answers,
+//! and if there are none plays out itself: there is no deadlock.
 //!
-//! **Samples per request.** One playout a request makes the best tree, since each is placed by what
-//! the others have shown. But a writer makes about a million requests a second at best, and lanes
-//! may play tens of millions of playouts. So unless a number is set, it follows the supply: when
-//! rollout threads may run dry, asking for more gives them work that costs the writer nothing; when
-//! the writer is far ahead, asking for less makes more of the same playouts.
-//! * Of threads that play one after the other, the rings tell: few requests that wait are too few.
-//! * Of lanes, the playouts under way tell. Rings would not: many requests for one playout and few
-//!   for many keep as many lanes busy. The writer is ahead when it finds all hands full; lanes are
-//!   short of work when on the average there are fewer playouts under way than lanes and a quarter,
-//!   some of which are results that wait for the writer.
+//! **Samples per request.** One playout a request gives the best tree, since each descent sees the
+//! results of the others. But a writer sends about a million requests a second, and lanes may run tens
+//! of millions of playouts. So the number adapts to the supply of the rollout threads: without lanes
+//! by the waiting requests, with lanes by the playouts in flight.
 //!
-//! **How many requests are under way** at once: where the writer is the slower side, what it makes
-//! while a playout lasts; where lanes are, as many as the caller allows, which is a part of what
-//! the root has been visited. A graph does not change while nothing comes back, so what many
-//! descents would find at once is much the same: with a thousand under way from the start, nine in
-//! ten of Connect Four's went where others had gone just before.
+//! **Waiting.** A rollout thread without requests parks until the writer has pushed one. The writer
+//! waits only at the end of a run limited in iterations, or to settle.
 //!
-//! **Idle.** A rollout thread without requests parks; the writer wakes it after a push. Only at the
-//! end of a counted run, or to settle, does the writer wait for results; every result wakes it, and
-//! so does the end of a thread.
+//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer receives what was
+//! finished, joins the thread and counts the rest as lost. The caller then clears all `in_flight`
+//! counts and starts a new epoch. The search goes on with the remaining threads, or the writer alone.
 //!
-//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer sees them
-//! closed, takes what was finished, joins the thread and counts the rest as lost. Lost paths cannot
-//! take back their marks, so the caller clears all marks and opens a new account (`epoch`); answers
-//! of older accounts are dropped. The search goes on with the threads that are left, at last with
-//! the writer alone.
-//!
-//! **Shutdown**, when the pipeline is dropped:
-//! 1. The stop flag is set, which wakes every rollout thread that is parked.
-//! 2. Each thread finishes the playout or, abreast, the step it is in, leaves what is still in its
-//!    hands and its ring, and returns. A request pushed before step 1 may or may not be answered;
-//!    none is pushed after it, since the writer is here.
-//! 3. All threads are joined. One that had panicked has nothing more to say.
-//! 4. The rings go, and the boxes in them.
+//! **Shutdown.** The stop flag wakes all parked threads; each finishes its slice of work and returns.
+//! All threads are joined, and then the rings are dropped with the boxes in them. None is pushed
+//! meanwhile, since the writer is here.
 //!
 //! Never knows: nodes, moves.
 
@@ -69,136 +40,131 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::config::SearchConfig;
-use super::rollout::Rollout;
-use super::worker::{Job, WIDTHS_WANTED, Worker};
+use super::request::RolloutRequest;
+use super::rollout::RolloutThread;
+use super::worker::{MAX_QUEUED_WIDTHS, Worker};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::sync::pinning;
 use crate::sync::ring::{Consumer, Producer, ring};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 
-/// The most requests under way altogether: an entry counts its own in 16 bits.
-const MOST_IN_FLIGHT: usize = 60_000;
-
-/// The most playouts under way to a thread that plays abreast, in widths.
-const MOST_WIDTHS: u64 = 8;
-/// The most samples per request that adapting leads to.
-const MOST_SAMPLES: u32 = 1_000;
-/// Requests between two looks at how full the rings are.
+/// Greatest number of requests in flight: edges count theirs in 16 bits.
+const MAX_IN_FLIGHT: usize = 60_000;
+/// Greatest number of playouts in flight to a thread with lanes, in widths.
+const MAX_WIDTHS: u64 = 8;
+/// Greatest adapted number of samples per request.
+const MAX_SAMPLES: u32 = 1_000;
+/// Requests between two adaptations.
 const ADAPT_EVERY: u32 = 64;
-/// Playouts a request where the writer's own lanes play them and no number is set. Adapting would
-/// make a search depend on the time it took.
-const OWN_SAMPLES: u32 = 16;
-/// The index of the writer's own stream of random numbers among those of the threads.
-const OWN: usize = usize::MAX >> 1;
+/// Samples per request of the writer's own lanes where the setting is 0, without adaptation to time.
+const WRITER_SAMPLES: u32 = 16;
+/// The index of the writer's random stream.
+const WRITER_STREAM: usize = usize::MAX >> 1;
 
 /// The writer's side of all rollout threads.
 pub(super) struct Pipeline {
-    threads: Vec<RolloutThread>,
-    /// The thread to look at next.
-    turn: usize,
+    threads: Vec<ThreadHandle>,
+    /// The next thread to send to and to receive from.
+    next_thread: usize,
+    /// Greatest number of requests in flight to a thread.
     capacity: u32,
     in_flight: u32,
-    /// Playouts under way.
-    wanted: u64,
-    /// Lanes of all threads that play abreast.
+    /// Playouts in flight.
+    playouts_in_flight: u64,
+    /// Lanes of all threads.
     lanes: u64,
-    /// Playouts to ask for.
+    /// Samples per request.
     samples: u32,
-    /// When `samples` is adapted, if it is.
-    adapting: Option<Adapting>,
+    /// None where the number of samples is fixed.
+    adaptation: Option<Adaptation>,
     stop: StopFlag,
     waiter: Waiter,
-    /// The writer's own hands on the game, made when they are first needed.
-    own: Option<Worker>,
-    own_in_flight: u32,
-    /// Whether a rollout thread has panicked. Then the writer does without lanes, in case it was
-    /// their fault.
-    is_wary: bool,
+    /// The writer's own worker, made when first needed.
+    writer_worker: Option<Worker>,
+    writer_in_flight: u32,
+    /// Set when a rollout thread has panicked: lanes may be the cause, so the writer uses none.
+    avoids_lanes: bool,
     machine: Arc<dyn Machine>,
     config: SearchConfig,
 }
 
-/// What is seen between two looks at whether to ask for more playouts or for fewer.
-struct Adapting {
-    /// Requests until the next look.
+/// Observations since the last adaptation of the number of samples.
+struct Adaptation {
+    /// Requests until the next one.
     left: u32,
-    /// Sum of the playouts under way after each request.
-    wanted: u64,
-    /// Whether the writer found as many playouts wanted of all threads as may be.
-    turned_away: bool,
+    /// Sum of the playouts in flight after each request.
+    playouts_in_flight: u64,
+    /// Whether the writer found all threads at their limit.
+    was_saturated: bool,
 }
 
-impl Default for Adapting {
+impl Default for Adaptation {
     fn default() -> Self {
         Self {
             left: ADAPT_EVERY,
-            wanted: 0,
-            turned_away: false,
+            playouts_in_flight: 0,
+            was_saturated: false,
         }
     }
 }
 
 /// The writer's side of one rollout thread.
-struct RolloutThread {
-    requests: Producer<Box<Job>>,
-    results: Consumer<Box<Job>>,
+struct ThreadHandle {
+    requests: Producer<Box<RolloutRequest>>,
+    results: Consumer<Box<RolloutRequest>>,
     waker: Waker,
-    /// Requests under way to this thread.
     in_flight: u32,
-    /// The playouts that they ask for.
-    wanted: u64,
-    /// How many playouts it plays abreast; 0 when it plays one after the other.
+    playouts_in_flight: u64,
+    /// 0 without lanes.
     lanes: u64,
     handle: Option<JoinHandle<()>>,
 }
 
-/// What looking for a result brought.
+/// The outcome of [`Pipeline::receive`].
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum Received {
     /// An answer of a rollout thread.
-    Answer(Box<Job>),
+    Answer(Box<RolloutRequest>),
     /// An answer of the writer's own worker.
-    Own(Box<Job>),
-    /// Nothing at the moment.
+    WriterAnswer(Box<RolloutRequest>),
     Nothing,
-    /// A thread has ended, and this many requests with it.
+    /// A thread has ended with this many requests in flight.
     Lost(u32),
 }
 
 impl Pipeline {
-    /// Starts the rollout threads. One that cannot be started is done without, and said so in the
-    /// log.
+    /// Starts the rollout threads. A thread that fails to start is logged and left out.
     pub(super) fn start(machine: &Arc<dyn Machine>, config: &SearchConfig) -> Self {
         let stop = StopFlag::new();
-        let (waiter, answered) = stop.waiter();
-        let wanted = config.rollout_threads;
+        let (waiter, writer) = stop.waiter();
+        let n_threads = config.rollout_threads;
         let worker = |index| {
             let random = Random::new(stream_seed(config.seed, index));
-            Worker::new(Arc::clone(machine), random, config)
+            Worker::new(machine, random, config, true)
         };
-        let workers: Vec<Worker> = (0..wanted).map(worker).collect();
+        let workers: Vec<Worker> = (0..n_threads).map(worker).collect();
         let widest = workers.iter().map(Worker::width).max();
         let capacity = config
             .ring_capacity
-            .max(WIDTHS_WANTED as usize * widest.unwrap_or(0))
-            .clamp(1, (MOST_IN_FLIGHT / wanted.max(1)).max(1));
+            .max(MAX_QUEUED_WIDTHS as usize * widest.unwrap_or(0))
+            .clamp(1, (MAX_IN_FLIGHT / n_threads.max(1)).max(1));
         let cores = if config.pin_threads {
-            pinning::plan(&pinning::available_cores(), wanted).rollouts
+            pinning::plan(&pinning::available_cores(), n_threads).rollouts
         } else {
-            vec![None; wanted]
+            vec![None; n_threads]
         };
-        let mut threads = Vec::with_capacity(wanted);
+        let mut threads = Vec::with_capacity(n_threads);
         for (index, (core, worker)) in cores.into_iter().zip(workers).enumerate() {
             let lanes = worker.width() as u64;
             let (requests, incoming) = ring(capacity);
             let (outgoing, results) = ring(capacity);
             let (waiter, waker) = stop.waiter();
-            let rollout = Rollout {
+            let thread = RolloutThread {
                 requests: incoming,
                 results: outgoing,
                 waiter,
-                answered: answered.clone(),
+                writer: writer.clone(),
                 stop: stop.clone(),
             };
             let spawned = std::thread::Builder::new()
@@ -209,15 +175,15 @@ impl Pipeline {
                     {
                         tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
                     }
-                    rollout.run(worker);
+                    thread.run(worker);
                 });
             match spawned {
-                Ok(handle) => threads.push(RolloutThread {
+                Ok(handle) => threads.push(ThreadHandle {
                     requests,
                     results,
                     waker,
                     in_flight: 0,
-                    wanted: 0,
+                    playouts_in_flight: 0,
                     lanes,
                     handle: Some(handle),
                 }),
@@ -226,232 +192,213 @@ impl Pipeline {
                 }
             }
         }
+        let adapts = config.samples_per_request == 0;
         let mut pipeline = Self {
             lanes: threads.iter().map(|thread| thread.lanes).sum(),
             threads,
-            turn: 0,
+            next_thread: 0,
             capacity: capacity as u32,
             in_flight: 0,
-            wanted: 0,
+            playouts_in_flight: 0,
             samples: config.samples_per_request.max(1),
-            adapting: (config.samples_per_request == 0 && wanted > 0).then(Adapting::default),
+            adaptation: (adapts && n_threads > 0).then(Adaptation::default),
             stop,
             waiter,
-            own: None,
-            own_in_flight: 0,
-            is_wary: false,
+            writer_worker: None,
+            writer_in_flight: 0,
+            avoids_lanes: false,
             machine: Arc::clone(machine),
             config: config.clone(),
         };
-        if wanted == 0 && config.samples_per_request == 0 && pipeline.own().width() > 0 {
-            pipeline.samples = OWN_SAMPLES;
+        if adapts && n_threads == 0 && pipeline.writer_worker().width() > 0 {
+            pipeline.samples = WRITER_SAMPLES;
         }
         pipeline
     }
 
-    fn own(&mut self) -> &mut Worker {
-        self.own.get_or_insert_with(|| {
-            let random = Random::new(stream_seed(self.config.seed, OWN));
-            let machine = Arc::clone(&self.machine);
-            if self.is_wary {
-                Worker::one_by_one(machine, random, &self.config)
-            } else {
-                Worker::new(machine, random, &self.config)
-            }
+    fn writer_worker(&mut self) -> &mut Worker {
+        self.writer_worker.get_or_insert_with(|| {
+            let random = Random::new(stream_seed(self.config.seed, WRITER_STREAM));
+            Worker::new(&self.machine, random, &self.config, !self.avoids_lanes)
         })
     }
 
-    /// Rollout threads alive, as far as noticed.
     #[inline]
-    pub(super) fn threads(&self) -> usize {
+    pub(super) fn n_threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// Requests under way.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Playouts that a request asks for.
     #[inline]
     pub(super) fn samples(&self) -> u32 {
         self.samples
     }
 
-    /// Playouts that the next request asks for when so many may be under way altogether: the
-    /// writer's own lanes are kept busy by few requests while there may only be few.
+    /// Samples of the next request where at most `max_in_flight` requests may be in flight: the
+    /// fewer, the more each asks for, to keep the writer's own lanes busy.
     #[inline]
-    pub(super) fn samples_of_each(&self, most: u32) -> u32 {
-        match &self.own {
-            Some(own) if self.threads.is_empty() => {
-                let lanes = own.width() as u32;
-                let enough = (lanes + lanes / 4).div_ceil(most.max(1));
-                self.samples.max(enough.min(MOST_SAMPLES))
+    pub(super) fn samples_of_next(&self, max_in_flight: u32) -> u32 {
+        match &self.writer_worker {
+            Some(worker) if self.threads.is_empty() => {
+                let lanes = worker.width() as u32;
+                let enough = (lanes + lanes / 4).div_ceil(max_in_flight.max(1));
+                self.samples.max(enough.min(MAX_SAMPLES))
             }
             _ => self.samples,
         }
     }
 
-    /// Whether a request can be sent when so many may be under way altogether. When the rollout
-    /// threads have their hands full and one playout a request is asked for, the writer's own
-    /// worker takes some.
-    pub(super) fn has_room(&mut self, most: u32) -> bool {
+    /// Whether a request can be sent where at most `max_in_flight` may be in flight. The writer's own
+    /// worker takes some when all threads are at their limit with one sample a request.
+    pub(super) fn has_room(&mut self, max_in_flight: u32) -> bool {
         let capacity = self.capacity;
-        let is_bounded = self.in_flight >= most;
+        let is_bounded = self.in_flight >= max_in_flight;
         if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
-        if let Some(adapting) = &mut self.adapting
+        if let Some(adaptation) = &mut self.adaptation
             && self.lanes > 0
         {
-            adapting.turned_away |= self.wanted >= WIDTHS_WANTED * self.lanes;
+            adaptation.was_saturated |= self.playouts_in_flight >= MAX_QUEUED_WIDTHS * self.lanes;
             if self.samples > 1 && !self.threads.is_empty() {
                 return false;
             }
         }
-        !is_bounded && self.own().could_do_more()
+        !is_bounded && self.writer_worker().could_use_request()
     }
 
-    /// Lets the writer's own worker do a bit, if it has something to do.
-    pub(super) fn work(&mut self) -> bool {
-        match &mut self.own {
-            Some(own) if self.own_in_flight > 0 => {
-                own.work();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Requests not taken up yet.
     pub(super) fn queued_requests(&self) -> u32 {
         let queued = self.threads.iter().map(|thread| thread.requests.len());
         queued.sum::<usize>() as u32
     }
 
-    /// Results not taken in yet.
     pub(super) fn queued_results(&self) -> u32 {
         let queued = self.threads.iter().map(|thread| thread.results.len());
         queued.sum::<usize>() as u32
     }
 
-    /// Requests that could be under way.
-    pub(super) fn slots(&self) -> u32 {
+    pub(super) fn ring_slots(&self) -> u32 {
         self.capacity * self.threads.len() as u32
     }
 
-    /// Sends a request to the thread whose turn it is, or else to any that has room, or else to the
-    /// writer's own worker.
-    pub(super) fn send(&mut self, mut job: Box<Job>) {
-        let samples = u64::from(job.samples);
+    /// Sends a request to the first thread with room from the next one on, or else to the writer's
+    /// own worker.
+    pub(super) fn send(&mut self, mut request: Box<RolloutRequest>) {
+        let samples = u64::from(request.samples);
         self.in_flight += 1;
-        self.wanted += samples;
+        self.playouts_in_flight += samples;
         for offset in 0..self.threads.len() {
-            let index = (self.turn + offset) % self.threads.len();
+            let index = (self.next_thread + offset) % self.threads.len();
             let thread = &mut self.threads[index];
             if !thread.has_room(self.capacity) {
                 continue;
             }
-            match thread.requests.push(job) {
+            match thread.requests.push(request) {
                 Ok(()) => {
                     thread.waker.wake();
                     thread.in_flight += 1;
-                    thread.wanted += samples;
+                    thread.playouts_in_flight += samples;
                     self.adapt();
                     return;
                 }
-                Err(refused) => job = refused,
+                Err(rejected) => request = rejected,
             }
         }
-        self.own_in_flight += 1;
-        self.own().take(job);
+        self.writer_in_flight += 1;
+        self.writer_worker().submit(request);
     }
 
-    /// An answer from the thread whose turn it is. When it has none, the turn goes to the next.
-    ///
-    /// Looking at one thread a call keeps the cost of a call the same for any number of threads: an
-    /// empty ring is a cache line fetched from another core.
-    pub(super) fn take(&mut self) -> Taken {
-        if self.own_in_flight > 0
-            && let Some(job) = self.own.as_mut().and_then(Worker::take_finished)
+    /// An answer of the writer's own worker or of the next thread; without one, the turn passes to
+    /// the thread after it. Only one thread is polled, since that loads a cache line from its core.
+    pub(super) fn receive(&mut self) -> Received {
+        if self.writer_in_flight > 0
+            && let Some(answer) = self.writer_worker.as_mut().and_then(Worker::take_finished)
         {
-            self.own_in_flight -= 1;
+            self.writer_in_flight -= 1;
             self.in_flight -= 1;
-            self.wanted -= u64::from(job.samples);
-            return Taken::Own(job);
+            self.playouts_in_flight -= u64::from(answer.samples);
+            return Received::WriterAnswer(answer);
         }
-        let Some(thread) = self.threads.get_mut(self.turn) else {
-            return Taken::Nothing;
+        let Some(thread) = self.threads.get_mut(self.next_thread) else {
+            return Received::Nothing;
         };
         if thread.in_flight > 0 || thread.results.is_closed() {
-            // Asked first: what was pushed before the ring was closed is then seen by the pop.
-            let closed = thread.results.is_closed();
-            if let Some(job) = thread.results.pop() {
+            // Read before the pop, which then sees all that was pushed before the ring was closed.
+            let is_closed = thread.results.is_closed();
+            if let Some(answer) = thread.results.pop() {
                 thread.in_flight -= 1;
-                thread.wanted -= u64::from(job.samples);
+                thread.playouts_in_flight -= u64::from(answer.samples);
                 self.in_flight -= 1;
-                self.wanted -= u64::from(job.samples);
-                return Taken::Answer(job);
+                self.playouts_in_flight -= u64::from(answer.samples);
+                return Received::Answer(answer);
             }
-            if closed {
-                return Taken::Lost(self.bury());
+            if is_closed {
+                return Received::Lost(self.remove_ended_thread());
             }
         }
-        self.turn = (self.turn + 1) % self.threads.len();
-        Taken::Nothing
+        self.next_thread = (self.next_thread + 1) % self.threads.len();
+        Received::Nothing
     }
 
-    /// Works until all that the writer's own worker has is done, else sleeps until an answer can be
-    /// taken or a thread has ended. Returns at once when nothing is under way.
+    /// Does a slice of the writer's own work if there is any, else sleeps until an answer is there or
+    /// a thread has ended. Returns at once when nothing is in flight.
     pub(super) fn wait(&mut self) {
-        if self.work() || self.in_flight == 0 {
+        if self.writer_in_flight > 0
+            && let Some(worker) = &mut self.writer_worker
+        {
+            worker.work();
+            return;
+        }
+        if self.in_flight == 0 {
             return;
         }
         let threads = &self.threads;
-        let ready = || {
+        let is_ready = || {
             threads
                 .iter()
                 .any(|thread| !thread.results.is_empty() || thread.results.is_closed())
         };
-        match self.waiter.wait_until(ready) {
+        match self.waiter.wait_until(is_ready) {
             Waited::Ready | Waited::Stopped => {}
         }
     }
 
-    /// Counts a request, and now and then looks whether to ask for more or for less.
+    /// Counts a request, and adapts the number of samples after every [`ADAPT_EVERY`].
     #[inline]
     fn adapt(&mut self) {
-        let Some(adapting) = &mut self.adapting else {
+        let Some(adaptation) = &mut self.adaptation else {
             return;
         };
-        adapting.left -= 1;
-        adapting.wanted += self.wanted;
-        if adapting.left > 0 {
+        adaptation.left -= 1;
+        adaptation.playouts_in_flight += self.playouts_in_flight;
+        if adaptation.left > 0 {
             return;
         }
-        let mean = adapting.wanted / u64::from(ADAPT_EVERY);
-        let turned_away = adapting.turned_away;
-        *adapting = Adapting::default();
+        let mean = adaptation.playouts_in_flight / u64::from(ADAPT_EVERY);
+        let was_saturated = adaptation.was_saturated;
+        *adaptation = Adaptation::default();
         let supply = if self.lanes > 0 {
-            supply_of_lanes(mean, self.lanes, turned_away)
+            supply_of_lanes(mean, self.lanes, was_saturated)
         } else {
-            supply(self.queued_requests(), self.slots())
+            supply(self.queued_requests(), self.ring_slots())
         };
         self.samples = adapted(self.samples, supply);
     }
 
-    /// Removes the thread whose turn it is, which has ended, and says how many requests went with
-    /// it.
-    fn bury(&mut self) -> u32 {
-        let mut thread = self.threads.remove(self.turn);
-        self.turn = 0;
+    /// Removes the next thread, which has ended, and returns the number of requests lost with it.
+    fn remove_ended_thread(&mut self) -> u32 {
+        let mut thread = self.threads.remove(self.next_thread);
+        self.next_thread = 0;
         self.in_flight -= thread.in_flight;
-        self.wanted -= thread.wanted;
+        self.playouts_in_flight -= thread.playouts_in_flight;
         self.lanes -= thread.lanes;
         if let Some(handle) = thread.handle.take() {
             let panicked = handle.join().is_err();
-            self.is_wary |= panicked;
+            self.avoids_lanes |= panicked;
             tracing::error!(
                 panicked,
                 lost = thread.in_flight,
@@ -460,22 +407,28 @@ impl Pipeline {
             );
         }
         let mut lost = thread.in_flight;
-        if self.is_wary && self.own.as_ref().is_some_and(|own| own.width() > 0) {
-            self.own = None;
-            lost += std::mem::take(&mut self.own_in_flight);
-            self.in_flight = self.threads.iter().map(|thread| thread.in_flight).sum();
-            self.wanted = self.threads.iter().map(|thread| thread.wanted).sum();
+        if self.avoids_lanes
+            && self
+                .writer_worker
+                .as_ref()
+                .is_some_and(|worker| worker.width() > 0)
+        {
+            self.writer_worker = None;
+            lost += std::mem::take(&mut self.writer_in_flight);
+            let threads = self.threads.iter();
+            self.in_flight = threads.clone().map(|thread| thread.in_flight).sum();
+            self.playouts_in_flight = threads.map(|thread| thread.playouts_in_flight).sum();
         }
         lost
     }
 }
 
-impl RolloutThread {
-    /// Whether it may be sent a request, when `capacity` may be under way to it.
+impl ThreadHandle {
+    /// Whether the thread may be sent a request, with at most `capacity` in flight to it.
     #[inline]
     fn has_room(&self, capacity: u32) -> bool {
-        let is_busy = self.lanes > 0 && self.wanted >= MOST_WIDTHS * self.lanes;
-        self.in_flight < capacity && !is_busy && !self.requests.is_closed()
+        let is_saturated = self.lanes > 0 && self.playouts_in_flight >= MAX_WIDTHS * self.lanes;
+        self.in_flight < capacity && !is_saturated && !self.requests.is_closed()
     }
 }
 
@@ -492,18 +445,15 @@ impl Drop for Pipeline {
     }
 }
 
-/// How well rollout threads are supplied.
+/// The supply of rollout threads with work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Supply {
-    /// They may run dry.
     Short,
     Enough,
-    /// The writer is far ahead of them.
     Plenty,
 }
 
-/// The supply of threads that play one after the other: short when less than a quarter of the slots
-/// is taken, plenty when more than three quarters are.
+/// The supply of threads without lanes, by the share of the ring slots that is taken.
 fn supply(queued: u32, slots: u32) -> Supply {
     if queued < slots / 4 {
         Supply::Short
@@ -514,30 +464,29 @@ fn supply(queued: u32, slots: u32) -> Supply {
     }
 }
 
-/// The supply of threads that play abreast: plenty when the writer was turned away, short when
-/// fewer playouts were under way than all lanes and a quarter.
-fn supply_of_lanes(wanted: u64, lanes: u64, turned_away: bool) -> Supply {
-    if turned_away {
+/// The supply of threads with lanes. Below 5/4 playouts a lane it is short, since some of them are
+/// results that wait for the writer.
+fn supply_of_lanes(playouts_in_flight: u64, lanes: u64, was_saturated: bool) -> Supply {
+    if was_saturated {
         Supply::Plenty
-    } else if wanted < lanes + lanes / 4 {
+    } else if playouts_in_flight < lanes + lanes / 4 {
         Supply::Short
     } else {
         Supply::Enough
     }
 }
 
-/// Samples per request after a look at the supply. It grows faster than it shrinks, since a thread
-/// that runs dry is what costs most.
+/// The adapted number of samples. It grows faster than it shrinks, since idle threads cost most.
 fn adapted(samples: u32, supply: Supply) -> u32 {
-    let step = match supply {
+    let adapted = match supply {
         Supply::Short => samples + (samples / 2).max(1),
         Supply::Enough => samples,
         Supply::Plenty => samples - (samples / 4).max(1),
     };
-    step.clamp(1, MOST_SAMPLES)
+    adapted.clamp(1, MAX_SAMPLES)
 }
 
-/// A seed for the stream of one rollout thread, unlike that of the writer and of the others.
+/// The seed of a thread's random stream, different from the writer's and all others.
 fn stream_seed(seed: u64, index: usize) -> u64 {
     seed ^ (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -547,7 +496,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_grow_while_rings_are_empty_and_shrink_while_they_are_full() {
+    fn samples_grow_while_rings_are_empty_and_shrink_while_full() {
         let mut samples = 1;
         for expected in [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 141] {
             samples = adapted(samples, supply(3, 16));
@@ -555,7 +504,7 @@ mod tests {
         }
         assert_eq!(adapted(samples, supply(4, 16)), 141);
         assert_eq!(adapted(samples, supply(12, 16)), 141);
-        assert_eq!(adapted(MOST_SAMPLES, supply(3, 16)), MOST_SAMPLES);
+        assert_eq!(adapted(MAX_SAMPLES, supply(3, 16)), MAX_SAMPLES);
         samples = 100;
         for expected in [75, 57, 43, 33, 25, 19, 15, 12, 9, 7, 6, 5, 4, 3, 2, 1, 1] {
             samples = adapted(samples, supply(13, 16));
@@ -564,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_short_when_few_playouts_are_under_way_and_nobody_is_turned_away() {
+    fn lanes_are_short_of_work_below_five_quarters_unless_saturated() {
         assert_eq!(supply_of_lanes(0, 512, false), Supply::Short);
         assert_eq!(supply_of_lanes(639, 512, false), Supply::Short);
         assert_eq!(supply_of_lanes(640, 512, false), Supply::Enough);
@@ -574,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_threads_share_a_random_stream() {
+    fn random_streams_of_threads_differ() {
         let seeds: std::collections::HashSet<u64> =
             (0..64).map(|index| stream_seed(7, index)).collect();
         assert_eq!(seeds.len(), 64);

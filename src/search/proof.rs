@@ -1,350 +1,297 @@
-//! Proof: what is certain about a node, from what is certain about its children.
+//! Proof: score-bounded MCTS (Cazenave and Saffidine 2010), for any number of roles.
 //!
-//! Every node holds a lower and an upper bound of every role's goal (score bounds; Cazenave and
-//! Saffidine 2010); a goal is proven when they meet. Bounds hold for best play, which means here:
-//! each role maximises its own goal, and where several moves are equally good for it, two roles
-//! play against each other (the one that moves picks what is worst for the other), while with more
-//! than two roles the others play against the searching role. That is minimax in zero-sum games,
-//! and the cautious reading of any other.
+//! A goal is proven when its lower and upper bound meet. The bounds hold for best play: each role
+//! maximises its own goal, and breaks ties against the other of two roles, or against the searching
+//! role of several. That is minimax in zero-sum games and a pessimistic reading of all others.
 //!
-//! One decider `d`, children `c`: its lower bound is the best lower, its upper the best upper. A
-//! child is *possible* when its upper reaches the lower of `d`, and *sure* when its lower reaches
-//! the upper of `d`. The role that ties are broken against can count on the least lower of the
-//! possible, and on no more than the least upper of the sure; any third role on something between
-//! the extremes of the possible. A move not tried is a child of which nothing is known. So a found
-//! win decides a node at once, and a lost node is decided with its last child.
+//! *One mover.* Its lower bound is the greatest lower bound of its children, its upper bound the
+//! greatest upper one. A child is *possible* if its upper bound reaches the mover's lower bound, and
+//! *sure* if its lower bound reaches the mover's upper bound. The role against which ties are broken
+//! has at least the least lower bound of the possible children and at most the least upper bound of
+//! the sure ones; any other role lies between the extremes of the possible ones. An untried move is
+//! a child without known bounds. So one winning move proves a node, and a lost node is proven with
+//! its last child.
 //!
-//! Several deciders: nothing is assumed about the others. A move of role `r` is worth at least the
-//! least and at most the greatest of its *row*, that is of all joint moves that contain it, once
-//! all of them are in the tree; rows of more than [`ROW`] joint moves are not looked at. The best
-//! row bounds the node for `r`. That is sound for any theory of simultaneous play, and proves
-//! dominated games, not mixed equilibria. It proves less than could be: joint moves that no role
-//! wants are seldom looked at, and a row with one of them missing says nothing.
+//! *Simultaneous moves.* Nothing is assumed about the others. A move of a role is worth at least the
+//! least and at most the greatest bound in its *row*: all joint moves that contain it, once all of
+//! them are in the graph. Rows of more than [`MAX_ROW`] joint moves are not examined. The best row
+//! bounds the node. That is sound for any solution concept; it proves dominant moves, but not mixed
+//! equilibria.
 //!
-//! A fixed sum of all goals, if analysis found one, narrows each role's bounds by the others'.
-//!
-//! Invariant: bounds only ever narrow, since each source speaks the truth about the same game.
+//! Invariant: bounds only ever narrow.
 
-use super::backup::News;
+use super::backpropagate::ProofUpdate;
 use super::graph::Graph;
-use super::pool::Place;
-use super::record::{Bounds, EntryId, SEVERAL};
+use super::pool::PoolId;
+use super::record::{Bounds, EdgeId, SIMULTANEOUS};
 use crate::ids::NodeId;
 
-/// The most joint moves in a row that is looked at.
-const ROW: usize = 1024;
+/// Greatest number of joint moves in a row.
+const MAX_ROW: usize = 1024;
 
-/// Buffers of the proof rules, kept so that judging allocates nothing.
+/// Buffers of updates.
 #[derive(Default)]
-pub(super) struct Judgement {
-    /// The bounds of the node being judged, one per role.
-    spans: Vec<Bounds>,
-    /// What each role gets over all possible children.
+pub(super) struct ProofBuffers {
+    /// The new bounds of the node, one per role.
+    bounds: Vec<Bounds>,
+    /// The union of the bounds of all possible children, one per role.
     possible: Vec<Bounds>,
-    /// The least upper bound of each role over the sure children.
+    /// The least upper bound over the sure children, one per role.
     sure: Vec<u8>,
-    /// The entries of each decider, one decider after the other.
-    entries: Vec<EntryId>,
-    /// Where each decider's entries end.
+    /// The edges of all roles with a choice, in role order.
+    edges: Vec<EdgeId>,
+    /// The end of the edges of each role with a choice.
     ends: Vec<usize>,
-    /// Which entry of each decider the joint move at hand contains.
-    places: Vec<usize>,
-    picks: Vec<EntryId>,
+    /// The joint move examined: for each role with a choice the index of its edge, and the edge.
+    indices: Vec<usize>,
+    joint: Vec<EdgeId>,
+}
+
+impl ProofBuffers {
+    /// Where the edges of a role with a choice start.
+    fn start(&self, mover: usize) -> usize {
+        mover.checked_sub(1).map_or(0, |before| self.ends[before])
+    }
 }
 
 impl Graph {
-    /// Judges a node anew after news from the child that `picks` lead to, whose bounds are in
-    /// `facts`. If that changed anything about the node, its own bounds are in `facts` afterwards
-    /// and its news are returned.
-    pub(super) fn refresh(
+    /// Updates the proof of a node from the child behind the `selected` edges, whose bounds are in
+    /// `bounds`. If anything changed, returns the node's own update, with its bounds in `bounds`.
+    pub(super) fn update_proof(
         &mut self,
         node: NodeId,
-        picks: &[EntryId],
-        heard: News,
-        facts: &mut [Bounds],
-    ) -> Option<News> {
-        let mut judgement = std::mem::take(&mut self.judgement);
-        judgement.spans.clear();
-        judgement.spans.extend_from_slice(&self.bounds[node]);
+        selected: &[EdgeId],
+        of_child: ProofUpdate,
+        bounds: &mut [Bounds],
+    ) -> Option<ProofUpdate> {
+        let mut proof = std::mem::take(&mut self.proof);
+        proof.bounds.clear();
+        proof.bounds.extend_from_slice(&self.bounds[node]);
         let was_solved = self.nodes[node].solved;
-        if self.nodes[node].decider == SEVERAL {
-            self.judge_several(node, picks, heard, &mut judgement);
+        if self.nodes[node].mover == SIMULTANEOUS {
+            self.update_simultaneous(node, selected, of_child, &mut proof);
         } else {
-            self.judge_alone(node, picks[0], heard, facts, &mut judgement);
+            self.update_mover(node, selected[0], of_child, bounds, &mut proof);
         }
-        self.use_fixed_sum(&mut judgement.spans);
-        let changed = judgement.spans != self.bounds[node];
-        if changed {
-            self.bounds[node].copy_from_slice(&judgement.spans);
+        let is_changed = proof.bounds != self.bounds[node];
+        if is_changed {
+            self.bounds[node].copy_from_slice(&proof.bounds);
         }
         let record = &mut self.nodes[node];
-        record.solved |= judgement.spans.iter().all(|bounds| bounds.is_exact());
-        facts.copy_from_slice(&judgement.spans);
-        self.judgement = judgement;
+        record.solved |= proof.bounds.iter().all(|bounds| bounds.is_exact());
+        bounds.copy_from_slice(&proof.bounds);
+        self.proof = proof;
         let record = &self.nodes[node];
-        (changed || record.solved != was_solved).then(|| News {
-            solved: record.solved,
-            length: record.length_from_parent(),
-        })
+        (is_changed || record.solved != was_solved).then(|| record.proof_update())
     }
 
-    /// One role has a choice. Narrows `judgement.spans`, the node's bounds.
-    fn judge_alone(
+    /// Narrows `proof.bounds` of a node with one mover.
+    fn update_mover(
         &mut self,
         node: NodeId,
-        pick: EntryId,
-        heard: News,
-        facts: &[Bounds],
-        judgement: &mut Judgement,
+        selected: EdgeId,
+        of_child: ProofUpdate,
+        child_bounds: &[Bounds],
+        proof: &mut ProofBuffers,
     ) {
-        let decider = self.nodes[node].decider as usize;
-        let chunk = &mut self.chunks[pick.chunk()];
-        let slot = pick.slot();
-        let entry = chunk.bounds(slot).and(facts[decider]);
-        chunk.lower[slot] = entry.lower;
-        chunk.upper[slot] = entry.upper;
-        chunk.solved |= u8::from(heard.solved) << slot;
+        let mover = self.nodes[node].mover as usize;
+        let block = &mut self.edge_blocks[selected.block()];
+        let slot = selected.slot();
+        let edge_bounds = block.narrow(slot, child_bounds[mover]);
+        block.solved |= u8::from(of_child.solved) << slot;
 
-        let choice = *self.choice(node, decider);
-        let untried = choice.has_untried();
-        let own = &mut judgement.spans[decider];
-        own.lower = own.lower.max(entry.lower);
-        if untried && own.lower < own.upper {
+        let role_moves = *self.role_moves(node, mover);
+        let has_untried = role_moves.has_untried();
+        let own = &mut proof.bounds[mover];
+        own.lower = own.lower.max(edge_bounds.lower);
+        if has_untried && own.lower < own.upper {
             // An untried move may be better than all others, so nothing else can have changed.
             return;
         }
-        if !untried {
-            let best = self
-                .chunks_of(&choice)
-                .flat_map(|(_, chunk)| &chunk.upper[..chunk.len as usize])
-                .max();
-            *own = own.and(Bounds {
-                lower: own.lower,
-                upper: best.copied().unwrap_or(100),
-            });
+        if !has_untried {
+            *own = own.intersect(Bounds::new(own.lower, self.greatest_upper(&role_moves)));
         }
         let own = *own;
 
-        // What the possible and the sure children say about the other roles. A child of which
-        // nothing is known is possible: an untried move, or one whose node was freed.
-        let start = if untried {
-            Bounds::OPEN
+        // An untried move, and a child that was freed, are possible children of unknown bounds.
+        let start = if has_untried {
+            Bounds::UNKNOWN
         } else {
-            Bounds {
-                lower: 100,
-                upper: 0,
-            }
+            Bounds::EMPTY
         };
-        judgement.possible.clear();
-        judgement.possible.resize(self.roles, start);
-        judgement.sure.clear();
-        judgement.sure.resize(self.roles, u8::MAX);
-        let mut settled = !untried;
+        proof.possible.clear();
+        proof.possible.resize(self.roles, start);
+        proof.sure.clear();
+        proof.sure.resize(self.roles, u8::MAX);
+        let mut is_solved = !has_untried;
         let mut length = None;
-        for (id, chunk) in self.chunks_of(&choice) {
-            for slot in 0..chunk.len as usize {
-                if chunk.upper[slot] < own.lower {
+        for (id, block) in self.blocks_of(&role_moves) {
+            for slot in 0..block.len as usize {
+                if block.upper[slot] < own.lower {
                     continue;
                 }
-                settled &= chunk.is_solved(slot);
-                let sure = chunk.lower[slot] >= own.upper;
-                let child = self.child_of(EntryId::new(id, slot));
-                let known = if EntryId::new(id, slot) == pick {
-                    Some(facts)
+                is_solved &= block.is_solved(slot);
+                let is_sure = block.lower[slot] >= own.upper;
+                let edge = EdgeId::new(id, slot);
+                let child = self.child_of(edge);
+                let known = if edge == selected {
+                    Some(child_bounds)
                 } else if child.is_some() {
                     Some(&self.bounds[child])
                 } else {
                     None
                 };
                 for role in 0..self.roles {
-                    let known = known.map_or(Bounds::OPEN, |known| known[role]);
-                    let possible = &mut judgement.possible[role];
-                    possible.lower = possible.lower.min(known.lower);
-                    possible.upper = possible.upper.max(known.upper);
-                    if sure {
-                        judgement.sure[role] = judgement.sure[role].min(known.upper);
+                    let known = known.map_or(Bounds::UNKNOWN, |known| known[role]);
+                    proof.possible[role].widen(known);
+                    if is_sure {
+                        proof.sure[role] = proof.sure[role].min(known.upper);
                     }
                 }
-                if sure && child.is_some() {
-                    let line = self.nodes[child].length_from_parent();
-                    length = Some(better_line(own, line, length));
+                if is_sure && child.is_some() {
+                    let of_line = self.nodes[child].length_from_parent();
+                    length = Some(preferred_length(own, of_line, length));
                 }
             }
         }
-        let spited = self.spited(decider);
-        for role in (0..self.roles).filter(|&role| role != decider) {
-            let mut known = judgement.possible[role];
-            if spited == Some(role) {
-                known.upper = known.upper.min(judgement.sure[role]);
+        let opponent = self.tie_break_opponent(mover);
+        for role in (0..self.roles).filter(|&role| role != mover) {
+            let mut known = proof.possible[role];
+            if opponent == Some(role) {
+                known.upper = known.upper.min(proof.sure[role]);
             }
-            judgement.spans[role] = judgement.spans[role].and(known);
+            proof.bounds[role] = proof.bounds[role].intersect(known);
         }
         let record = &mut self.nodes[node];
-        record.solved |= settled;
+        record.solved |= is_solved;
         if own.is_exact() {
-            record.proof_length = length.unwrap_or(heard.length);
+            record.proof_length = length.unwrap_or(of_child.length);
         }
     }
 
-    /// The role against which a decider breaks ties.
-    fn spited(&self, decider: usize) -> Option<usize> {
+    /// The role against which a mover breaks ties.
+    fn tie_break_opponent(&self, mover: usize) -> Option<usize> {
         match self.roles {
             1 => None,
-            2 => Some(1 - decider),
-            _ => (decider != self.searcher).then_some(self.searcher),
+            2 => Some(1 - mover),
+            _ => (mover != self.searcher).then_some(self.searcher),
         }
     }
 
-    /// Several roles choose at once. Narrows `judgement.spans`, the node's bounds.
-    fn judge_several(
+    /// Narrows `proof.bounds` of a node where several roles choose.
+    fn update_simultaneous(
         &mut self,
         node: NodeId,
-        picks: &[EntryId],
-        heard: News,
-        judgement: &mut Judgement,
+        selected: &[EdgeId],
+        of_child: ProofUpdate,
+        proof: &mut ProofBuffers,
     ) {
-        judgement.entries.clear();
-        judgement.ends.clear();
-        // How many deciders have untried moves, and which of them is the last.
-        let mut with_untried = 0;
+        proof.edges.clear();
+        proof.ends.clear();
+        // How many roles have untried moves, and the last of them.
+        let mut n_with_untried = 0;
         let mut last_with_untried = 0;
         for role in 0..self.roles {
-            let choice = self.choice(node, role);
-            if choice.decides() {
-                if choice.has_untried() {
-                    with_untried += 1;
-                    last_with_untried = judgement.ends.len();
+            let role_moves = self.role_moves(node, role);
+            if role_moves.has_choice() {
+                if role_moves.has_untried() {
+                    n_with_untried += 1;
+                    last_with_untried = proof.ends.len();
                 }
-                judgement.entries.extend(self.entries(choice));
-                judgement.ends.push(judgement.entries.len());
+                proof.edges.extend(self.edges(role_moves));
+                proof.ends.push(proof.edges.len());
             }
         }
-        let mut decider = 0;
+        let mut mover = 0;
         for role in 0..self.roles {
-            let choice = *self.choice(node, role);
-            let own = choice.decides().then_some(decider);
-            decider += usize::from(choice.decides());
-            // A row is complete only when all others have tried all their moves.
+            let role_moves = *self.role_moves(node, role);
+            let own = role_moves.has_choice().then_some(mover);
+            mover += usize::from(role_moves.has_choice());
+            // A row is complete only if all others have tried all their moves.
             let others_tried =
-                with_untried == 0 || (with_untried == 1 && own == Some(last_with_untried));
+                n_with_untried == 0 || (n_with_untried == 1 && own == Some(last_with_untried));
             if !others_tried {
                 continue;
             }
-            let fixed = own.map(|own| (own, picks[own]));
-            let row = self.row(node, role, fixed, judgement);
-            let Some((_, pick)) = fixed else {
-                judgement.spans[role] = judgement.spans[role].and(row);
+            let fixed = own.map(|own| (own, selected[own]));
+            let row = self.row_bounds(node, role, fixed, proof);
+            let Some((_, edge)) = fixed else {
+                proof.bounds[role] = proof.bounds[role].intersect(row);
                 continue;
             };
-            let chunk = &mut self.chunks[pick.chunk()];
-            let slot = pick.slot();
-            let entry = chunk.bounds(slot).and(row);
-            chunk.lower[slot] = entry.lower;
-            chunk.upper[slot] = entry.upper;
-            let upper = if choice.has_untried() {
-                100
-            } else {
-                self.chunks_of(&choice)
-                    .flat_map(|(_, chunk)| &chunk.upper[..chunk.len as usize])
-                    .max()
-                    .copied()
-                    .unwrap_or(100)
-            };
-            judgement.spans[role] = judgement.spans[role].and(Bounds {
-                lower: entry.lower,
-                upper,
-            });
+            let lower = self.edge_blocks[edge.block()]
+                .narrow(edge.slot(), row)
+                .lower;
+            let upper = self.greatest_upper(&role_moves);
+            proof.bounds[role] = proof.bounds[role].intersect(Bounds::new(lower, upper));
         }
-        self.nodes[node].proof_length = heard.length;
+        self.nodes[node].proof_length = of_child.length;
     }
 
-    /// What a role can get in a row: all joint moves of the entries in `judgement`, one decider's
-    /// entry fixed. Nothing is known while one of them is missing in the tree.
-    fn row(
+    /// The bounds of a role over a row: all joint moves of `proof.edges` with one role's edge fixed.
+    /// Unknown while one of them is not in the graph.
+    fn row_bounds(
         &self,
         node: NodeId,
         role: usize,
-        fixed: Option<(usize, EntryId)>,
-        judgement: &mut Judgement,
+        fixed: Option<(usize, EdgeId)>,
+        proof: &mut ProofBuffers,
     ) -> Bounds {
-        let deciders = judgement.ends.len();
-        let is_fixed = |decider| fixed.is_some_and(|(fixed, _)| fixed == decider);
-        let start = |decider: usize| decider.checked_sub(1);
-        judgement.places.clear();
-        judgement.picks.clear();
-        let mut joint_moves = 1usize;
-        for decider in 0..deciders {
-            let start = start(decider).map_or(0, |before| judgement.ends[before]);
-            judgement.places.push(start);
+        let n_movers = proof.ends.len();
+        let is_fixed = |mover| fixed.is_some_and(|(fixed, _)| fixed == mover);
+        proof.indices.clear();
+        proof.joint.clear();
+        let mut n_joint_moves = 1usize;
+        for mover in 0..n_movers {
+            let start = proof.start(mover);
+            proof.indices.push(start);
             match fixed {
-                Some((fixed, pick)) if fixed == decider => judgement.picks.push(pick),
+                Some((fixed, edge)) if fixed == mover => proof.joint.push(edge),
                 _ => {
-                    judgement.picks.push(judgement.entries[start]);
-                    joint_moves = joint_moves.saturating_mul(judgement.ends[decider] - start);
+                    proof.joint.push(proof.edges[start]);
+                    n_joint_moves = n_joint_moves.saturating_mul(proof.ends[mover] - start);
                 }
             }
         }
-        if joint_moves > ROW {
-            return Bounds::OPEN;
+        if n_joint_moves > MAX_ROW {
+            return Bounds::UNKNOWN;
         }
-        let mut row = Bounds {
-            lower: 100,
-            upper: 0,
-        };
+        let mut row = Bounds::EMPTY;
         loop {
-            let child = self.child(node, &judgement.picks);
+            let child = self.child(node, &proof.joint);
             if !child.is_some() {
-                return Bounds::OPEN;
+                return Bounds::UNKNOWN;
             }
-            let known = self.bounds[child][role];
-            row.lower = row.lower.min(known.lower);
-            row.upper = row.upper.max(known.upper);
-            if row == Bounds::OPEN {
+            row.widen(self.bounds[child][role]);
+            if row == Bounds::UNKNOWN {
                 return row;
             }
-            // Counts up: the first decider that has a next entry takes it, those before it start
-            // again.
-            let mut decider = 0;
+            // The next joint move, counting with the first role as the lowest digit.
+            let mut mover = 0;
             loop {
-                if decider == deciders {
+                if mover == n_movers {
                     return row;
                 }
-                if !is_fixed(decider) {
-                    judgement.places[decider] += 1;
-                    let more = judgement.places[decider] < judgement.ends[decider];
-                    if !more {
-                        judgement.places[decider] =
-                            start(decider).map_or(0, |before| judgement.ends[before]);
+                if !is_fixed(mover) {
+                    proof.indices[mover] += 1;
+                    let has_more = proof.indices[mover] < proof.ends[mover];
+                    if !has_more {
+                        proof.indices[mover] = proof.start(mover);
                     }
-                    judgement.picks[decider] = judgement.entries[judgement.places[decider]];
-                    if more {
+                    proof.joint[mover] = proof.edges[proof.indices[mover]];
+                    if has_more {
                         break;
                     }
                 }
-                decider += 1;
+                mover += 1;
             }
-        }
-    }
-
-    /// Narrows each role's bounds by what the others leave of the fixed sum.
-    fn use_fixed_sum(&self, spans: &mut [Bounds]) {
-        let Some(sum) = self.fixed_sum else { return };
-        let lower: u32 = spans.iter().map(|bounds| u32::from(bounds.lower)).sum();
-        let upper: u32 = spans.iter().map(|bounds| u32::from(bounds.upper)).sum();
-        for bounds in spans {
-            let least = (sum + u32::from(bounds.upper)).saturating_sub(upper);
-            let most = (sum + u32::from(bounds.lower)).saturating_sub(lower);
-            *bounds = bounds.and(Bounds {
-                lower: least.min(100) as u8,
-                upper: most.min(100) as u8,
-            });
         }
     }
 }
 
-/// The line to take of two that lead to the same proven goal: the shorter to a good one, the longer
-/// to a bad one.
-pub(super) fn better_line(goal: Bounds, line: u16, other: Option<u16>) -> u16 {
+/// The preferred of two lines to the same proven goal: the shorter to a good one, the longer to a
+/// bad one.
+pub(super) fn preferred_length(goal: Bounds, line: u16, other: Option<u16>) -> u16 {
     match other {
         None => line,
         Some(other) if goal.lower > 50 => line.min(other),

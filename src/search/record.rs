@@ -1,69 +1,59 @@
-//! The records that the tree is made of, each of a fixed size, linked by ids; `graph` has the
-//! picture.
+//! The fixed-size records of the graph, linked by ids; `graph` has the picture.
 //!
-//! Invariant: sizes are pinned, since they are what a node costs and what a cache line holds.
+//! Invariant: the sizes are asserted, since they decide the memory of a node and the cache lines
+//! that a descent loads.
 //!
-//! Never knows: where records are kept.
+//! Never knows: where records are stored.
 
-use super::pool::{Linked, Place, define_place};
+use super::pool::{Linked, PoolId, define_pool_ids};
 use crate::ids::{MoveId, NodeId};
 
-define_place! {
-    /// A [`Chunk`].
-    ChunkId
-}
-define_place! {
-    /// A [`Run`].
-    RunId
-}
-define_place! {
+define_pool_ids! {
+    /// An [`EdgeBlock`].
+    EdgeBlockId;
+    /// A [`MoveBlock`].
+    MoveBlockId;
     /// A block of state words.
-    BlockId
-}
-define_place! {
-    /// One [`Choice`] per role.
-    ChoicesId
-}
-define_place! {
-    /// A [`Reply`].
-    ReplyId
-}
-define_place! {
-    /// An entry: a chunk and a slot in it.
-    EntryId
+    StateBlockId;
+    /// One [`RoleMoves`] per role.
+    RoleMovesId;
+    /// A [`JointChild`].
+    JointChildId;
+    /// An edge: a block and a slot in it.
+    EdgeId;
 }
 
-/// Entries in a chunk.
-pub(super) const ENTRIES: usize = 8;
-/// Moves in a run.
-pub(super) const RUN: usize = 14;
-/// [`Node::decider`] when several roles have a choice.
-pub(super) const SEVERAL: u16 = u16::MAX;
+/// Edges in a block.
+pub(super) const EDGES_PER_BLOCK: usize = 8;
+/// Moves in a block of untried moves.
+pub(super) const MOVES_PER_BLOCK: usize = 14;
+/// [`Node::mover`] where several roles have a choice.
+pub(super) const SIMULTANEOUS: u16 = u16::MAX;
 
-impl Default for EntryId {
+impl Default for EdgeId {
     fn default() -> Self {
         Self::NONE
     }
 }
 
-impl EntryId {
+impl EdgeId {
     #[inline]
-    pub(super) fn new(chunk: ChunkId, slot: usize) -> Self {
-        Self(chunk.0 * ENTRIES as u32 + slot as u32)
+    pub(super) fn new(block: EdgeBlockId, slot: usize) -> Self {
+        Self(block.0 * EDGES_PER_BLOCK as u32 + slot as u32)
     }
 
     #[inline]
-    pub(super) fn chunk(self) -> ChunkId {
-        ChunkId(self.0 / ENTRIES as u32)
+    pub(super) fn block(self) -> EdgeBlockId {
+        EdgeBlockId(self.0 / EDGES_PER_BLOCK as u32)
     }
 
     #[inline]
     pub(super) fn slot(self) -> usize {
-        self.0 as usize % ENTRIES
+        self.0 as usize % EDGES_PER_BLOCK
     }
 }
 
-/// What a role's goal is known to lie between, with best play by everyone.
+/// Proven bounds of a role's goal under best play by all roles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Bounds {
     pub(super) lower: u8,
@@ -71,37 +61,40 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing known.
-    pub(super) const OPEN: Self = Self {
-        lower: 0,
-        upper: 100,
-    };
+    /// Nothing is proven.
+    pub(super) const UNKNOWN: Self = Self::new(0, 100);
 
-    /// A known goal.
-    pub(super) fn exact(goal: u8) -> Self {
-        Self {
-            lower: goal,
-            upper: goal,
-        }
+    /// The start of a union by [`widen`](Self::widen).
+    pub(super) const EMPTY: Self = Self::new(100, 0);
+
+    #[inline]
+    pub(super) const fn new(lower: u8, upper: u8) -> Self {
+        Self { lower, upper }
     }
 
-    /// What is left when another source is heard. Both speak the truth, so they overlap; where they
-    /// do not, because a setting promised something false, the first is kept.
-    pub(super) fn and(self, other: Self) -> Self {
-        let both = Self {
-            lower: self.lower.max(other.lower),
-            upper: self.upper.min(other.upper),
-        };
+    pub(super) fn exact(goal: u8) -> Self {
+        Self::new(goal, goal)
+    }
+
+    /// The intersection of two true bounds. Where a wrong setting makes them disjoint, `self` stays.
+    pub(super) fn intersect(self, other: Self) -> Self {
+        let both = Self::new(self.lower.max(other.lower), self.upper.min(other.upper));
         if both.lower <= both.upper { both } else { self }
     }
 
-    /// Whether the goal is known.
+    /// Extends the bounds to include others.
+    #[inline]
+    pub(super) fn widen(&mut self, other: Self) {
+        self.lower = self.lower.min(other.lower);
+        self.upper = self.upper.max(other.upper);
+    }
+
     #[inline]
     pub(super) fn is_exact(self) -> bool {
         self.lower == self.upper
     }
 
-    /// The score moved to where the goal can be.
+    /// A score limited to the bounds.
     #[inline]
     pub(super) fn clamp(self, score: f32) -> f32 {
         score.max(f32::from(self.lower)).min(f32::from(self.upper))
@@ -110,75 +103,66 @@ impl Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self::OPEN
+        Self::UNKNOWN
     }
 }
 
-/// A state of the game and how to get at what is known of it; one cache line.
+/// A state of the game with its statistics; one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Node {
-    /// Finished iterations through it, from whatever parent.
+    /// Finished iterations through the node, from all parents.
     pub(super) visits: u32,
-    /// Iterations under way through it.
     pub(super) in_flight: u32,
-    /// The legal moves; none while the node is closed or terminal.
-    pub(super) choices: ChoicesId,
-    /// The newest chunk of the one role that has a choice, as its [`Choice`] has it; none where
-    /// several have one.
-    pub(super) first: ChunkId,
-    /// The moves without an entry of the one role that has a choice, as its [`Choice`] has them.
-    pub(super) untried: RunId,
-    /// The descent that came by last, which is how a cycle is noticed.
-    pub(super) descent: u32,
+    /// The legal moves; none while the node is unexpanded or terminal.
+    pub(super) role_moves: RoleMovesId,
+    /// Copy of the mover's [`RoleMoves::first_block`]; none where several roles choose.
+    pub(super) first_block: EdgeBlockId,
+    /// Copy of the mover's [`RoleMoves::untried`].
+    pub(super) untried: MoveBlockId,
+    /// Number of the last descent through the node; detects cycles.
+    pub(super) last_descent: u32,
     /// The state; none in a terminal node.
-    pub(super) state: BlockId,
+    pub(super) state: StateBlockId,
     pub(super) state_words: u32,
-    /// What the state hashes to.
     pub(super) hash: u32,
-    /// The next node in the same bucket of the table of states.
+    /// The next node in the same bucket of the transposition table.
     pub(super) next_in_bucket: NodeId,
-    /// The first child of a node with several deciders.
-    pub(super) replies: ReplyId,
-    /// The next free node.
+    /// The first child of a node where several roles choose.
+    pub(super) joint_children: JointChildId,
     pub(super) link: NodeId,
-    /// The position of the match that was searched when it was last met, counted.
-    pub(super) page: u32,
-    /// Changes when the node is freed. A node whose last generation is over is not used again, so
-    /// that none comes twice.
+    /// [`Graph::age`](super::graph::Graph::age) at the last descent through the node.
+    pub(super) age: u32,
+    /// Incremented when the node is freed. After the last generation the node is not reused.
     pub(super) generation: u16,
-    /// Joint moves from the state to the end along the proof, once the decider's goal is proven. An
-    /// estimate where several roles choose at once, several parents lead here by ways of different
-    /// length, or parts of the proof were freed.
+    /// Joint moves from the state to the end of the proven line, once the mover's goal is proven. An
+    /// estimate where several roles choose, or where parts of the line were evicted.
     pub(super) proof_length: u16,
-    /// Joint moves in which no role had a choice, walked between the first parent's move and this
-    /// state.
-    pub(super) forced: u16,
-    /// The one role that has a choice, or [`SEVERAL`]. Says nothing while the node is closed.
-    pub(super) decider: u16,
-    /// Whether the game is over here.
+    /// Forced joint moves between the first parent's move and this state.
+    pub(super) forced_moves: u16,
+    /// The only role with a choice, or [`SIMULTANEOUS`]. Undefined while the node is unexpanded.
+    pub(super) mover: u16,
     pub(super) terminal: bool,
-    /// Whether no further visit can teach anything.
+    /// Whether no further visit can change a proof.
     pub(super) solved: bool,
-    /// Whether the table of states leads here.
-    pub(super) listed: bool,
-    /// Whether it is not to be freed, whatever it is worth.
-    pub(super) spared: bool,
+    /// Whether the transposition table has the node.
+    pub(super) in_table: bool,
+    /// Whether the node must not be evicted.
+    pub(super) pinned: bool,
 }
 
 const _: () = assert!(size_of::<Node>() == 64);
 
 impl Node {
-    /// Whether the legal moves are known.
     #[inline]
-    pub(super) fn is_open(&self) -> bool {
-        self.choices.is_some()
+    pub(super) fn is_expanded(&self) -> bool {
+        self.role_moves.is_some()
     }
 
-    /// Joint moves from the parent's state to the end along the proof.
+    /// Joint moves from the parent's state to the end of the proven line.
     pub(super) fn length_from_parent(&self) -> u16 {
         self.proof_length
-            .saturating_add(self.forced)
+            .saturating_add(self.forced_moves)
             .saturating_add(1)
     }
 }
@@ -187,218 +171,197 @@ impl Linked<NodeId> for Node {
     const BLANK: Self = Self {
         visits: 0,
         in_flight: 0,
-        choices: ChoicesId::NONE,
-        first: ChunkId::NONE,
-        untried: RunId::NONE,
-        descent: 0,
-        state: BlockId::NONE,
+        role_moves: RoleMovesId::NONE,
+        first_block: EdgeBlockId::NONE,
+        untried: MoveBlockId::NONE,
+        last_descent: 0,
+        state: StateBlockId::NONE,
         state_words: 0,
         hash: 0,
         next_in_bucket: NodeId::NONE,
-        replies: ReplyId::NONE,
+        joint_children: JointChildId::NONE,
         link: NodeId::NONE,
-        page: 0,
+        age: 0,
         generation: 0,
         proof_length: 0,
-        forced: 0,
-        decider: SEVERAL,
+        forced_moves: 0,
+        mover: SIMULTANEOUS,
         terminal: false,
         solved: false,
-        listed: false,
-        spared: false,
+        in_table: false,
+        pinned: false,
     };
-    fn link(&self) -> NodeId {
-        self.link
-    }
-    fn set_link(&mut self, next: NodeId) {
-        self.link = next;
+    fn link(&mut self) -> &mut NodeId {
+        &mut self.link
     }
 }
 
-/// One role's legal moves in an open node.
+/// One role's legal moves in an expanded node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
-    /// The newest chunk of entries; the older ones are full.
-    pub(super) first: ChunkId,
-    /// The moves without an entry, in random order.
-    pub(super) untried: RunId,
-    /// How many moves are legal.
-    pub(super) legal: u32,
-    /// How many have an entry.
-    pub(super) tried: u32,
-    /// The legal move when there is only one.
-    pub(super) sole: MoveId,
+pub(super) struct RoleMoves {
+    /// The newest block of edges; the older ones are full.
+    pub(super) first_block: EdgeBlockId,
+    /// The moves without an edge, in random order.
+    pub(super) untried: MoveBlockId,
+    pub(super) n_legal: u32,
+    /// Moves with an edge.
+    pub(super) n_edges: u32,
+    /// The first legal move: the move of a role without a choice.
+    pub(super) only_move: MoveId,
 }
 
-impl Choice {
-    /// Whether moves without an entry are left.
+impl RoleMoves {
     #[inline]
     pub(super) fn has_untried(&self) -> bool {
         self.untried.is_some()
     }
 
-    /// Whether the role has more than one legal move.
     #[inline]
-    pub(super) fn decides(&self) -> bool {
-        self.legal > 1
+    pub(super) fn has_choice(&self) -> bool {
+        self.n_legal > 1
     }
 }
 
-impl Default for Choice {
+impl Default for RoleMoves {
     fn default() -> Self {
         Self {
-            first: ChunkId::NONE,
-            untried: RunId::NONE,
-            legal: 0,
-            tried: 0,
-            sole: MoveId(0),
+            first_block: EdgeBlockId::NONE,
+            untried: MoveBlockId::NONE,
+            n_legal: 0,
+            n_edges: 0,
+            only_move: MoveId(0),
         }
     }
 }
 
-/// Eight entries, field by field, so that eight scores are computed side by side: the first three
-/// cache lines are all that a descent looks at.
+/// Eight edges as a struct of arrays, for vector instructions; a descent reads the first three cache
+/// lines only.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Chunk {
-    /// Mean score of the role, 0 to 100: where one role decides that of the child over all its
-    /// visits, else that of the visits through the entry.
-    pub(super) means: [f32; ENTRIES],
-    /// How much the results of one visit vary, in squared points. Where roles mix: by how much the
-    /// role would have done better with the move than with what it wanted to play (its regret), in
-    /// points, as `mixing` sums it.
-    pub(super) variances: [f32; ENTRIES],
-    /// Finished visits. A first estimate from playouts counts as one.
-    pub(super) visits: [u32; ENTRIES],
-    /// Visits under way.
-    pub(super) in_flight: [u16; ENTRIES],
+pub(super) struct EdgeBlock {
+    /// Mean value for the role, 0 to 100: over all visits of the child where the role alone has a
+    /// choice, else over the visits through the edge.
+    pub(super) means: [f32; EDGES_PER_BLOCK],
+    /// Variance of single results, in squared points. At the root of simultaneous moves: the
+    /// cumulative regret of `regret_matching`, in points.
+    pub(super) variances: [f32; EDGES_PER_BLOCK],
+    /// Finished visits. The initial estimate counts as one.
+    pub(super) visits: [u32; EDGES_PER_BLOCK],
+    pub(super) in_flight: [u16; EDGES_PER_BLOCK],
     /// Lower bounds of the role's goal after the move.
-    pub(super) lower: [u8; ENTRIES],
+    pub(super) lower: [u8; EDGES_PER_BLOCK],
     /// Upper bounds of the role's goal after the move.
-    pub(super) upper: [u8; ENTRIES],
-    /// The children, where one role decides.
-    pub(super) children: [NodeId; ENTRIES],
-    /// The generations of the children: another one means that the child was freed.
-    pub(super) generations: [u16; ENTRIES],
-    pub(super) link: ChunkId,
-    /// The role whose moves these are.
+    pub(super) upper: [u8; EDGES_PER_BLOCK],
+    /// The children, where the role alone has a choice.
+    pub(super) children: [NodeId; EDGES_PER_BLOCK],
+    /// The generations of the children; a child of another generation was freed.
+    pub(super) generations: [u16; EDGES_PER_BLOCK],
+    pub(super) link: EdgeBlockId,
     pub(super) role: u16,
-    /// A bit for each entry whose child is solved.
+    /// A bit for each edge whose child is solved.
     pub(super) solved: u8,
-    /// Entries in use.
     pub(super) len: u8,
-    /// The moves.
-    pub(super) moves: [MoveId; ENTRIES],
-    /// Where roles mix: how often the role wanted to play the move, on average, as `mixing` weighs
-    /// visits.
-    pub(super) shares: [f32; ENTRIES],
+    pub(super) moves: [MoveId; EDGES_PER_BLOCK],
+    /// At the root of simultaneous moves: the average strategy of `regret_matching`.
+    pub(super) average_strategy: [f32; EDGES_PER_BLOCK],
 }
 
-const _: () = assert!(size_of::<Chunk>() == 256);
+const _: () = assert!(size_of::<EdgeBlock>() == 256);
 
-impl Chunk {
-    /// The entry's bounds.
+impl EdgeBlock {
     pub(super) fn bounds(&self, slot: usize) -> Bounds {
-        Bounds {
-            lower: self.lower[slot],
-            upper: self.upper[slot],
-        }
+        Bounds::new(self.lower[slot], self.upper[slot])
     }
 
-    /// Whether the entry's child is solved.
+    /// Intersects the bounds of an edge with others and returns the result.
+    pub(super) fn narrow(&mut self, slot: usize, other: Bounds) -> Bounds {
+        let bounds = self.bounds(slot).intersect(other);
+        self.lower[slot] = bounds.lower;
+        self.upper[slot] = bounds.upper;
+        bounds
+    }
+
     #[inline]
     pub(super) fn is_solved(&self, slot: usize) -> bool {
         self.solved >> slot & 1 == 1
     }
 }
 
-impl Linked<ChunkId> for Chunk {
+impl Linked<EdgeBlockId> for EdgeBlock {
     const BLANK: Self = Self {
-        means: [0.0; ENTRIES],
-        variances: [0.0; ENTRIES],
-        visits: [0; ENTRIES],
-        in_flight: [0; ENTRIES],
-        lower: [0; ENTRIES],
-        upper: [100; ENTRIES],
-        children: [NodeId::NONE; ENTRIES],
-        generations: [0; ENTRIES],
-        link: ChunkId::NONE,
+        means: [0.0; EDGES_PER_BLOCK],
+        variances: [0.0; EDGES_PER_BLOCK],
+        visits: [0; EDGES_PER_BLOCK],
+        in_flight: [0; EDGES_PER_BLOCK],
+        lower: [0; EDGES_PER_BLOCK],
+        upper: [100; EDGES_PER_BLOCK],
+        children: [NodeId::NONE; EDGES_PER_BLOCK],
+        generations: [0; EDGES_PER_BLOCK],
+        link: EdgeBlockId::NONE,
         role: 0,
         solved: 0,
         len: 0,
-        moves: [MoveId(0); ENTRIES],
-        shares: [0.0; ENTRIES],
+        moves: [MoveId(0); EDGES_PER_BLOCK],
+        average_strategy: [0.0; EDGES_PER_BLOCK],
     };
-    fn link(&self) -> ChunkId {
-        self.link
-    }
-    fn set_link(&mut self, next: ChunkId) {
-        self.link = next;
+    fn link(&mut self) -> &mut EdgeBlockId {
+        &mut self.link
     }
 }
 
-/// Legal moves that were not tried yet; one cache line.
+/// Untried legal moves; one cache line.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
-    pub(super) moves: [MoveId; RUN],
+pub(super) struct MoveBlock {
+    pub(super) moves: [MoveId; MOVES_PER_BLOCK],
     pub(super) len: u32,
-    pub(super) link: RunId,
+    pub(super) link: MoveBlockId,
 }
 
-const _: () = assert!(size_of::<Run>() == 64);
+const _: () = assert!(size_of::<MoveBlock>() == 64);
 
-impl Linked<RunId> for Run {
+impl Linked<MoveBlockId> for MoveBlock {
     const BLANK: Self = Self {
-        moves: [MoveId(0); RUN],
+        moves: [MoveId(0); MOVES_PER_BLOCK],
         len: 0,
-        link: RunId::NONE,
+        link: MoveBlockId::NONE,
     };
-    fn link(&self) -> RunId {
-        self.link
-    }
-    fn set_link(&mut self, next: RunId) {
-        self.link = next;
+    fn link(&mut self) -> &mut MoveBlockId {
+        &mut self.link
     }
 }
 
-/// A record that is nothing but its link; the values lie beside it.
+/// A record without fields of its own: its values lie in a strided table.
 #[derive(Clone, Copy)]
-pub(super) struct Bare<I>(pub(super) I);
+pub(super) struct LinkOnly<I>(pub(super) I);
 
-impl<I: Place> Linked<I> for Bare<I> {
+impl<I: PoolId> Linked<I> for LinkOnly<I> {
     const BLANK: Self = Self(I::NONE);
-    fn link(&self) -> I {
-        self.0
-    }
-    fn set_link(&mut self, next: I) {
-        self.0 = next;
+    fn link(&mut self) -> &mut I {
+        &mut self.0
     }
 }
 
-/// A child of a node with several deciders. The entries that lead to it lie beside it.
+/// A child of a node where several roles choose. The edges to it, one per role with a choice, lie in
+/// a strided table.
 #[derive(Clone, Copy)]
-pub(super) struct Reply {
-    pub(super) owner: NodeId,
+pub(super) struct JointChild {
+    pub(super) parent: NodeId,
     pub(super) child: NodeId,
-    /// The child's generation: another one means that the child was freed.
+    /// The child's generation; a child of another generation was freed.
     pub(super) generation: u16,
-    pub(super) next_in_bucket: ReplyId,
-    /// The next reply of the owner.
-    pub(super) link: ReplyId,
+    pub(super) next_in_bucket: JointChildId,
+    pub(super) link: JointChildId,
 }
 
-impl Linked<ReplyId> for Reply {
+impl Linked<JointChildId> for JointChild {
     const BLANK: Self = Self {
-        owner: NodeId::NONE,
+        parent: NodeId::NONE,
         child: NodeId::NONE,
         generation: 0,
-        next_in_bucket: ReplyId::NONE,
-        link: ReplyId::NONE,
+        next_in_bucket: JointChildId::NONE,
+        link: JointChildId::NONE,
     };
-    fn link(&self) -> ReplyId {
-        self.link
-    }
-    fn set_link(&mut self, next: ReplyId) {
-        self.link = next;
+    fn link(&mut self) -> &mut JointChildId {
+        &mut self.link
     }
 }

@@ -1,247 +1,224 @@
-//! What the search tells: the move to play, the state of the root, its counters.
+//! Reports: the move to play, the statistics of the root, counters.
 //!
-//! A move is chosen by what it is surely worth: exact scores as they are, estimated ones less one
-//! standard error, so that a high mean of few visits does not win over a tried one. Proven bests
-//! come before everything, proven worst after everything.
+//! The move has the greatest lower confidence bound: exact scores as they are, means less one
+//! standard error. Where several roles choose at once, it is drawn from the role's average strategy,
+//! once for each state.
 //!
-//! Where several roles choose at once, the move is drawn from what the role wants to play on
-//! average (see `mixing`), once for each state.
-//!
-//! Invariant: whenever our role has a legal move, one is returned, whatever the search has done so
-//! far.
-
-use std::cmp::Ordering;
+//! Invariant: whenever our role has a legal move, one is returned.
 
 use super::Search;
-use super::config::{MoveReport, RootReport, SearchStatistics, Times};
-use super::pool::Place;
-use super::proof::better_line;
-use super::record::{Bounds, EntryId, SEVERAL};
+use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
+use super::pool::PoolId;
+use super::proof::preferred_length;
+use super::record::{EdgeId, Node, SIMULTANEOUS};
 use crate::ids::{Id, MoveId};
 
-/// Standard deviation, in points, that the goal of one playout is taken to have: that of a coin
-/// toss between 0 and 100.
-const SPREAD: f32 = 50.0;
+/// The standard deviation of a playout's goal, in points: that of a coin toss between 0 and 100.
+const PLAYOUT_DEVIATION: f32 = 50.0;
 
-/// How a move ranks for being played; the greatest is played.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Rank {
-    /// 2 for a proven best, 0 for a proven worst, 1 for what lies between.
-    class: u8,
-    /// What the move is surely worth, in points.
-    worth: f32,
-    visits: u32,
-    /// Among proven moves of one score: how good their line's length is.
-    line: i32,
+/// How proven a move is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum ProofClass {
+    Worst,
+    Open,
+    Best,
 }
 
-impl Rank {
-    fn compare(&self, other: &Self) -> Ordering {
-        self.class
-            .cmp(&other.class)
-            .then(self.worth.total_cmp(&other.worth))
-            .then(self.line.cmp(&other.line))
-            .then(self.visits.cmp(&other.visits))
-    }
+/// The order of moves, field by field; the greatest is played.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+struct MoveRank {
+    class: ProofClass,
+    /// In points.
+    lower_confidence_bound: f32,
+    /// Among proven moves of one score: greater is the better length of the line.
+    line: i32,
+    visits: u32,
 }
 
 impl Search {
-    /// The move to play in the current state. `None` only when our role has no legal move there.
+    /// The move to play in the current state; `None` only when our role has no legal move there.
     ///
-    /// A move that is proven best comes first, by the shortest line when it wins; proven losses
-    /// come last, the longest first; otherwise visits and score decide together.
+    /// A proven best move comes first, by the shortest line if it wins; proven losses come last, by
+    /// the longest line. Else visits and value decide together.
     pub fn best_move(&mut self) -> Option<MoveId> {
-        self.open_root();
-        let root = self.graph.root;
-        let record = self.graph.nodes[root];
-        let role = self.role.index();
-        if record.is_open() && self.ahead == 0 && self.graph.choice(root, role).decides() {
-            let mut left = self.dice;
-            let mixture = self.mixture_here();
-            let drawn = mixture.iter().find(|&&(_, share)| {
-                left -= share;
-                left < 0.0
-            });
-            if let Some(&(entry, _)) = drawn.or(mixture.last()) {
-                return Some(self.graph.chunks[entry.chunk()].moves[entry.slot()]);
-            }
-            let choice = self.graph.choice(root, role);
-            let best = self
-                .graph
-                .entries(choice)
-                .map(|entry| (self.rank(entry), entry))
-                .reduce(|best, next| {
-                    if next.0.compare(&best.0) == Ordering::Greater {
-                        next
-                    } else {
-                        best
-                    }
-                });
-            let untried = self.graph.untried(choice).next();
-            return match (best, untried) {
-                (Some((rank, _)), Some(untried)) if rank.class == 0 => Some(untried),
-                (Some((_, entry)), _) => Some(self.graph.chunks[entry.chunk()].moves[entry.slot()]),
-                (None, untried) => untried,
-            };
+        self.expand_root();
+        if !self.has_choice_at_root() {
+            self.game.reasoner.set_state(&self.current);
+            return self.game.reasoner.legal_moves(self.role).first().copied();
         }
-        self.hands.reasoner.set_state(&self.current);
-        self.hands.reasoner.legal_moves(self.role).first().copied()
+        let mut left = self.strategy_draw;
+        let strategy = self.root_strategy();
+        let drawn = strategy.iter().find(|&&(_, probability)| {
+            left -= probability;
+            left < 0.0
+        });
+        if let Some(&(edge, _)) = drawn.or(strategy.last()) {
+            return Some(self.graph.move_of(edge));
+        }
+        let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
+        let edges = self.graph.edges(role_moves);
+        let best = edges
+            .map(|edge| (self.rank(edge), edge))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let untried = self.graph.untried(role_moves).next();
+        match best {
+            Some((rank, edge)) if rank.class != ProofClass::Worst || untried.is_none() => {
+                Some(self.graph.move_of(edge))
+            }
+            _ => untried,
+        }
     }
 
-    /// What is known about the current state.
+    /// The statistics of the current state.
     pub fn root(&mut self) -> RootReport {
-        self.open_root();
+        self.expand_root();
         let root = self.graph.root;
         let record = self.graph.nodes[root];
         let role = self.role.index();
         let bounds = self.graph.bounds[root][role];
         self.graph.read_values(root, &mut self.values);
         let value = (record.visits > 0 || bounds.is_exact()).then(|| self.values[role]);
-        let mut moves = Vec::new();
-        if record.is_open() && self.ahead == 0 && self.graph.choice(root, role).decides() {
-            let choice = self.graph.choice(root, role);
-            for entry in self.graph.entries(choice) {
-                moves.push(self.move_report(entry));
-            }
-            moves.extend(self.graph.untried(choice).map(|mv| MoveReport {
-                mv,
-                visits: 0,
-                value: None,
-                proven: None,
-                share: None,
-            }));
-            for (entry, share) in self.mixture_here() {
-                let mv = self.graph.chunks[entry.chunk()].moves[entry.slot()];
-                if let Some(report) = moves.iter_mut().find(|report| report.mv == mv) {
-                    report.share = Some(share);
-                }
-            }
-            moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
+        let moves = if self.has_choice_at_root() {
+            self.move_reports()
         } else {
-            self.hands.reasoner.set_state(&self.current);
-            let legal = self.hands.reasoner.legal_moves(self.role);
-            // With one legal move, whatever is known of the position is known of the move.
-            let sole = legal.len() == 1;
-            moves.extend(legal.iter().map(|&mv| MoveReport {
-                mv,
-                visits: if sole { record.visits } else { 0 },
-                value: value.filter(|_| sole),
-                proven: (sole && bounds.is_exact()).then_some(bounds.lower),
-                share: None,
-            }));
-        }
+            self.forced_move_reports(&record, value)
+        };
         RootReport {
             moves,
             value,
             proven: bounds.is_exact().then_some(bounds.lower),
-            iterations: self.counters.iterations - self.counters_before.iterations,
-            playouts: self.counters.playouts - self.counters_before.playouts,
-            nodes: self.graph.nodes.in_use() as u32,
+            iterations: self.counters.iterations - self.counters_at_current.iterations,
+            playouts: self.counters.playouts - self.counters_at_current.playouts,
+            nodes: self.graph.nodes.in_use as u32,
             max_depth: self.max_depth,
         }
     }
 
-    /// All counters, and the levels as they are now.
+    /// All counters and current levels.
     pub fn statistics(&self) -> SearchStatistics {
-        let counters = &self.counters;
         SearchStatistics {
-            iterations: counters.iterations,
-            playouts: counters.playouts,
-            playout_steps: counters.playout_steps,
-            cut_off: counters.cut_off,
-            own_playouts: counters.own_playouts,
-            requests: counters.requests,
-            answers: counters.answers,
-            stale_answers: counters.stale_answers,
-            lost_requests: counters.lost_requests,
-            refused: self.graph.refused,
-            recycled: self.graph.recycled,
-            nodes: self.graph.nodes.in_use() as u32,
-            bytes: self.graph.bytes(),
-            node_limit: self.graph.nodes.limit() as u32,
+            allocation_failures: self.graph.allocation_failures,
+            evicted: self.graph.evicted,
+            nodes: self.graph.nodes.in_use as u32,
+            bytes: self.graph.budget.used,
+            node_limit: self.graph.nodes.limit as u32,
             in_flight: self.pipeline.in_flight(),
             queued_requests: self.pipeline.queued_requests(),
             queued_results: self.pipeline.queued_results(),
-            ring_slots: self.pipeline.slots(),
-            samples_per_request: self.pipeline.samples(),
-            rollout_threads: self.pipeline.threads() as u32,
+            ring_slots: self.pipeline.ring_slots(),
+            rollout_threads: self.pipeline.n_threads() as u32,
+            ..self.counters
         }
     }
 
-    /// How long the parts of an iteration took so far.
-    pub fn times(&self) -> Times {
-        self.counters.times
+    /// The time of the stages of an iteration so far.
+    pub fn times(&self) -> IterationTimes {
+        self.times
     }
 
-    fn move_report(&self, entry: EntryId) -> MoveReport {
-        let chunk = &self.graph.chunks[entry.chunk()];
-        let slot = entry.slot();
-        let bounds = chunk.bounds(slot);
-        let visits = chunk.visits[slot];
-        MoveReport {
-            mv: chunk.moves[slot],
-            visits,
-            value: (visits > 0 || bounds.is_exact()).then(|| bounds.clamp(chunk.means[slot])),
-            proven: bounds.is_exact().then_some(bounds.lower),
-            share: None,
-        }
+    /// Whether our role has a choice in the current state and the root has its moves.
+    fn has_choice_at_root(&self) -> bool {
+        let root = self.graph.root;
+        self.graph.nodes[root].is_expanded()
+            && self.forced_ahead == 0
+            && self.graph.role_moves(root, self.role.index()).has_choice()
     }
 
-    /// How often our role is to play each of its moves, where several roles choose at once and
-    /// nothing is proven.
-    fn mixture_here(&self) -> Vec<(EntryId, f32)> {
+    fn move_reports(&self) -> Vec<MoveReport> {
+        let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
+        let strategy = self.root_strategy();
+        let mut moves: Vec<MoveReport> = self
+            .graph
+            .edges(role_moves)
+            .map(|edge| {
+                let (block, slot) = (&self.graph.edge_blocks[edge.block()], edge.slot());
+                let bounds = block.bounds(slot);
+                let visits = block.visits[slot];
+                let has_value = visits > 0 || bounds.is_exact();
+                let of_strategy = strategy.iter().find(|&&(other, _)| other == edge);
+                MoveReport {
+                    mv: block.moves[slot],
+                    visits,
+                    value: has_value.then(|| bounds.clamp(block.means[slot])),
+                    proven: bounds.is_exact().then_some(bounds.lower),
+                    probability: of_strategy.map(|&(_, probability)| probability),
+                }
+            })
+            .collect();
+        moves.extend(self.graph.untried(role_moves).map(|mv| MoveReport {
+            mv,
+            visits: 0,
+            value: None,
+            proven: None,
+            probability: None,
+        }));
+        moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
+        moves
+    }
+
+    /// Reports on the legal moves of a state in which our role has no choice. A single legal move
+    /// has the statistics of the root.
+    fn forced_move_reports(&mut self, root: &Node, value: Option<f32>) -> Vec<MoveReport> {
+        let bounds = self.graph.bounds[self.graph.root][self.role.index()];
+        self.game.reasoner.set_state(&self.current);
+        let legal = self.game.reasoner.legal_moves(self.role);
+        let is_single = legal.len() == 1;
+        let report = |&mv| MoveReport {
+            mv,
+            visits: if is_single { root.visits } else { 0 },
+            value: value.filter(|_| is_single),
+            proven: (is_single && bounds.is_exact()).then_some(bounds.lower),
+            probability: None,
+        };
+        legal.iter().map(report).collect()
+    }
+
+    /// Our average strategy at the root; empty unless several roles choose and nothing is proven.
+    fn root_strategy(&self) -> Vec<(EdgeId, f32)> {
         let root = self.graph.root;
         let role = self.role.index();
         let bounds = self.graph.bounds[root][role];
         let record = &self.graph.nodes[root];
-        if !self.config.mixing
-            || record.decider != SEVERAL
-            || !record.is_open()
-            || bounds.is_exact()
-        {
+        if record.mover != SIMULTANEOUS || !record.is_expanded() || bounds.is_exact() {
             return Vec::new();
         }
-        let choice = self.graph.choice(root, role);
-        if !choice.decides() || choice.has_untried() {
+        let role_moves = self.graph.role_moves(root, role);
+        if !role_moves.has_choice() || role_moves.has_untried() {
             return Vec::new();
         }
-        self.graph.mixture(choice, bounds.lower)
+        self.graph.average_strategy(role_moves, bounds.lower)
     }
 
-    fn rank(&self, entry: EntryId) -> Rank {
-        let chunk = &self.graph.chunks[entry.chunk()];
-        let slot = entry.slot();
-        let bounds = chunk.bounds(slot);
-        let visits = chunk.visits[slot];
-        let known: Bounds = self.graph.bounds[self.graph.root][self.role.index()];
-        let class = if bounds.lower >= known.upper {
-            2
-        } else if bounds.upper == 0 || bounds.upper < known.lower {
-            0
+    fn rank(&self, edge: EdgeId) -> MoveRank {
+        let block = &self.graph.edge_blocks[edge.block()];
+        let slot = edge.slot();
+        let bounds = block.bounds(slot);
+        let visits = block.visits[slot];
+        let of_root = self.graph.bounds[self.graph.root][self.role.index()];
+        let class = if bounds.lower >= of_root.upper {
+            ProofClass::Best
+        } else if bounds.upper == 0 || bounds.upper < of_root.lower {
+            ProofClass::Worst
         } else {
-            1
+            ProofClass::Open
         };
-        let worth = match visits {
+        let lower_confidence_bound = match visits {
             0 => f32::NEG_INFINITY,
-            _ => chunk.means[slot] - SPREAD / (visits as f32).sqrt(),
+            _ => block.means[slot] - PLAYOUT_DEVIATION / (visits as f32).sqrt(),
         };
-        let child = self.graph.child_of(entry);
+        let child = self.graph.child_of(edge);
         let line = if bounds.is_exact() && child.is_some() {
-            let line = self.graph.nodes[child].length_from_parent();
-            let shorter_is_better = better_line(bounds, 0, Some(1)) == 0;
-            if shorter_is_better {
-                -i32::from(line)
-            } else {
-                i32::from(line)
-            }
+            let length = i32::from(self.graph.nodes[child].length_from_parent());
+            let prefers_short = preferred_length(bounds, 0, Some(1)) == 0;
+            if prefers_short { -length } else { length }
         } else {
             0
         };
-        Rank {
+        MoveRank {
             class,
-            worth: bounds.clamp(worth),
-            visits,
+            lower_confidence_bound: bounds.clamp(lower_confidence_bound),
             line,
+            visits,
         }
     }
 }

@@ -1,39 +1,38 @@
-//! The rollout thread: keeps a worker busy from its ring.
+//! A rollout thread: passes requests from its ring to a worker, and answers back.
 //!
-//! It takes up requests when lanes are about to run dry or when enough of them have gathered that
-//! looking at their positions together pays.
+//! It takes requests when lanes are about to run empty, or when enough wait for a batch.
 //!
-//! Invariant: it sleeps only while its worker has nothing to do.
+//! Invariant: the thread sleeps only while its worker is idle.
 //!
 //! Never knows: the graph.
 
-use super::worker::{Job, Worker};
+use super::request::RolloutRequest;
+use super::worker::Worker;
 use crate::sync::ring::{Consumer, Producer};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
 
-/// So many requests are worth looking at before lanes run dry.
+/// Waiting requests that make a batch before lanes run empty.
 const BATCH: usize = 16;
 
-/// A rollout thread's side of the pipeline. The order of the fields is the order in which they are
-/// dropped: the writer is woken after the rings were closed.
-pub(super) struct Rollout {
-    pub(super) requests: Consumer<Box<Job>>,
-    pub(super) results: Producer<Box<Job>>,
+/// A rollout thread's side of the pipeline. Fields are dropped in order: the writer is woken after
+/// the rings are closed.
+pub(super) struct RolloutThread {
+    pub(super) requests: Consumer<Box<RolloutRequest>>,
+    pub(super) results: Producer<Box<RolloutRequest>>,
     pub(super) waiter: Waiter,
-    /// Wakes the writer.
-    pub(super) answered: Waker,
+    pub(super) writer: Waker,
     pub(super) stop: StopFlag,
 }
 
-impl Rollout {
+impl RolloutThread {
     /// Answers requests until the stop flag is set or the writer is gone.
     pub(super) fn run(mut self, mut worker: Worker) {
         while !self.stop.is_stopped() {
-            if worker.is_short() || self.requests.len() >= BATCH {
+            if worker.needs_requests() || self.requests.len() >= BATCH {
                 while worker.has_room()
-                    && let Some(job) = self.requests.pop()
+                    && let Some(request) = self.requests.pop()
                 {
-                    worker.take(job);
+                    worker.submit(request);
                 }
             }
             if worker.is_idle() {
@@ -43,22 +42,21 @@ impl Rollout {
                 return;
             }
             worker.work();
-            let mut any = false;
-            while let Some(job) = worker.take_finished() {
-                // There is always room: the writer never has more requests under way than the ring
-                // holds.
-                if self.results.push(job).is_err() {
+            let mut has_answered = false;
+            while let Some(answer) = worker.take_finished() {
+                // The ring has room: the writer limits the requests in flight to its capacity.
+                if self.results.push(answer).is_err() {
                     return;
                 }
-                any = true;
+                has_answered = true;
             }
-            if any {
-                self.answered.wake();
+            if has_answered {
+                self.writer.wake();
             }
         }
     }
 
-    /// Sleeps until there is a request. `false` when there will be none any more.
+    /// Sleeps until a request is there. `false` when none can come any more.
     fn wait_for_request(&mut self) -> bool {
         let requests = &self.requests;
         let waited = self

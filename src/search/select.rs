@@ -1,344 +1,356 @@
-//! Selection: the way down from the root to where something is to be learned.
+//! Selection: the descent from the root to a leaf.
 //!
-//! Each role that has a choice picks by upper confidence bounds over its own moves (UCT; Kocsis and
-//! Szepesvári 2006), where several choose at once each for itself (decoupled UCT; Finnsson and
-//! Björnsson 2008). Iterations under way count as visits in the exploration term but not in the
-//! mean (Liu et al., *WU-UCT*, 2020), which spreads requests without pretending they were losses.
+//! Each role with a choice selects among its own edges by UCT (Kocsis and Szepesvári 2006) with the
+//! bound UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002); where several roles choose, each does so
+//! independently (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits
+//! in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
-//! Where several choose at once, those with few moves mix them (see `mixing`). Those with many go
-//! by bounds, and must not fall into step: where the game gives exact scores, two roles that both
-//! take the best bound could meet in the same few joint moves for ever. So there a role picks at
-//! random among the moves whose bound is within [`NEAR`] points of the best (as Tak, Lanctot and
-//! Winands did, 2014).
+//! At the root of simultaneous moves, roles with few moves select by `regret_matching`. Elsewhere
+//! two roles that both take the greatest bound could repeat the same joint moves for ever, so a role
+//! draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014).
 //!
-//! What is proven needs no more visits. With one decider, a move whose subtree is solved still
-//! competes with its exact score; where it wins, the iteration goes down the best unsolved move
-//! instead, and above this node the solved score is what is backed up: the decider would take it.
-//! Moves that cannot reach what the decider is sure of are passed over.
+//! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008). It competes
+//! with its exact score; where it has the greatest, the descent follows the best unsolved move, and
+//! the solved score is backpropagated above this node. Moves whose upper bound is below the mover's
+//! proven lower bound are not selected.
 //!
-//! Invariant: after a descent every node and every entry on the path counts it as under way,
-//! exactly once.
+//! Invariant: a descent increments `in_flight` of every node and edge on its path exactly once.
 
 use super::Search;
-use super::backup::{News, Path, Step};
-use super::mixing;
-use super::pool::{Place, Pool};
-use super::record::{Chunk, ChunkId, ENTRIES, EntryId, Node, SEVERAL};
-use super::worker::Ask;
+use super::backpropagate::ProofUpdate;
+use super::path::Path;
+use super::pool::{Pool, PoolId};
+use super::record::{
+    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, RoleMoves, SIMULTANEOUS,
+};
+use super::regret_matching;
+use super::request::RequestKind;
 use crate::ids::NodeId;
 
-/// Bounds that differ by no more than this many points count as equal where several roles choose at
-/// once.
-const NEAR: f32 = 1.0;
+/// Where several roles choose, bounds that differ by at most this many points are equal.
+const NEAR_TIE: f32 = 1.0;
 
-/// Where several roles choose at once each explores so much less than one alone would: the others'
-/// exploring strews its results too. In Connect Four on two boards half the weight won two matches
-/// of three, in Tron it made no difference.
-const AMONG_OTHERS: f32 = 0.5;
+/// Factor of the exploration weight where several roles choose: the exploration of the others adds
+/// variance already. It won two matches of three in Connect Four on two boards, and half in Tron.
+const SIMULTANEOUS_EXPLORATION: f32 = 0.5;
 
-/// At the root, where one move is to be chosen and looks cost little, each is looked at again so
-/// much sooner: a move whose first results were bad by chance is not lost for good. It wins and
-/// loses as many matches as without.
-const AT_THE_ROOT: f32 = 2.0;
+/// Factor of the exploration weight at the root of one mover, so that a move with unlucky first
+/// results is tried again. Neutral in matches.
+const ROOT_EXPLORATION: f32 = 2.0;
 
-/// A descent goes no deeper than this many nodes. Games without a step counter may have cycles of
-/// any length.
-const DEEPEST: usize = 4000;
-/// Where a role of a node has more legal moves than this, its children are opened at their second
-/// visit only: there are too many to keep the legal moves of each.
-const MANY: u32 = 64;
+/// Greatest number of nodes on a path. Games without a step counter may have long cycles.
+const MAX_PATH: usize = 4000;
 
-/// Where a descent ended.
+/// The children of a node where a role has more legal moves than this are expanded at their second
+/// visit only, to save memory.
+const LARGE_BRANCHING: u32 = 64;
+
+/// The end of a descent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Leaf {
-    /// At the last node of the path, about which something is to be found out.
-    Here(NodeId, Ask),
-    /// One move beyond the last node of the path.
-    Beyond(Ask),
-    /// At known goals, which are in the search's `values`. What is news about them is in the
-    /// search's `facts`.
-    Known(Option<News>),
+    /// The last node of the path.
+    LastNode(RequestKind),
+    /// The child of the last node, which is not in the graph.
+    NewChild(RequestKind),
+    /// A solved node. The search's `values` hold its goals; the update, if any, is for its parent,
+    /// with the bounds in `update_bounds`.
+    Solved(Option<ProofUpdate>),
 }
 
-/// The best of a role's tried moves.
+/// The edges of greatest bound.
 #[derive(Clone, Copy, Debug)]
-struct Best {
-    /// Of all moves.
-    any: EntryId,
+struct BestEdges {
+    /// Of all edges.
+    any: EdgeId,
     any_score: f32,
     any_solved: bool,
-    /// Of those that are not solved and can still reach `floor`.
-    open: EntryId,
-    open_score: f32,
+    /// Of the unsolved edges that can still reach `floor`.
+    unsolved: EdgeId,
+    unsolved_score: f32,
 }
 
-/// What the scores of a node's entries depend on.
+/// The terms of UCB1-Tuned that all edges of a node share.
 #[derive(Clone, Copy, Debug)]
-struct Urge {
+struct Exploration {
     /// Weight of the exploration term, in points.
     weight: f32,
     /// Logarithm of the node's visits.
-    log: f32,
+    ln_visits: f32,
 }
 
-/// Computes the scores of all entries and finds the best.
-fn scan(chunks: &Pool<ChunkId, Chunk>, first: ChunkId, urge: Urge, floor: u8) -> Best {
-    let mut best = Best {
-        any: EntryId::NONE,
+/// Scores all edges.
+fn best_edges(
+    blocks: &Pool<EdgeBlockId, EdgeBlock>,
+    first: EdgeBlockId,
+    exploration: Exploration,
+    floor: u8,
+) -> BestEdges {
+    let mut best = BestEdges {
+        any: EdgeId::NONE,
         any_score: f32::NEG_INFINITY,
         any_solved: false,
-        open: EntryId::NONE,
-        open_score: f32::NEG_INFINITY,
+        unsolved: EdgeId::NONE,
+        unsolved_score: f32::NEG_INFINITY,
     };
     let mut at = first;
     while at.is_some() {
-        let chunk = &chunks[at];
-        let scores = scores(chunk, urge);
-        for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
-            let solved = chunk.is_solved(slot);
+        let block = &blocks[at];
+        let scores = ucb_scores(block, exploration);
+        for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
+            let solved = block.is_solved(slot);
             if score > best.any_score {
-                best.any = EntryId::new(at, slot);
+                best.any = EdgeId::new(at, slot);
                 best.any_score = score;
                 best.any_solved = solved;
             }
-            let score = score - waiting(chunk, slot);
-            if score > best.open_score && !solved && chunk.upper[slot] >= floor {
-                best.open = EntryId::new(at, slot);
-                best.open_score = score;
+            let score = score - virtual_loss(block, slot);
+            if score > best.unsolved_score && !solved && block.upper[slot] >= floor {
+                best.unsolved = EdgeId::new(at, slot);
+                best.unsolved_score = score;
             }
         }
-        at = chunk.link;
+        at = block.link;
     }
     best
 }
 
-/// What a move loses whose position is being looked at just now: another visit would learn little
-/// before that is known.
+/// The virtual loss of an edge whose child is being expanded.
 #[inline]
-fn waiting(chunk: &Chunk, slot: usize) -> f32 {
-    /// More than any score, so that it is picked only where all others wait too.
-    const SETBACK: f32 = 1000.0;
-    if chunk.in_flight[slot] > 0 && !chunk.children[slot].is_some() {
-        SETBACK
+fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
+    /// Greater than any score: the edge is selected only if all others are being expanded too.
+    const LOSS: f32 = 1000.0;
+    if block.in_flight[slot] > 0 && !block.children[slot].is_some() {
+        LOSS
     } else {
         0.0
     }
 }
 
-/// How far results that are means of so many playouts stray, as a share of what single playouts do.
-/// It never gets below a half, since positions differ too, and not by chance. Both ends are
-/// measured: in Connect Four 0.4 beats 0.25 with single playouts, 0.25 beats 0.5 with sixteen.
-fn spread(samples: u32) -> f32 {
+/// Factor of the exploration weight for means of `samples` playouts. In Connect Four the weight 0.4
+/// beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
+fn exploration_of_means(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
 
-/// The upper confidence bounds of a chunk's entries, unused ones included (UCB1-TUNED; Auer,
-/// Cesa-Bianchi and Fischer 2002). Eight at a time, without a branch, so that the compiler uses
-/// vectors.
+/// UCB1-Tuned of all edges of a block, unused ones included; free of branches, so that the compiler
+/// uses vector instructions.
 #[inline]
-fn scores(chunk: &Chunk, urge: Urge) -> [f32; ENTRIES] {
+fn ucb_scores(block: &EdgeBlock, exploration: Exploration) -> [f32; EDGES_PER_BLOCK] {
     /// The greatest variance of numbers from 0 to 100.
-    const GREATEST: f32 = 2500.0;
-    let mut scores = [0.0; ENTRIES];
+    const MAX_VARIANCE: f32 = 2500.0;
+    let mut scores = [0.0; EDGES_PER_BLOCK];
     for (slot, score) in scores.iter_mut().enumerate() {
-        // Processors turn signed numbers into fractions at once, unsigned ones by detours.
-        let visits = chunk.visits[slot] as i32 + i32::from(chunk.in_flight[slot]);
+        // Vector instructions convert signed integers to floats, but not unsigned ones.
+        let visits = block.visits[slot] as i32 + i32::from(block.in_flight[slot]);
         let visits = visits.max(1) as f32;
-        let lower = i32::from(chunk.lower[slot]) as f32;
-        let upper = i32::from(chunk.upper[slot]) as f32;
-        let mean = chunk.means[slot].max(lower).min(upper);
-        let share = urge.log / visits;
-        let variance = chunk.variances[slot] + 4.0 * GREATEST * (2.0 * share).sqrt();
-        let doubt = urge.weight * (share * variance.min(GREATEST)).sqrt();
-        *score = mean + if lower < upper { doubt } else { 0.0 };
+        let lower = i32::from(block.lower[slot]) as f32;
+        let upper = i32::from(block.upper[slot]) as f32;
+        let mean = block.means[slot].max(lower).min(upper);
+        let ratio = exploration.ln_visits / visits;
+        let variance = block.variances[slot] + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
+        let bonus = exploration.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt();
+        *score = mean + if lower < upper { bonus } else { 0.0 };
     }
     scores
 }
 
 impl Search {
-    /// Goes down from the root and writes the way to `path`.
+    /// Descends from the root and records the path.
     pub(super) fn descend(&mut self, path: &mut Path) -> Leaf {
         path.clear();
         self.graph.descent = self.graph.descent.wrapping_add(1);
-        let (descent, page) = (self.graph.descent, self.graph.page);
-        self.exploration = self.config.exploration * spread(self.pipeline.samples());
+        let (descent, age) = (self.graph.descent, self.graph.age);
+        self.exploration = self.config.exploration * exploration_of_means(self.pipeline.samples());
         let mut node = self.graph.root;
-        // Whether the step before does not know yet that this node is solved.
-        let mut unheard = false;
+        // Whether the edge to this node is not yet marked as solved.
+        let mut edge_unsolved = false;
         loop {
             let record = &mut self.graph.nodes[node];
             record.in_flight += 1;
-            record.descent = descent;
-            record.page = page;
+            record.last_descent = descent;
+            record.age = age;
             let at_root = path.steps.is_empty();
             path.push(node, record.generation);
             if !at_root {
-                path.joint_moves += 1 + u32::from(record.forced);
+                path.joint_moves += 1 + u32::from(record.forced_moves);
             }
             let record = *record;
             if record.terminal || (record.solved && !at_root) {
-                return self.known(node, unheard);
+                return self.solved_leaf(node, edge_unsolved);
             }
-            if !record.is_open() {
-                return Leaf::Here(node, Ask::Open);
+            if !record.is_expanded() {
+                return Leaf::LastNode(RequestKind::Expand);
             }
-            if path.steps.len() >= DEEPEST || !self.pick(&record, path) {
-                return Leaf::Here(node, Ask::Playouts);
+            if path.steps.len() >= MAX_PATH || !self.select_edges(&record, path) {
+                return Leaf::LastNode(RequestKind::Rollout);
             }
-            let picks = path.last_picks();
-            let mut waiting = false;
-            for &pick in picks {
-                let under_way = &mut self.graph.chunks[pick.chunk()].in_flight[pick.slot()];
-                *under_way += 1;
-                waiting |= *under_way > 1;
+            let selected = path.last_selected();
+            let mut is_expanding = false;
+            for &edge in selected {
+                let in_flight = &mut self.graph.edge_blocks[edge.block()].in_flight[edge.slot()];
+                *in_flight += 1;
+                is_expanding |= *in_flight > 1;
             }
-            let child = self.graph.child(node, picks);
+            let child = self.graph.child(node, selected);
             if !child.is_some() {
                 path.joint_moves += 1;
-                let several = record.decider == SEVERAL;
-                return Leaf::Beyond(if waiting && !several {
-                    Ask::Playouts
-                } else if self.has_many(node) {
-                    Ask::Glance
+                return Leaf::NewChild(if is_expanding && record.mover != SIMULTANEOUS {
+                    RequestKind::Rollout
+                } else if self.has_large_branching(node) {
+                    RequestKind::AddLeaf
                 } else {
-                    Ask::Open
+                    RequestKind::Expand
                 });
             }
-            if self.graph.nodes[child].descent == descent {
-                // The line has come back to where it was.
-                return Leaf::Beyond(Ask::Playouts);
+            if self.graph.nodes[child].last_descent == descent {
+                // A cycle.
+                return Leaf::NewChild(RequestKind::Rollout);
             }
-            unheard = record.decider != SEVERAL
-                && !self.graph.chunks[picks[0].chunk()].is_solved(picks[0].slot());
+            edge_unsolved = record.mover != SIMULTANEOUS
+                && !self.graph.edge_blocks[selected[0].block()].is_solved(selected[0].slot());
             node = child;
         }
     }
 
-    /// Whether somebody has a great many moves here.
-    fn has_many(&self, node: NodeId) -> bool {
-        let choices = &self.graph.choices[self.graph.nodes[node].choices];
-        choices.iter().any(|choice| choice.legal > MANY)
+    fn has_large_branching(&self, node: NodeId) -> bool {
+        let role_moves = &self.graph.role_moves[self.graph.nodes[node].role_moves];
+        role_moves
+            .iter()
+            .any(|role_moves| role_moves.n_legal > LARGE_BRANCHING)
     }
 
-    /// Ends a descent at a solved node.
-    fn known(&mut self, node: NodeId, news: bool) -> Leaf {
+    fn solved_leaf(&mut self, node: NodeId, needs_update: bool) -> Leaf {
         self.graph.read_values(node, &mut self.values);
-        self.facts.copy_from_slice(&self.graph.bounds[node]);
-        let record = &self.graph.nodes[node];
-        Leaf::Known(news.then(|| News {
-            solved: record.solved,
-            length: record.length_from_parent(),
-        }))
+        self.update_bounds.copy_from_slice(&self.graph.bounds[node]);
+        Leaf::Solved(needs_update.then(|| self.graph.nodes[node].proof_update()))
     }
 
-    /// Lets every decider pick a move. `false`, with nothing picked, when one has no entry and
-    /// there is no memory for its first.
+    /// Selects an edge for each role with a choice. `false`, with nothing selected, where there is no
+    /// memory for a role's first edge.
     #[inline]
-    fn pick(&mut self, record: &Node, path: &mut Path) -> bool {
+    fn select_edges(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();
-        if record.decider != SEVERAL {
-            let Some((pick, instead)) = self.pick_alone(node, record) else {
+        if record.mover != SIMULTANEOUS {
+            let Some((edge, solved_edge)) = self.select_for_mover(node, record) else {
                 return false;
             };
-            path.pick(pick, instead);
+            path.select(edge, solved_edge);
             return true;
         }
         for role in 0..self.graph.roles {
-            if self.graph.choice(node, role).decides() {
-                let Some(pick) = self.pick_among_others(node, role) else {
-                    path.unpick();
+            if self.graph.role_moves(node, role).has_choice() {
+                let Some(edge) = self.select_simultaneous(node, role) else {
+                    path.deselect();
                     return false;
                 };
-                path.pick(pick, EntryId::NONE);
+                path.select(edge, EdgeId::NONE);
             }
         }
         true
     }
 
-    /// The pick of a role that alone has a choice, and the solved entry whose score counts instead.
-    fn pick_alone(&mut self, node: NodeId, record: &Node) -> Option<(EntryId, EntryId)> {
-        let role = record.decider as usize;
-        let mut urge = self.urge(record);
+    /// The edge that a mover selects, and the solved edge whose value is backpropagated instead.
+    fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<(EdgeId, EdgeId)> {
+        let role = record.mover as usize;
+        let mut exploration = self.exploration(record);
         if node == self.graph.root {
-            urge.weight *= AT_THE_ROOT;
+            exploration.weight *= ROOT_EXPLORATION;
         }
         let floor = self.graph.bounds[node][role].lower;
-        let best = scan(&self.graph.chunks, record.first, urge, floor);
-        let mut pick = best.open;
-        let mut score = best.open_score;
+        let best = best_edges(
+            &self.graph.edge_blocks,
+            record.first_block,
+            exploration,
+            floor,
+        );
+        let mut edge = best.unsolved;
+        let mut score = best.unsolved_score;
         if record.untried.is_some()
-            && let urgency = self.urgency(node, role, urge)
-            && (urgency >= score || !pick.is_some())
-            && let Some(fresh) = self.graph.try_next(node, role)
+            && let urgency = self.first_play_urgency(node, role, exploration)
+            && (urgency >= score || !edge.is_some())
+            && let Some(new) = self.graph.add_edge(node, role)
         {
-            pick = fresh;
+            edge = new;
             score = urgency;
         }
-        if !pick.is_some() {
-            // All that can still be played is solved.
-            return best.any.is_some().then_some((best.any, EntryId::NONE));
+        if !edge.is_some() {
+            // All moves that can be played are solved.
+            return best.any.is_some().then_some((best.any, EdgeId::NONE));
         }
-        let instead = if best.any_solved && best.any_score > score {
+        let solved_edge = if best.any_solved && best.any_score > score {
             best.any
         } else {
-            EntryId::NONE
+            EdgeId::NONE
         };
-        Some((pick, instead))
+        Some((edge, solved_edge))
     }
 
-    /// The pick of a role that chooses at the same time as others.
-    fn pick_among_others(&mut self, node: NodeId, role: usize) -> Option<EntryId> {
-        let choice = *self.graph.choice(node, role);
-        if self.mixes(node) && choice.legal <= mixing::MANY {
-            if choice.has_untried()
-                && let Some(fresh) = self.graph.try_next(node, role)
+    /// The edge that one of several roles with a choice selects.
+    fn select_simultaneous(&mut self, node: NodeId, role: usize) -> Option<EdgeId> {
+        let role_moves = *self.graph.role_moves(node, role);
+        if node == self.graph.root && role_moves.n_legal <= regret_matching::MAX_MOVES {
+            if role_moves.has_untried()
+                && let Some(new) = self.graph.add_edge(node, role)
             {
-                return Some(fresh);
+                return Some(new);
             }
-            return self.mix(node, role, &choice);
+            return self.select_by_regret(node, role, &role_moves);
         }
-        let record = self.graph.nodes[node];
-        let mut urge = self.urge(&record);
-        urge.weight *= AMONG_OTHERS;
-        let best = scan(&self.graph.chunks, choice.first, urge, 0);
-        if choice.has_untried()
-            && (!best.any.is_some() || self.urgency(node, role, urge) >= best.any_score)
-            && let Some(fresh) = self.graph.try_next(node, role)
+        let mut exploration = self.exploration(&self.graph.nodes[node]);
+        exploration.weight *= SIMULTANEOUS_EXPLORATION;
+        let best = best_edges(
+            &self.graph.edge_blocks,
+            role_moves.first_block,
+            exploration,
+            0,
+        );
+        if role_moves.has_untried()
+            && (!best.any.is_some()
+                || self.first_play_urgency(node, role, exploration) >= best.any_score)
+            && let Some(new) = self.graph.add_edge(node, role)
         {
-            return Some(fresh);
+            return Some(new);
         }
-        let mut picked = None;
-        let mut near = 0;
-        for (id, chunk) in self.graph.chunks_of(&choice) {
-            let scores = scores(chunk, urge);
-            for (slot, &score) in scores[..chunk.len as usize].iter().enumerate() {
-                if score >= best.any_score - NEAR {
-                    // Each of the near ones stays picked with the same chance.
-                    near += 1;
-                    if near == 1 || self.hands.random.below(near) == 0 {
-                        picked = Some(EntryId::new(id, slot));
+        self.draw_near_tie(&role_moves, exploration, best.any_score)
+    }
+
+    /// Draws uniformly among the edges of nearly the greatest bound, by reservoir sampling.
+    fn draw_near_tie(
+        &mut self,
+        role_moves: &RoleMoves,
+        exploration: Exploration,
+        best_score: f32,
+    ) -> Option<EdgeId> {
+        let mut drawn = None;
+        let mut n_tied = 0;
+        for (id, block) in self.graph.blocks_of(role_moves) {
+            let scores = ucb_scores(block, exploration);
+            for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
+                if score >= best_score - NEAR_TIE {
+                    n_tied += 1;
+                    if n_tied == 1 || self.game.random.below(n_tied) == 0 {
+                        drawn = Some(EdgeId::new(id, slot));
                     }
                 }
             }
         }
-        picked
+        drawn
     }
 
-    /// What the scores in a node depend on.
     #[inline]
-    fn urge(&self, record: &Node) -> Urge {
+    fn exploration(&self, record: &Node) -> Exploration {
         let visits = (record.visits + record.in_flight).max(1) as f32;
-        Urge {
+        Exploration {
             weight: self.exploration * 2.0,
-            log: visits.ln(),
+            ln_visits: visits.ln(),
         }
     }
 
-    /// The score of a move that was never tried: as if it were worth what the node is on average,
-    /// and had been tried as often as the settings say.
-    fn urgency(&self, node: NodeId, role: usize, urge: Urge) -> f32 {
-        let tried = self.config.untried_visits;
-        if tried <= 0.0 {
+    /// First-play urgency (Gelly and Wang 2006): the score of an untried move, with the mean of its
+    /// node and `first_play_visits` visits.
+    fn first_play_urgency(&self, node: NodeId, role: usize, exploration: Exploration) -> f32 {
+        let visits = self.config.first_play_visits;
+        if visits <= 0.0 {
             return f32::INFINITY;
         }
         let mean = if self.graph.nodes[node].visits > 0 {
@@ -346,55 +358,6 @@ impl Search {
         } else {
             50.0
         };
-        mean + urge.weight * 50.0 * (urge.log / tried).sqrt()
-    }
-}
-
-impl Path {
-    /// Where it ends. There is always a root.
-    #[inline]
-    pub(super) fn last_node(&self) -> NodeId {
-        self.steps.last().map_or(NodeId::NONE, |step| step.node)
-    }
-
-    /// Empties it, keeping its memory.
-    fn clear(&mut self) {
-        self.steps.clear();
-        self.picks.clear();
-        self.joint_moves = 0;
-    }
-
-    pub(super) fn push(&mut self, node: NodeId, generation: u16) {
-        self.steps.push(Step {
-            node,
-            generation,
-            picks_end: self.picks.len() as u32,
-            instead: EntryId::NONE,
-        });
-    }
-
-    /// Adds a pick to the last step.
-    fn pick(&mut self, pick: EntryId, instead: EntryId) {
-        self.picks.push(pick);
-        if let Some(step) = self.steps.last_mut() {
-            step.picks_end += 1;
-            step.instead = instead;
-        }
-    }
-
-    /// Takes the picks of the last step back.
-    fn unpick(&mut self) {
-        let kept = self.picks.len() - self.last_picks().len();
-        self.picks.truncate(kept);
-        if let Some(step) = self.steps.last_mut() {
-            step.picks_end = kept as u32;
-        }
-    }
-
-    pub(super) fn last_picks(&self) -> &[EntryId] {
-        match self.steps.len() {
-            0 => &[],
-            steps => self.picks_of(steps - 1),
-        }
+        mean + exploration.weight * 50.0 * (exploration.ln_visits / visits).sqrt()
     }
 }

@@ -74,7 +74,7 @@ pub fn measure(
         let nodes = f64::from(statistics.nodes);
         rates[0].push(root.iterations as f64 / seconds);
         rates[1].extend(cpu.map(|cpu| root.iterations as f64 / cpu));
-        rates[2].push((nodes + statistics.recycled as f64) / seconds);
+        rates[2].push((nodes + statistics.evicted as f64) / seconds);
         rates[3].push(root.playouts as f64 / seconds);
         parts = search.times().means();
         bytes_per_node = (nodes > 0.0).then(|| statistics.bytes as f64 / nodes);

@@ -13,7 +13,7 @@ use panza::commands::engine_choice::build_to_search;
 use panza::commands::outcome::Outcome;
 use panza::commands::output::{Output, grouped};
 use panza::machine::Machine;
-use panza::search::{Limit, Search, SearchConfig, Stopped};
+use panza::search::{Limit, Search, SearchConfig, StopReason};
 use serde::Serialize;
 
 use super::file::PositionSetup;
@@ -162,7 +162,7 @@ pub fn examine(
             Effort::Time(time) => started.elapsed() >= time,
             Effort::Iterations(all) => root.iterations >= all,
         };
-        if stopped == Stopped::Proven || is_spent {
+        if stopped == StopReason::Proven || is_spent {
             return SearchFinding {
                 mv: mv.map(|mv| machine.info().move_text(mv)),
                 is_good,

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use crate::ids::{Id, NodeId};
 use crate::search::Search;
 use crate::search::graph::Graph;
-use crate::search::pool::Place;
-use crate::search::record::SEVERAL;
+use crate::search::pool::PoolId;
+use crate::search::record::SIMULTANEOUS;
 
 /// What a walk over nodes has met.
 #[derive(Default)]
 struct Met {
     nodes: HashSet<NodeId>,
-    chunks: usize,
+    edge_blocks: usize,
     open: usize,
 }
 
@@ -26,35 +26,35 @@ impl Search {
         let reachable = reached.nodes.len();
         // What no longer is below the root is kept until memory is needed.
         let mut met = Met::default();
-        let mut listed = 0;
-        for index in 0..graph.nodes.made() {
+        let mut in_table = 0;
+        for index in 0..graph.nodes.created {
             let node = NodeId::from_index(index);
             let record = &graph.nodes[node];
-            assert!(!record.spared);
+            assert!(!record.pinned);
             if record.terminal || record.state.is_some() {
                 visit(graph, node, &mut met);
-                assert_eq!(record.listed, !record.terminal);
-                if record.listed {
-                    listed += 1;
+                assert_eq!(record.in_table, !record.terminal);
+                if record.in_table {
+                    in_table += 1;
                     let mut buffer = Vec::new();
                     assert!(graph.find(graph.state(node, &mut buffer)).is_some());
                 }
             }
         }
-        assert_eq!(graph.in_table(), listed, "table");
+        assert_eq!(graph.table_len(), in_table, "table");
         assert_eq!(
-            graph.nodes.in_use(),
+            graph.nodes.in_use,
             met.nodes.len() + graph.retired as usize,
             "nodes"
         );
-        assert_eq!(graph.chunks.in_use(), met.chunks, "chunks");
-        assert_eq!(graph.choice_sets.in_use(), met.open, "choices");
+        assert_eq!(graph.edge_blocks.in_use, met.edge_blocks, "edge_blocks");
+        assert_eq!(graph.role_moves_pool.in_use, met.open, "choices");
         reachable
     }
 
     /// Everything that is marked as under way.
-    pub(super) fn marks(&mut self) -> u64 {
-        self.graph.marks()
+    pub(super) fn total_in_flight(&mut self) -> u64 {
+        self.graph.total_in_flight()
     }
 }
 
@@ -68,33 +68,33 @@ fn visit(graph: &Graph, node: NodeId, met: &mut Met) {
         for bounds in &graph.bounds[node] {
             assert!(bounds.lower <= bounds.upper && bounds.upper <= 100);
         }
-        assert!(!(record.terminal && record.is_open()));
-        if !record.is_open() {
+        assert!(!(record.terminal && record.is_expanded()));
+        if !record.is_expanded() {
             assert_eq!(graph.children(node).count(), 0);
             continue;
         }
         met.open += 1;
-        let mut deciders = 0;
+        let mut movers = 0;
         for role in 0..graph.roles {
-            let choice = graph.choice(node, role);
-            let entries = graph.entries(choice).count();
+            let choice = graph.role_moves(node, role);
+            let edges = graph.edges(choice).count();
             let untried = graph.untried(choice).count();
-            met.chunks += graph.chunks_of(choice).count();
-            if choice.decides() {
-                deciders += 1;
-                assert_eq!(entries, choice.tried as usize);
-                let sure = record.solved && (entries, untried) == (1, 0);
-                assert!(sure || entries + untried == choice.legal as usize);
+            met.edge_blocks += graph.blocks_of(choice).count();
+            if choice.has_choice() {
+                movers += 1;
+                assert_eq!(edges, choice.n_edges as usize);
+                let sure = record.solved && (edges, untried) == (1, 0);
+                assert!(sure || edges + untried == choice.n_legal as usize);
             } else {
-                assert_eq!((choice.legal, entries, untried), (1, 0, 0));
+                assert_eq!((choice.n_legal, edges, untried), (1, 0, 0));
             }
-            for (_, chunk) in graph.chunks_of(choice) {
-                assert_eq!(chunk.role as usize, role);
-                let in_flight: u32 = chunk.in_flight.iter().map(|&count| u32::from(count)).sum();
+            for (_, block) in graph.blocks_of(choice) {
+                assert_eq!(block.role as usize, role);
+                let in_flight: u32 = block.in_flight.iter().map(|&count| u32::from(count)).sum();
                 assert!(in_flight <= record.in_flight);
             }
         }
-        assert_eq!(record.decider == SEVERAL, deciders > 1);
+        assert_eq!(record.mover == SIMULTANEOUS, movers > 1);
         stack.extend(graph.children(node));
     }
 }

@@ -8,7 +8,7 @@ use super::games::{Game, Lights, Rules};
 use super::{config, iterations, mv};
 use crate::ids::RoleId;
 use crate::machine::Machine;
-use crate::search::{Search, SearchConfig, Stopped};
+use crate::search::{Search, SearchConfig, StopReason};
 
 /// One player on a ring of places, a step to either side, without a clock. At one place all is won.
 struct Ring {
@@ -69,7 +69,7 @@ fn equal_states_are_one_node() {
     search.run(iterations(30_000));
     search.check();
     // Ends are told apart by the moves that lead there; all other states are in the table once.
-    let met = search.graph.in_table();
+    let met = search.graph.table_len();
     assert!((100..=states.len() - n_ends).contains(&met), "{met}");
     let lines: usize = (0..4).map(|step| 13usize.pow(step)).sum();
     assert!(4 * met < lines, "{met} nodes, {lines} lines");
@@ -84,7 +84,7 @@ fn lines_that_come_back_end_and_the_way_out_is_found() {
         };
         let machine: Arc<dyn Machine> = Game::new(Ring { places, won });
         let mut search = Search::new(machine, RoleId(0), config);
-        assert_eq!(search.run(iterations(20_000)), Stopped::Proven);
+        assert_eq!(search.run(iterations(20_000)), StopReason::Proven);
         search.check();
         // However it goes, the game can be won; the shorter way is played.
         let mut at = 0;

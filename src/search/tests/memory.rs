@@ -6,7 +6,7 @@ use super::games::{Endless, Game, Nim};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::Machine;
-use crate::search::{Search, SearchConfig, Stopped};
+use crate::search::{Search, SearchConfig, StopReason};
 
 #[test]
 fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
@@ -18,15 +18,15 @@ fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
         for _ in 0..20 {
-            assert_eq!(search.run(iterations(500)), Stopped::Iterations);
+            assert_eq!(search.run(iterations(500)), StopReason::Iterations);
             assert!(search.statistics().nodes <= max_nodes);
             search.check();
         }
         let statistics = search.statistics();
         assert_eq!(statistics.iterations, 10_000);
-        assert!(statistics.refused + statistics.recycled > 0);
-        assert!(max_nodes < 50 || statistics.recycled > 100);
-        assert_eq!(search.marks(), 0);
+        assert!(statistics.allocation_failures + statistics.evicted > 0);
+        assert!(max_nodes < 50 || statistics.evicted > 100);
+        assert_eq!(search.total_in_flight(), 0);
     }
 }
 
@@ -58,11 +58,11 @@ fn the_bound_in_bytes_is_kept() {
         Game::new(Endless),
     ] {
         let mut search = Search::new(machine, RoleId(0), config.clone());
-        assert_eq!(search.run(iterations(60_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(60_000)), StopReason::Iterations);
         let statistics = search.statistics();
         assert!(statistics.bytes <= max_bytes, "{}", statistics.bytes);
         assert!(statistics.bytes > max_bytes / 2, "{}", statistics.bytes);
-        assert!(statistics.recycled + statistics.refused > 0);
+        assert!(statistics.evicted + statistics.allocation_failures > 0);
         search.check();
     }
 }
@@ -75,7 +75,7 @@ fn states_of_growing_length_are_kept_in_parts() {
     };
     let machine: Arc<dyn Machine> = Game::new(nim);
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.run(iterations(200_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(200_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(100));
     // 2 xor 3 xor 4 is 5: the heap of 4 goes down to 1.
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
@@ -102,5 +102,5 @@ fn a_match_of_many_moves_leaks_nothing() {
         }
         search.check();
     }
-    assert_eq!(search.marks(), 0);
+    assert_eq!(search.total_in_flight(), 0);
 }

@@ -1,14 +1,14 @@
 //! Tests of the search as a whole, on small games.
 
-mod abreast;
 mod consistency;
 mod games;
 mod graph;
+mod lanes;
 mod matrix_game;
 mod memory;
-mod mixing;
 mod play;
 mod proofs;
+mod regret_matching;
 mod threads;
 mod tic_tac_toe;
 
@@ -20,28 +20,14 @@ use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 
-/// Settings of a deterministic search with plenty of room.
+/// The settings of these tests: every move is tried once, and rings are small.
 fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,
-        untried_visits: 0.0,
-        look_ahead: true,
-        move_averages: false,
-        mixing: true,
-        samples_per_child: 4,
-        max_nodes: 1 << 20,
-        max_bytes: 1 << 30,
-        samples_per_request: 1,
+        first_play_visits: 0.0,
         ring_capacity: 8,
-        rollout_threads: 0,
-        pin_threads: false,
         max_playout_steps: 1000,
-        fixed_sum: None,
-        evaluation: None,
-        evaluation_share: 0.0,
-        score_ranges: Arc::from([]),
-        symmetries: None,
-        seed: 1,
+        ..SearchConfig::deterministic(1)
     }
 }
 
@@ -51,10 +37,7 @@ fn tic_tac_toe() -> Arc<dyn Machine> {
 
 /// A limit in iterations.
 fn iterations(count: u64) -> Limit<'static> {
-    Limit {
-        iterations: Some(count),
-        ..Limit::default()
-    }
+    Limit::iterations(count)
 }
 
 /// A move of role `role` in the games of `games`.

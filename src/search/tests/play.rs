@@ -10,7 +10,7 @@ use crate::analysis::evaluation::Evaluation;
 use crate::ids::RoleId;
 use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::search::{Limit, Search, SearchConfig, StopReason};
 use crate::sync::stop::StopFlag;
 
 #[test]
@@ -81,9 +81,9 @@ fn a_legal_move_is_there_before_the_first_iteration() {
 #[test]
 fn a_run_in_iterations_does_just_that_many() {
     let mut search = Search::new(Game::new(Endless), RoleId(0), config());
-    assert_eq!(search.run(iterations(0)), Stopped::Iterations);
-    assert_eq!(search.run(iterations(300)), Stopped::Iterations);
-    assert_eq!(search.run(iterations(11)), Stopped::Iterations);
+    assert_eq!(search.run(iterations(0)), StopReason::Iterations);
+    assert_eq!(search.run(iterations(300)), StopReason::Iterations);
+    assert_eq!(search.run(iterations(11)), StopReason::Iterations);
     let report = search.root();
     assert_eq!((report.iterations, report.playouts), (311, 311));
     let visits: u32 = report.moves.iter().map(|report| report.visits).sum();
@@ -133,7 +133,7 @@ fn what_is_known_below_the_played_moves_is_kept() {
 fn an_unknown_joint_move_starts_the_search_afresh() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 4, 5])), RoleId(1), config());
     search.advance(&[mv(0, Nim::mv(0, 3)), mv(1, 99_999)]);
-    assert_eq!(search.run(iterations(100_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(100_000)), StopReason::Proven);
     // Left are 4 and 5: the first of them makes the heaps equal.
     assert_eq!(search.best_move(), Some(mv(1, Nim::mv(2, 1))));
     // Lists of the wrong length change nothing.
@@ -166,7 +166,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     let report = search.root();
     // The second role prefers 90 to 30 after the first move and 40 to 10 after the second.
     assert_eq!(report.proven, Some(60));
@@ -182,7 +182,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
         assert_eq!(report.proven, Some(60));
         assert_eq!(report.moves.len(), 1);
         assert_eq!(search.best_move(), Some(mv(0, 0)));
-        assert_eq!(search.run(iterations(5)), Stopped::Proven);
+        assert_eq!(search.run(iterations(5)), StopReason::Proven);
         search.advance(&[mv(0, 0), mv(1, 0)]);
     }
     assert_eq!(search.current, [8]);
@@ -191,7 +191,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
     let report = search.root();
     assert_eq!((report.proven, report.moves.len()), (Some(60), 0));
     assert_eq!(search.best_move(), None);
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn a_forced_line_left_by_an_unexpected_move_is_left() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     search.set_state(&[1]);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     search.set_state(&[2]);
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 1)));
     search.check();
 }
@@ -239,17 +239,17 @@ fn a_role_without_moves_ends_the_game_and_harms_nothing() {
     };
     let machine: Arc<dyn Machine> = Game::new(table);
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     let known = search.root().moves;
     let best = known.iter().find(|report| report.mv == mv(0, 0));
     assert_eq!(best.and_then(|report| report.proven), Some(40));
     search.set_state(&[2]);
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert!(search.best_move().is_some());
     let mut other = Search::new(machine, RoleId(1), config());
     other.set_state(&[2]);
-    assert_eq!(other.run(Limit::default()), Stopped::Proven);
+    assert_eq!(other.run(Limit::default()), StopReason::Proven);
     assert_eq!(other.best_move(), None);
     assert!(other.root().moves.is_empty());
 }
@@ -292,7 +292,7 @@ fn moves_that_are_not_looked_at_cost_nothing() {
     search.check();
     // With the end in sight the best of 5,000 is proven when it is found.
     let mut search = Search::new(wide(1), RoleId(0), config());
-    assert_eq!(search.run(iterations(5_001)), Stopped::Proven);
+    assert_eq!(search.run(iterations(5_001)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
     assert_eq!(search.root().moves.len(), 5_000);
 }
@@ -307,9 +307,9 @@ fn urgency_of_many_visits_follows_good_moves_before_all_were_tried() {
             asked: AtomicUsize::new(0),
         })
     };
-    let tried = |untried_visits| {
+    let tried = |first_play_visits| {
         let config = SearchConfig {
-            untried_visits,
+            first_play_visits,
             ..config()
         };
         let mut search = Search::new(game(), RoleId(0), config);
@@ -349,7 +349,7 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
     ]);
     for table in [pennies, scissors] {
         let mut search = Search::new(Game::new(table), RoleId(0), config());
-        assert_eq!(search.run(iterations(30_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(30_000)), StopReason::Iterations);
         let report = search.root();
         let value = report.value.expect("a value");
         assert!((40.0..60.0).contains(&value), "{value}");
@@ -369,7 +369,7 @@ fn the_deadline_is_kept_in_a_fast_game() {
             until: Some(start + time),
             ..Limit::default()
         };
-        assert_eq!(search.run(limit), Stopped::Deadline);
+        assert_eq!(search.run(limit), StopReason::Deadline);
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
         assert!(search.root().iterations > 0);
     }
@@ -392,7 +392,7 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
             until: Some(Instant::now() + playout / 2),
             ..Limit::default()
         };
-        assert_eq!(search.run(limit), Stopped::Deadline);
+        assert_eq!(search.run(limit), StopReason::Deadline);
         let statistics = search.statistics();
         assert_eq!((statistics.iterations, statistics.playouts), (done, done));
         assert_eq!(u64::from(statistics.in_flight), 1 - done);
@@ -406,7 +406,7 @@ fn a_deadline_that_has_passed_stops_before_the_first_iteration() {
         until: Some(Instant::now()),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Deadline);
+    assert_eq!(search.run(limit), StopReason::Deadline);
     assert_eq!(search.statistics().iterations, 0);
     assert!(search.best_move().is_some());
 }
@@ -420,9 +420,9 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
         stop: Some(&flag),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Stop);
+    assert_eq!(search.run(limit), StopReason::Flag);
     assert_eq!(search.statistics().playouts, 25);
-    assert_eq!(search.run(limit), Stopped::Stop);
+    assert_eq!(search.run(limit), StopReason::Flag);
     assert_eq!(search.statistics().playouts, 25);
 }
 

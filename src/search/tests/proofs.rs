@@ -9,7 +9,7 @@ use super::{Random, config, iterations, mv, tic_tac_toe};
 use crate::ids::{NodeId, RoleId};
 use crate::machine::Machine;
 use crate::search::record::Bounds;
-use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::search::{Limit, Search, SearchConfig, StopReason};
 
 #[test]
 fn nim_is_proven() {
@@ -25,7 +25,7 @@ fn nim_is_proven() {
             let mut search = Search::new(machine, RoleId(role), config());
             assert_eq!(
                 search.run(iterations(500_000)),
-                Stopped::Proven,
+                StopReason::Proven,
                 "{heaps:?}"
             );
             let wins = first_wins == (role == 0);
@@ -39,7 +39,7 @@ fn nim_is_proven() {
 #[test]
 fn the_winning_nim_move_is_the_one_that_theory_says() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 5])), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(1, 2))));
     let report = search.root();
     assert_eq!(
@@ -54,15 +54,9 @@ fn the_winning_nim_move_is_the_one_that_theory_says() {
 
 #[test]
 fn tic_tac_toe_is_proven_a_draw() {
-    for fixed_sum in [None, Some(100)] {
-        let config = SearchConfig {
-            fixed_sum,
-            ..config()
-        };
-        let mut search = Search::new(tic_tac_toe(), RoleId(0), config);
-        assert_eq!(search.run(iterations(2_000_000)), Stopped::Proven);
-        assert_eq!(search.root().proven, Some(50));
-    }
+    let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
+    assert_eq!(search.run(iterations(2_000_000)), StopReason::Proven);
+    assert_eq!(search.root().proven, Some(50));
 }
 
 #[test]
@@ -83,7 +77,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
     for seed in 0..8 {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(Game::new(wins.clone()), RoleId(0), config);
-        assert_eq!(search.run(Limit::default()), Stopped::Proven);
+        assert_eq!(search.run(Limit::default()), StopReason::Proven);
         let best = search.best_move();
         let known = search.root().moves;
         let short = known
@@ -108,13 +102,13 @@ fn shorter_wins_and_longer_losses_are_preferred() {
         ],
     };
     let mut search = Search::new(Game::new(losses), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), Stopped::Proven);
+    assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert_eq!(search.root().proven, Some(0));
     assert_eq!(search.best_move(), Some(mv(0, 1)));
 }
 
-/// Minimax over the whole game with one decider at a time: each role maximises its goal; ties are
-/// broken against `against(decider)`, and what is then still tied by a coin.
+/// Minimax over the whole game with one mover at a time: each role maximises its goal; ties are
+/// broken against `against(mover)`, and what is then still tied by a coin.
 fn minimax(table: &Table, node: usize, searcher: usize, coin: &mut Random) -> Vec<Vec<u8>> {
     let mut values = vec![Vec::new(); table.nodes.len()];
     solve(table, node, searcher, coin, &mut values);
@@ -134,15 +128,15 @@ fn solve(
             for &child in next {
                 solve(table, child, searcher, coin, values);
             }
-            let decider = counts.iter().position(|&count| count > 1).unwrap_or(0);
-            let spited = match table.roles {
+            let mover = counts.iter().position(|&count| count > 1).unwrap_or(0);
+            let opponent = match table.roles {
                 1 => None,
-                2 => Some(1 - decider),
-                _ => (decider != searcher).then_some(searcher),
+                2 => Some(1 - mover),
+                _ => (mover != searcher).then_some(searcher),
             };
             let key = |child: usize| {
-                let own = values[child][decider];
-                (own, spited.map_or(0, |role| 100 - values[child][role]))
+                let own = values[child][mover];
+                (own, opponent.map_or(0, |role| 100 - values[child][role]))
             };
             let best = next.iter().map(|&child| key(child)).max();
             let tied: Vec<usize> = next
@@ -169,33 +163,27 @@ fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
         .collect();
     let lowest = |role: usize| children.iter().map(move |child| child[role].lower);
     let highest = |role: usize| children.iter().map(move |child| child[role].upper);
-    let deciders: Vec<usize> = (0..roles).filter(|&role| counts[role] > 1).collect();
-    if let [decider] = deciders[..] {
-        let lower = lowest(decider).max().unwrap_or(0);
-        let upper = highest(decider).max().unwrap_or(0);
-        let spited = match roles {
+    let movers: Vec<usize> = (0..roles).filter(|&role| counts[role] > 1).collect();
+    if let [mover] = movers[..] {
+        let lower = lowest(mover).max().unwrap_or(0);
+        let upper = highest(mover).max().unwrap_or(0);
+        let opponent = match roles {
             1 => None,
-            2 => Some(1 - decider),
-            _ => (decider != searcher).then_some(searcher),
+            2 => Some(1 - mover),
+            _ => (mover != searcher).then_some(searcher),
         };
         let bounds = |role: usize| {
-            if role == decider {
+            if role == mover {
                 return Bounds { lower, upper };
             }
-            let possible = || {
-                children
-                    .iter()
-                    .filter(|child| child[decider].upper >= lower)
-            };
-            let sure = children
-                .iter()
-                .filter(|child| child[decider].lower >= upper);
+            let possible = || children.iter().filter(|child| child[mover].upper >= lower);
+            let sure = children.iter().filter(|child| child[mover].lower >= upper);
             let promised = sure.map(|child| child[role].upper).min();
             let most = possible().map(|child| child[role].upper).max().unwrap_or(0);
             Bounds {
                 lower: possible().map(|child| child[role].lower).min().unwrap_or(0),
                 upper: match promised {
-                    Some(promised) if spited == Some(role) => promised.min(most),
+                    Some(promised) if opponent == Some(role) => promised.min(most),
                     _ => most,
                 },
             }
@@ -225,40 +213,30 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 /// A random game tree. With `several`, several roles may choose at once.
-fn table((seed, depth, width): Shape, roles: usize, several: bool, constant_sum: bool) -> Table {
+fn table((seed, depth, width): Shape, roles: usize, several: bool) -> Table {
     let mut random = Random::new(seed);
     let mut table = Table {
         roles,
         nodes: Vec::new(),
     };
-    grow(&mut table, depth, width, several, constant_sum, &mut random);
+    grow(&mut table, depth, width, several, &mut random);
     table
 }
 
-fn grow(
-    table: &mut Table,
-    depth: u32,
-    width: u32,
-    several: bool,
-    constant_sum: bool,
-    random: &mut Random,
-) -> usize {
+fn grow(table: &mut Table, depth: u32, width: u32, several: bool, random: &mut Random) -> usize {
     let node = table.nodes.len();
     table.nodes.push(TableNode::End(Vec::new()));
     if depth == 0 || (node > 0 && random.below(5) == 0) {
-        let mut goals: Vec<u8> = (0..table.roles)
+        let goals: Vec<u8> = (0..table.roles)
             .map(|_| [0, 0, 50, 100, 100][random.below(5) as usize])
             .collect();
-        if constant_sum {
-            goals[1] = 100 - goals[0];
-        }
         table.nodes[node] = TableNode::End(goals);
         return node;
     }
-    let decider = random.below(table.roles as u32) as usize;
+    let mover = random.below(table.roles as u32) as usize;
     let counts: Vec<u32> = (0..table.roles)
         .map(|role| {
-            if role == decider || several && random.below(2) == 0 {
+            if role == mover || several && random.below(2) == 0 {
                 1 + random.below(width)
             } else {
                 1
@@ -267,7 +245,7 @@ fn grow(
         .collect();
     let joint_moves: u32 = counts.iter().product();
     let next = (0..joint_moves)
-        .map(|_| grow(table, depth - 1, width, several, constant_sum, random))
+        .map(|_| grow(table, depth - 1, width, several, random))
         .collect();
     table.nodes[node] = TableNode::Choice(counts, next);
     node
@@ -298,13 +276,13 @@ proptest! {
     fn two_role_games_are_proven_right(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), step in 1u64..20,
     ) {
-        let table = table(shape, 2, false, false);
+        let table = table(shape, 2, false);
         let values = minimax(&table, 0, role, &mut Random::new(seed));
         let config = SearchConfig { seed, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         // What is proven on the way is as true as what is proven in the end.
-        let mut stopped = Stopped::Iterations;
+        let mut stopped = StopReason::Iterations;
         for _ in 0..5_000 {
             stopped = search.run(iterations(step));
             for (node, state) in inner_nodes(&search) {
@@ -312,15 +290,15 @@ proptest! {
                     prop_assert!((bounds.lower..=bounds.upper).contains(value));
                 }
             }
-            if stopped == Stopped::Proven {
+            if stopped == StopReason::Proven {
                 break;
             }
         }
-        prop_assert_eq!(stopped, Stopped::Proven);
+        prop_assert_eq!(stopped, StopReason::Proven);
         prop_assert_eq!(search.root().proven, Some(values[0][role]));
         search.check();
         // The move it would play keeps that value.
-        let forced = search.graph.nodes[search.graph.root].forced;
+        let forced = search.graph.nodes[search.graph.root].forced_moves;
         if let (0, TableNode::Choice(counts, next), Some(best)) =
             (forced, &table.nodes[0], search.best_move())
             && counts[role] > 1
@@ -331,31 +309,15 @@ proptest! {
     }
 
     #[test]
-    fn a_fixed_sum_proves_the_same(shape in shape(), role in 0usize..2, seed in any::<u64>()) {
-        let table = table(shape, 2, false, true);
-        let values = minimax(&table, 0, role, &mut Random::new(seed));
-        let config = SearchConfig { seed, fixed_sum: Some(100), ..config() };
-        let machine: Arc<dyn Machine> = Game::new(table);
-        let mut search = Search::new(machine, RoleId(role as u32), config);
-        prop_assert_eq!(search.run(iterations(50_000)), Stopped::Proven);
-        prop_assert_eq!(search.root().proven, Some(values[0][role]));
-        for (node, state) in inner_nodes(&search) {
-            for (bounds, value) in search.graph.bounds[node].iter().zip(&values[state]) {
-                prop_assert!((bounds.lower..=bounds.upper).contains(value));
-            }
-        }
-    }
-
-    #[test]
     fn three_role_games_are_proven_for_every_way_to_break_ties(
         shape in shape(), role in 0usize..3, seed in any::<u64>(),
     ) {
-        let table = table(shape, 3, false, false);
+        let table = table(shape, 3, false);
         let config = SearchConfig { seed, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         let stopped = search.run(iterations(20_000));
-        prop_assert_eq!(stopped, Stopped::Proven);
+        prop_assert_eq!(stopped, StopReason::Proven);
         for coin in 0..10 {
             let values = minimax(&table, 0, role, &mut Random::new(seed ^ coin));
             for (node, state) in inner_nodes(&search) {
@@ -369,10 +331,10 @@ proptest! {
     #[test]
     fn proofs_stay_right_in_a_small_tree_that_follows_the_match(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), max_nodes in 2u32..40,
-        several in any::<bool>(), untried_visits in prop_oneof![Just(0.0f32), Just(2.0f32)],
+        several in any::<bool>(), first_play_visits in prop_oneof![Just(0.0f32), Just(2.0f32)],
     ) {
-        let table = table(shape, 2, several, false);
-        let config = SearchConfig { seed, max_nodes, untried_visits, ..config() };
+        let table = table(shape, 2, several);
+        let config = SearchConfig { seed, max_nodes, first_play_visits, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         let mut random = Random::new(seed);
@@ -407,7 +369,7 @@ proptest! {
     fn no_proof_says_more_than_the_whole_game_where_several_choose_at_once(
         shape in shape(), roles in 2usize..4, role in 0usize..2, seed in any::<u64>(),
     ) {
-        let table = table(shape, roles, true, false);
+        let table = table(shape, roles, true);
         let config = SearchConfig { seed, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
@@ -419,7 +381,7 @@ proptest! {
                     prop_assert!(bounds.lower <= known.lower && bounds.upper >= known.upper);
                 }
             }
-            if stopped == Stopped::Proven {
+            if stopped == StopReason::Proven {
                 break;
             }
         }
@@ -436,12 +398,12 @@ fn a_dominant_move_is_proven_where_both_choose_at_once() {
         &[(100, 0), (0, 100), (50, 50)],
     ]);
     let mut search = Search::new(Game::new(table.clone()), RoleId(0), config());
-    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(100));
     assert_eq!(search.best_move(), Some(mv(0, 1)));
     // For the second role nothing is proven: what it gets depends on what the first does.
     let mut search = Search::new(Game::new(table), RoleId(1), config());
-    assert_eq!(search.run(iterations(1_000)), Stopped::Iterations);
+    assert_eq!(search.run(iterations(1_000)), StopReason::Iterations);
     assert_eq!(search.root().proven, None);
 }
 
@@ -449,7 +411,7 @@ fn a_dominant_move_is_proven_where_both_choose_at_once() {
 fn a_game_in_which_nothing_matters_is_proven_where_both_choose_at_once() {
     let table = super::games::matrix(&[&[(40, 10), (40, 90)], &[(40, 20), (40, 60)]]);
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(40));
 }
 
@@ -467,6 +429,6 @@ fn a_third_role_that_has_one_move_is_bounded_by_all_outcomes() {
     };
     assert_eq!(table.legal(&[0], 2), [0]);
     let mut search = Search::new(Game::new(table), RoleId(2), config());
-    assert_eq!(search.run(iterations(1_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(30));
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::games::{Endless, Game, Nim, panicking, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::RoleId;
-use crate::search::{Limit, Search, SearchConfig, SearchStatistics, Stopped};
+use crate::search::{Limit, Search, SearchConfig, SearchStatistics, StopReason};
 use crate::sync::stop::StopFlag;
 
 pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {
@@ -25,7 +25,7 @@ pub(super) fn check_books(search: &mut Search) -> SearchStatistics {
         statistics.requests,
         statistics.answers + statistics.lost_requests
     );
-    assert_eq!(search.marks(), 0);
+    assert_eq!(search.total_in_flight(), 0);
     search.check();
     statistics
 }
@@ -39,7 +39,7 @@ fn every_request_is_answered_and_every_mark_removed() {
             ..threaded(threads)
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
-        assert_eq!(search.run(iterations(2_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(2_000)), StopReason::Iterations);
         let statistics = check_books(&mut search);
         assert!(statistics.requests > 0);
         assert_eq!(statistics.iterations, 2_000);
@@ -54,7 +54,7 @@ fn every_request_is_answered_and_every_mark_removed() {
 fn threads_play_as_well_as_one() {
     assert_eq!(self_play(&tic_tac_toe(), 5_000, &threaded(2)), [50, 50]);
     let mut search = Search::new(Game::new(Nim::new(2, &[2, 3, 4])), RoleId(0), threaded(2));
-    assert_eq!(search.run(iterations(1_000_000)), Stopped::Proven);
+    assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
     check_books(&mut search);
 }
@@ -73,7 +73,7 @@ fn answers_from_before_a_new_root_are_recognised_and_dropped() {
             until: Some(Instant::now() + Duration::from_millis(5)),
             ..Limit::default()
         };
-        assert_eq!(search.run(limit), Stopped::Deadline);
+        assert_eq!(search.run(limit), StopReason::Deadline);
         let before = search.statistics();
         stale += before.in_flight;
         if step % 2 == 0 {
@@ -99,7 +99,7 @@ fn answers_from_before_a_new_root_are_recognised_and_dropped() {
 fn the_search_goes_on_when_rollout_threads_panic() {
     for count in [1, 40] {
         let mut search = Search::new(panicking(Endless, count), RoleId(0), threaded(2));
-        assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
         // Both threads fail at their next playout, so more requests bring the second to its end
         // too.
         while search.statistics().rollout_threads > 0 {
@@ -108,9 +108,9 @@ fn the_search_goes_on_when_rollout_threads_panic() {
         let statistics = check_books(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
-        let before = statistics.own_playouts;
-        assert_eq!(search.run(iterations(500)), Stopped::Iterations);
-        assert_eq!(search.statistics().own_playouts, before + 500);
+        let before = statistics.writer_playouts;
+        assert_eq!(search.run(iterations(500)), StopReason::Iterations);
+        assert_eq!(search.statistics().writer_playouts, before + 500);
     }
 }
 
@@ -122,7 +122,7 @@ fn dropping_a_search_with_requests_under_way_joins_its_threads() {
         until: Some(Instant::now() + Duration::from_millis(5)),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Deadline);
+    assert_eq!(search.run(limit), StopReason::Deadline);
     assert!(search.statistics().in_flight > 0);
     drop(search);
     // Rollout threads hold the machine as long as they live.
@@ -137,7 +137,7 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
         stop: Some(&flag),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Stop);
+    assert_eq!(search.run(limit), StopReason::Flag);
     check_books(&mut search);
 
     // The one rollout thread has four requests of 10 ms each, and the deadline is over after the
@@ -149,7 +149,7 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
         iterations: Some(4),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Deadline);
+    assert_eq!(search.run(limit), StopReason::Deadline);
     assert!(search.statistics().iterations < 4);
     check_books(&mut search);
 }

@@ -8,7 +8,7 @@ use super::threads::threaded;
 use super::{config, iterations, mv};
 use crate::ids::RoleId;
 use crate::machine::Machine;
-use crate::search::{Search, SearchConfig, Stopped};
+use crate::search::{Search, SearchConfig, StopReason};
 
 /// What the first of two roles gets for each of its moves and each of the other's; the other gets
 /// the rest of 100.
@@ -54,7 +54,7 @@ fn numbers(goals: Goals) -> Vec<Vec<f64>> {
 fn shares(search: &mut Search) -> Vec<f64> {
     let mut moves = search.root().moves;
     moves.sort_by_key(|report| report.mv);
-    let shares = moves.iter().map(|report| report.share.unwrap_or(0.0));
+    let shares = moves.iter().map(|report| report.probability.unwrap_or(0.0));
     shares.map(f64::from).collect()
 }
 
@@ -73,7 +73,7 @@ fn exploitabilities(goals: Goals, shares: &[Vec<f64>; 2]) -> [f64; 2] {
 fn both_shares(goals: Goals, count: u64, config: &SearchConfig) -> [Vec<f64>; 2] {
     [0, 1].map(|role| {
         let mut search = Search::new(game(goals), RoleId(role), config.clone());
-        assert_eq!(search.run(iterations(count)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(count)), StopReason::Iterations);
         shares(&mut search)
     })
 }

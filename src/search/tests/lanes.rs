@@ -11,10 +11,11 @@ use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, GameInfo, Machine, PlayoutTicket, PlayoutTotals, Reasoner};
-use crate::search::pipeline::{Pipeline, Taken};
-use crate::search::rollout::Rollout;
-use crate::search::worker::{Job, Worker};
-use crate::search::{Limit, Search, SearchConfig, Stopped};
+use crate::search::pipeline::{Pipeline, Received};
+use crate::search::request::RolloutRequest;
+use crate::search::rollout::RolloutThread;
+use crate::search::worker::Worker;
+use crate::search::{Limit, Search, SearchConfig, StopReason};
 use crate::sync::ring::ring;
 use crate::sync::stop::StopFlag;
 
@@ -28,7 +29,7 @@ struct Watch {
     gangs: AtomicUsize,
     /// Requests taken on.
     submitted: AtomicU64,
-    /// BatchPlayouts taken on.
+    /// Playouts taken on.
     playouts: AtomicU64,
     /// Steps of a gang.
     advances: AtomicU64,
@@ -211,11 +212,16 @@ impl BatchPlayouts for Gang {
 
 /// Has one rollout thread, this one, answer requests for so many playouts each from the states that
 /// count up from `first`, and returns the answers. The epochs tell the requests apart.
-fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) -> Vec<Job> {
+fn answers(
+    machine: &Arc<Wide>,
+    stop: &StopFlag,
+    first: u64,
+    samples: &[u32],
+) -> Vec<RolloutRequest> {
     let (mut requests, incoming) = ring(samples.len());
     let (outgoing, mut results) = ring(samples.len());
     for (number, &samples) in (0..).zip(samples) {
-        let job = Job {
+        let job = RolloutRequest {
             epoch: number,
             state: vec![first + u64::from(number)],
             samples,
@@ -226,24 +232,21 @@ fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) ->
                 steps: 9,
                 cut_off: 1,
             },
-            ..Job::default()
+            ..RolloutRequest::default()
         };
         assert!(requests.push(Box::new(job)).is_ok());
     }
     // Nothing more will come.
     drop(requests);
     let (waiter, _) = stop.waiter();
-    let (_, answered) = stop.waiter();
-    let worker = Worker::new(
-        Arc::clone(machine) as Arc<dyn Machine>,
-        Random::new(1),
-        &wide_config(1, 1),
-    );
-    let rollout = Rollout {
+    let (_, writer) = stop.waiter();
+    let any_machine: Arc<dyn Machine> = machine.clone();
+    let worker = Worker::new(&any_machine, Random::new(1), &wide_config(1, 1), true);
+    let rollout = RolloutThread {
         requests: incoming,
         results: outgoing,
         waiter,
-        answered,
+        writer,
         stop: stop.clone(),
     };
     rollout.run(worker);
@@ -251,7 +254,7 @@ fn answers(machine: &Arc<Wide>, stop: &StopFlag, first: u64, samples: &[u32]) ->
 }
 
 /// Checks that each request was answered once, and in full.
-fn check_answers(answers: &[Job], first: u64, samples: &[u32]) {
+fn check_answers(answers: &[RolloutRequest], first: u64, samples: &[u32]) {
     let mut numbers: Vec<u32> = answers.iter().map(|job| job.epoch).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..samples.len() as u32).collect::<Vec<_>>());
@@ -370,7 +373,7 @@ fn a_search_with_lanes_keeps_its_books() {
             RoleId(0),
             wide_config(threads, samples),
         );
-        assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
         let statistics = check_books(&mut search);
         // The writer's own lanes come in where it is ahead of the others.
         let gangs = machine.watch.gangs.load(Ordering::Relaxed);
@@ -406,10 +409,10 @@ fn samples_follow_the_playouts_under_way() {
     let machine: Arc<dyn Machine> = Arc::new(machine);
     let mut pipeline = Pipeline::start(&machine, &wide_config(1, 0));
     let send = |pipeline: &mut Pipeline| {
-        let job = Job {
+        let job = RolloutRequest {
             state: vec![1],
             samples: pipeline.samples(),
-            ..Job::default()
+            ..RolloutRequest::default()
         };
         let has_room = pipeline.has_room(u32::MAX);
         if has_room {
@@ -437,7 +440,7 @@ fn samples_follow_the_playouts_under_way() {
     drop(shut);
     while pipeline.in_flight() > 0 {
         pipeline.wait();
-        while let Taken::Answer(job) = pipeline.take() {
+        while let Received::Answer(job) = pipeline.receive() {
             assert_eq!(job.tally.playouts, job.samples);
         }
     }
@@ -460,10 +463,10 @@ fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
     let shut = gate.lock();
     let mut sent = 0;
     while pipeline.has_room(u32::MAX) {
-        pipeline.send(Box::new(Job {
+        pipeline.send(Box::new(RolloutRequest {
             state: vec![1],
             samples: pipeline.samples(),
-            ..Job::default()
+            ..RolloutRequest::default()
         }));
         sent += 1;
     }
@@ -485,7 +488,7 @@ fn a_search_with_lanes_plays_as_well_as_one_without() {
         assert_eq!(self_play(&machine, 5_000, &config), [50, 50]);
         let nim = Arc::new(Wide::new(Game::new(Nim::new(2, &[2, 3, 4])), 64));
         let mut search = Search::new(nim, RoleId(0), config);
-        assert_eq!(search.run(iterations(1_000_000)), Stopped::Proven);
+        assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
         assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
         check_books(&mut search);
     }
@@ -504,7 +507,7 @@ fn without_rollout_threads_the_writer_has_lanes_of_its_own_and_a_seed_fixes_ever
         search.run(iterations(500));
         assert_eq!(wide.watch.gangs.load(Ordering::Relaxed), 1);
         let statistics = check_books(&mut search);
-        assert_eq!(statistics.own_playouts, statistics.playouts);
+        assert_eq!(statistics.writer_playouts, statistics.playouts);
         (search.root(), statistics, search.best_move())
     };
     for samples in [0, 1, 3] {
@@ -524,7 +527,7 @@ fn the_search_goes_on_when_lanes_panic() {
             assert!(number < count || !is_rollout, "this step was made to fail");
         });
         let mut search = Search::new(Arc::new(machine), RoleId(0), wide_config(2, 1));
-        assert_eq!(search.run(iterations(3_000)), Stopped::Iterations);
+        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
         // Both threads fail at their next step, so more requests bring the second to its end too.
         while search.statistics().rollout_threads > 0 {
             search.run(iterations(50));
@@ -532,9 +535,9 @@ fn the_search_goes_on_when_lanes_panic() {
         let statistics = check_books(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
-        let before = statistics.own_playouts;
-        assert_eq!(search.run(iterations(500)), Stopped::Iterations);
-        assert_eq!(search.statistics().own_playouts, before + 500);
+        let before = statistics.writer_playouts;
+        assert_eq!(search.run(iterations(500)), StopReason::Iterations);
+        assert_eq!(search.statistics().writer_playouts, before + 500);
     }
 }
 
@@ -549,7 +552,7 @@ fn under_way(machine: &Arc<Wide>) -> Search {
         until: Some(Instant::now() + Duration::from_millis(5)),
         ..Limit::default()
     };
-    assert_eq!(search.run(limit), Stopped::Deadline);
+    assert_eq!(search.run(limit), StopReason::Deadline);
     assert!(search.statistics().in_flight > 0);
     search
 }

@@ -1,0 +1,273 @@
+//! The iterations of a run: descents become requests, answers are expanded and backpropagated.
+
+use super::Search;
+use super::backpropagate::ProofUpdate;
+use super::config::{Limit, StopReason};
+use super::pipeline::Received;
+use super::pool::PoolId;
+use super::record::{Bounds, SIMULTANEOUS};
+use super::request::{RequestKind, RolloutRequest};
+use super::select::Leaf;
+use super::timing::{Deadline, StageTimer};
+use crate::ids::{Id, NodeId};
+
+/// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the
+/// root. The statistics do not change while no answer comes: with a thousand requests in flight from
+/// the start, nine in ten descents of Connect Four repeated the one before.
+const MIN_IN_FLIGHT: u32 = 16;
+const VISITS_PER_REQUEST: u32 = 64;
+
+impl Search {
+    /// Searches until the limit is reached or the position is proven. A limit that has passed
+    /// already ends the run before its first iteration.
+    pub fn run(&mut self, limit: Limit) -> StopReason {
+        let target = limit
+            .iterations
+            .map(|count| self.counters.iterations.saturating_add(count));
+        let mut deadline = Deadline::new(limit.until);
+        self.expand_root();
+        loop {
+            self.receive();
+            if self.is_proven() {
+                return StopReason::Proven;
+            }
+            if limit.stop.is_some_and(|stop| stop.is_stopped()) {
+                return StopReason::Flag;
+            }
+            if deadline.is_over() {
+                return StopReason::Deadline;
+            }
+            if let Some(target) = target {
+                let done = self.counters.iterations;
+                if done >= target {
+                    return StopReason::Iterations;
+                }
+                if done + u64::from(self.pipeline.in_flight()) >= target {
+                    self.pipeline.wait();
+                    self.receive_all();
+                    deadline.read_at_next_check();
+                    continue;
+                }
+            }
+            if self.pipeline.has_room(self.max_in_flight()) {
+                self.iterate();
+            } else {
+                // All workers are at their limit: answers make room.
+                let before = self.pipeline.in_flight();
+                self.receive_all();
+                if self.pipeline.in_flight() == before {
+                    self.pipeline.wait();
+                }
+                deadline.read_at_next_check();
+            }
+        }
+    }
+
+    /// Waits for all requests in flight and backpropagates their answers.
+    pub fn settle(&mut self) {
+        while self.pipeline.in_flight() > 0 {
+            self.pipeline.wait();
+            self.receive_all();
+        }
+    }
+
+    /// Whether the game is over, or our goal is proven together with a move of ours that reaches it.
+    fn is_proven(&self) -> bool {
+        let root = self.graph.root;
+        let record = &self.graph.nodes[root];
+        if record.terminal {
+            return true;
+        }
+        let role = self.role.index();
+        let bounds = self.graph.bounds[root][role];
+        if !record.is_expanded() {
+            return false;
+        }
+        if !bounds.is_exact() {
+            return record.solved && self.is_exhausted(root);
+        }
+        let role_moves = self.graph.role_moves(root, role);
+        let we_choose = record.mover == SIMULTANEOUS || record.mover as usize == role;
+        if !we_choose || !role_moves.has_choice() {
+            return true;
+        }
+        self.graph
+            .blocks_of(role_moves)
+            .flat_map(|(_, block)| &block.lower[..block.len as usize])
+            .any(|&lower| lower == bounds.lower)
+    }
+
+    /// Whether all moves that the mover may still prefer lead to solved nodes. With more than two
+    /// roles that may leave our own goal unproven.
+    fn is_exhausted(&self, node: NodeId) -> bool {
+        let mover = self.graph.nodes[node].mover;
+        if mover == SIMULTANEOUS {
+            return false;
+        }
+        let role_moves = self.graph.role_moves(node, mover as usize);
+        let proven = self.graph.bounds[node][mover as usize].lower;
+        !role_moves.has_untried()
+            && self.graph.edges(role_moves).all(|edge| {
+                let block = &self.graph.edge_blocks[edge.block()];
+                block.is_solved(edge.slot()) || block.upper[edge.slot()] < proven
+            })
+    }
+
+    #[inline]
+    fn max_in_flight(&self) -> u32 {
+        MIN_IN_FLIGHT + self.graph.nodes[self.graph.root].visits / VISITS_PER_REQUEST
+    }
+
+    fn iterate(&mut self) {
+        let mut request = self.free_requests.pop().unwrap_or_default();
+        let mut timer = StageTimer::start(self.counters.requests);
+        let leaf = self.descend(&mut request.path);
+        self.max_depth = self.max_depth.max(request.path.joint_moves);
+        let node = request.path.last_node();
+        match leaf {
+            Leaf::Solved(update) => {
+                self.finish(&request, update);
+                self.free_requests.push(request);
+                return;
+            }
+            Leaf::NewChild(kind) => {
+                request.kind = kind;
+                request.is_new_child = true;
+                let selected = request.path.last_selected();
+                self.graph
+                    .joint_move(node, selected, &mut request.joint_move);
+            }
+            Leaf::LastNode(kind) => {
+                request.kind = kind;
+                request.is_new_child = false;
+                request.joint_move.clear();
+            }
+        }
+        timer.add_to(&mut self.times.select);
+        request.samples = self.pipeline.samples_of_next(self.max_in_flight());
+        request.epoch = self.epoch;
+        request.state.clear();
+        request
+            .state
+            .extend_from_slice(self.graph.state(node, &mut self.game.buffer));
+        self.pipeline.send(request);
+        timer.add_to(&mut self.times.send);
+        self.times.timed_requests += u64::from(timer.is_timed());
+        self.counters.requests += 1;
+    }
+
+    fn receive(&mut self) {
+        loop {
+            match self.pipeline.receive() {
+                Received::Answer(answer) => self.apply(answer),
+                Received::WriterAnswer(answer) => {
+                    self.counters.writer_playouts += u64::from(answer.tally.playouts);
+                    self.apply(answer);
+                }
+                Received::Nothing => return,
+                Received::Lost(lost) => self.discard_lost(lost),
+            }
+        }
+    }
+
+    fn receive_all(&mut self) {
+        for _ in 0..self.pipeline.n_threads().max(1) {
+            self.receive();
+        }
+    }
+
+    fn apply(&mut self, mut answer: Box<RolloutRequest>) {
+        let mut timer = StageTimer::start(self.counters.answers);
+        self.counters.answers += 1;
+        let mut is_stale = true;
+        if answer.epoch == self.epoch {
+            self.read_result(&answer);
+            let first = answer.path.steps.first();
+            let from_root = first.is_some_and(|step| step.node == self.graph.root);
+            let update = self.expand(&mut answer);
+            timer.add_to(&mut self.times.expand);
+            let is_complete = self.finish(&answer, update);
+            timer.add_to(&mut self.times.backpropagate);
+            self.times.timed_answers += u64::from(timer.is_timed());
+            is_stale = !(is_complete && from_root);
+        }
+        self.counters.stale_answers += u64::from(is_stale);
+        self.free_requests.push(answer);
+    }
+
+    /// Expands the last node of the path, or adds a child to it and to the path. Returns the proof
+    /// update of the leaf, with its bounds in `update_bounds`.
+    fn expand(&mut self, answer: &mut RolloutRequest) -> Option<ProofUpdate> {
+        let last = answer.path.steps.last()?;
+        let (node, generation) = (last.node, last.generation);
+        if self.graph.nodes[node].generation != generation || answer.kind == RequestKind::Rollout {
+            return None;
+        }
+        let random = &mut self.game.random;
+        let leaf = if answer.is_new_child {
+            let selected = answer.path.last_selected();
+            let child = self
+                .graph
+                .add_child(node, selected, &answer.position, random);
+            if !child.is_some() {
+                return None;
+            }
+            let record = &mut self.graph.nodes[child];
+            record.in_flight += 1;
+            record.age = self.graph.age;
+            answer.path.push(child, record.generation);
+            child
+        } else {
+            self.graph.expand_leaf(node, &answer.position, random);
+            node
+        };
+        let record = &self.graph.nodes[leaf];
+        let bounds = &self.graph.bounds[leaf];
+        if !record.solved && bounds.iter().all(|&bounds| bounds == Bounds::UNKNOWN) {
+            return None;
+        }
+        if record.solved {
+            self.graph.read_values(leaf, &mut self.values);
+        }
+        self.update_bounds.copy_from_slice(bounds);
+        Some(record.proof_update())
+    }
+
+    /// Starts a new epoch after requests were lost with their thread.
+    #[cold]
+    fn discard_lost(&mut self, lost: u32) {
+        if lost == 0 {
+            return;
+        }
+        self.counters.lost_requests += u64::from(lost);
+        self.epoch = self.epoch.wrapping_add(1);
+        self.graph.clear_in_flight();
+    }
+
+    /// Counts the playouts of an answer, and writes its result to `values`: the mean of the playouts
+    /// mixed with the evaluation.
+    fn read_result(&mut self, answer: &RolloutRequest) {
+        let tally = &answer.tally;
+        self.counters.playouts += u64::from(tally.playouts);
+        self.counters.playout_steps += tally.steps;
+        self.counters.cut_off += u64::from(tally.cut_off);
+        let factor = 1.0 / tally.playouts.max(1) as f32;
+        for (value, &total) in self.values.iter_mut().zip(&tally.totals) {
+            *value = total as f32 * factor;
+        }
+        let share = match tally.playouts {
+            0 => 1.0,
+            _ => self.config.evaluation_share,
+        };
+        for (value, evaluation) in self.values.iter_mut().zip(&answer.position.value) {
+            *value += (evaluation - *value) * share;
+        }
+    }
+
+    /// Backpropagates `values` along a path and counts the iteration. Returns whether the path was
+    /// whole.
+    fn finish(&mut self, request: &RolloutRequest, update: Option<ProofUpdate>) -> bool {
+        self.counters.iterations += 1;
+        self.backpropagate(&request.path, update)
+    }
+}
