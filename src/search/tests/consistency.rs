@@ -8,7 +8,7 @@ use crate::search::graph::Graph;
 use crate::search::pool::PoolId;
 use crate::search::record::SIMULTANEOUS;
 
-/// What a walk over nodes has met.
+/// The records reached by a traversal.
 #[derive(Default)]
 struct Met {
     nodes: HashSet<NodeId>,
@@ -17,14 +17,13 @@ struct Met {
 }
 
 impl Search {
-    /// Checks every invariant of the graph that can be seen from outside, and returns how many
-    /// nodes it has.
+    /// Asserts the invariants of the graph, and returns the number of nodes below the root.
     pub(super) fn check(&self) -> usize {
         let graph = &self.graph;
         let mut reached = Met::default();
         visit(graph, graph.root, &mut reached);
         let reachable = reached.nodes.len();
-        // What no longer is below the root is kept until memory is needed.
+        // Nodes that are not below the root stay until they are evicted.
         let mut met = Met::default();
         let mut in_table = 0;
         for index in 0..graph.nodes.created {
@@ -52,7 +51,6 @@ impl Search {
         reachable
     }
 
-    /// Everything that is marked as under way.
     pub(super) fn total_in_flight(&mut self) -> u64 {
         self.graph.total_in_flight()
     }

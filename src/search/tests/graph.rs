@@ -1,5 +1,4 @@
-//! That the graph is one: equal states are one node, lines that come back to where they were end,
-//! matches go on in it.
+//! The graph: transpositions, cycles, and following a match.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use crate::ids::RoleId;
 use crate::machine::Machine;
 use crate::search::{Search, SearchConfig, StopReason};
 
-/// One player on a ring of places, a step to either side, without a clock. At one place all is won.
+/// One player on a ring of places, a step to either side, without a step counter. One place wins.
 struct Ring {
     places: u64,
     won: u64,
@@ -44,7 +43,7 @@ impl Rules for Ring {
 
 #[test]
 fn equal_states_are_one_node() {
-    // All on would take five moves.
+    // Lighting all takes five moves.
     let lights = || Lights {
         lights: 13,
         steps: 4,
@@ -68,7 +67,7 @@ fn equal_states_are_one_node() {
     let mut search = Search::new(Game::new(lights()), RoleId(0), config());
     search.run(iterations(30_000));
     search.check();
-    // Ends are told apart by the moves that lead there; all other states are in the table once.
+    // Terminal nodes are not in the table; all other states are there once.
     let met = search.graph.table_len();
     assert!((100..=states.len() - n_ends).contains(&met), "{met}");
     let lines: usize = (0..4).map(|step| 13usize.pow(step)).sum();
@@ -76,7 +75,7 @@ fn equal_states_are_one_node() {
 }
 
 #[test]
-fn lines_that_come_back_end_and_the_way_out_is_found() {
+fn cycles_end_a_descent_and_the_win_is_found() {
     for (places, won) in [(9, 3), (9, 6), (40, 5), (3, 2)] {
         let config = SearchConfig {
             max_playout_steps: 50,
@@ -86,7 +85,7 @@ fn lines_that_come_back_end_and_the_way_out_is_found() {
         let mut search = Search::new(machine, RoleId(0), config);
         assert_eq!(search.run(iterations(20_000)), StopReason::Proven);
         search.check();
-        // However it goes, the game can be won; the shorter way is played.
+        // Every position can be won; the shorter way is played.
         let mut at = 0;
         let mut steps = 0;
         while at != won && steps < places {
@@ -101,7 +100,7 @@ fn lines_that_come_back_end_and_the_way_out_is_found() {
 }
 
 #[test]
-fn what_was_met_by_another_way_is_known_when_the_match_comes_there() {
+fn a_transposition_of_the_match_is_in_the_graph() {
     let mut search = Search::new(
         Game::new(Lights {
             lights: 6,
@@ -112,7 +111,7 @@ fn what_was_met_by_another_way_is_known_when_the_match_comes_there() {
     );
     search.run(iterations(5_000));
     let before = search.statistics();
-    // Two moves in one order and in the other are one state.
+    // Two moves in either order lead to one state.
     for order in [[0, 1], [1, 0]] {
         let rules = Lights {
             lights: 6,

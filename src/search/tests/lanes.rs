@@ -1,4 +1,4 @@
-//! Rollout threads that play many abreast, with lanes that a reasoner plays one after the other.
+//! Rollout threads with lanes, simulated by a reasoner.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Nim};
-use super::threads::{check_books, threaded};
+use super::threads::{check_settled, threaded};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
@@ -22,32 +22,32 @@ use crate::sync::stop::StopFlag;
 /// Joint moves of a playout of [`Endless`] in these tests.
 const MAX_STEPS: u32 = 12;
 
-/// What all lanes of a machine have in common.
+/// Counters of all lanes of a machine.
 #[derive(Default)]
 struct Watch {
-    /// Times that somebody asked for lanes.
+    /// Gangs made.
     gangs: AtomicUsize,
-    /// Requests taken on.
+    /// Requests submitted.
     submitted: AtomicU64,
-    /// Playouts taken on.
+    /// Playouts submitted.
     playouts: AtomicU64,
     /// Steps of a gang.
     advances: AtomicU64,
-    /// The most tickets under way at once in a gang.
+    /// Greatest number of open tickets of a gang.
     most_tickets: AtomicUsize,
-    /// The most playouts wanted at once of a gang.
+    /// Greatest number of outstanding playouts of a gang.
     most_wanted: AtomicU64,
 }
 
-/// What goes on when a gang makes a step; gets the number of the step.
+/// Called with the number of each step of a gang.
 type OnAdvance = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A machine with lanes.
 struct Wide {
     game: Arc<dyn Machine>,
     width: usize,
-    /// States that lanes refuse.
-    refuses: fn(&[u64]) -> bool,
+    /// States that the lanes do not support.
+    rejects: fn(&[u64]) -> bool,
     on_advance: OnAdvance,
     watch: Watch,
 }
@@ -57,7 +57,7 @@ impl Wide {
         Self {
             game,
             width,
-            refuses: |_| false,
+            rejects: |_| false,
             on_advance: Arc::new(|_| {}),
             watch: Watch::default(),
         }
@@ -106,7 +106,7 @@ struct Lane {
     steps: u32,
 }
 
-/// Lanes that a reasoner takes a step further, one after the other.
+/// Lanes that a reasoner advances one after the other.
 struct Gang {
     machine: Arc<Wide>,
     random: Random,
@@ -163,7 +163,7 @@ impl BatchPlayouts for Gang {
         (self.lanes.len() + self.queue.len()) as u64
     }
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
-        if samples == 0 || (self.machine.refuses)(state) {
+        if samples == 0 || (self.machine.rejects)(state) {
             return None;
         }
         let ticket = (0..).find(|ticket| !self.accounts.contains_key(ticket))?;
@@ -210,8 +210,8 @@ impl BatchPlayouts for Gang {
     }
 }
 
-/// Has one rollout thread, this one, answer requests for so many playouts each from the states that
-/// count up from `first`, and returns the answers. The epochs tell the requests apart.
+/// The answers of a rollout thread, run on this thread, to requests of `samples` playouts from the
+/// states that count up from `first`. The epochs number the requests.
 fn answers(
     machine: &Arc<Wide>,
     stop: &StopFlag,
@@ -221,11 +221,11 @@ fn answers(
     let (mut requests, incoming) = ring(samples.len());
     let (outgoing, mut results) = ring(samples.len());
     for (number, &samples) in (0..).zip(samples) {
-        let job = RolloutRequest {
+        let request = RolloutRequest {
             epoch: number,
             state: vec![first + u64::from(number)],
             samples,
-            // What is left of an earlier use.
+            // The contents of an earlier use.
             tally: PlayoutTotals {
                 totals: vec![7; 5],
                 playouts: 3,
@@ -234,9 +234,9 @@ fn answers(
             },
             ..RolloutRequest::default()
         };
-        assert!(requests.push(Box::new(job)).is_ok());
+        assert!(requests.push(Box::new(request)).is_ok());
     }
-    // Nothing more will come.
+    // The end of requests.
     drop(requests);
     let (waiter, _) = stop.waiter();
     let (_, writer) = stop.waiter();
@@ -250,30 +250,30 @@ fn answers(
         stop: stop.clone(),
     };
     rollout.run(worker);
-    std::iter::from_fn(|| results.pop().map(|job| *job)).collect()
+    std::iter::from_fn(|| results.pop().map(|answer| *answer)).collect()
 }
 
 /// Checks that each request was answered once, and in full.
 fn check_answers(answers: &[RolloutRequest], first: u64, samples: &[u32]) {
-    let mut numbers: Vec<u32> = answers.iter().map(|job| job.epoch).collect();
+    let mut numbers: Vec<u32> = answers.iter().map(|answer| answer.epoch).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..samples.len() as u32).collect::<Vec<_>>());
-    for job in answers {
-        let samples = samples[job.epoch as usize];
-        assert_eq!(job.samples, samples);
-        assert_eq!(job.state, [first + u64::from(job.epoch)]);
+    for answer in answers {
+        let samples = samples[answer.epoch as usize];
+        assert_eq!(answer.samples, samples);
+        assert_eq!(answer.state, [first + u64::from(answer.epoch)]);
         let expected = PlayoutTotals {
             totals: vec![30 * u64::from(samples), 60 * u64::from(samples)],
             playouts: samples,
             steps: u64::from(samples * MAX_STEPS),
             cut_off: samples,
         };
-        assert_eq!(job.tally, expected);
+        assert_eq!(answer.tally, expected);
     }
 }
 
 #[test]
-fn requests_are_played_abreast_and_each_is_answered_once() {
+fn requests_are_played_on_lanes_and_answered_once() {
     let machine = Arc::new(Wide::endless(16));
     let samples: Vec<u32> = (0..200).map(|number| 1 + number % 5).collect();
     let answers = answers(&machine, &StopFlag::new(), 1, &samples);
@@ -285,13 +285,13 @@ fn requests_are_played_abreast_and_each_is_answered_once() {
     assert!(watch.most_tickets.load(Ordering::Relaxed) > 8);
     let most_wanted = watch.most_wanted.load(Ordering::Relaxed);
     assert!((32..32 + 5).contains(&most_wanted), "{most_wanted}");
-    // All lanes were busy but for the end: a playout takes a step more, in which its end is seen.
+    // All lanes were busy until the end: a playout takes one more step, which detects its end.
     let playout = u64::from(MAX_STEPS) + 1;
     assert!(watch.advances.load(Ordering::Relaxed) <= (600 / 16 + 2) * playout);
 }
 
 #[test]
-fn a_request_alone_takes_no_longer_than_its_playout() {
+fn a_single_request_takes_the_steps_of_its_playout() {
     let machine = Arc::new(Wide::endless(64));
     check_answers(&answers(&machine, &StopFlag::new(), 5, &[1]), 5, &[1]);
     assert_eq!(
@@ -311,9 +311,9 @@ fn a_request_for_more_playouts_than_there_are_lanes_is_answered() {
 }
 
 #[test]
-fn what_lanes_refuse_a_reasoner_plays() {
+fn a_reasoner_plays_from_states_that_lanes_do_not_support() {
     let mut machine = Wide::endless(8);
-    machine.refuses = |state| state[0].is_multiple_of(3);
+    machine.rejects = |state| state[0].is_multiple_of(3);
     let machine = Arc::new(machine);
     let samples: Vec<u32> = (0..60).map(|number| 1 + number % 4).collect();
     check_answers(
@@ -322,9 +322,9 @@ fn what_lanes_refuse_a_reasoner_plays() {
         &samples,
     );
     assert_eq!(machine.watch.submitted.load(Ordering::Relaxed), 40);
-    // And where they refuse everything.
+    // Lanes that support no state.
     let mut machine = Wide::endless(8);
-    machine.refuses = |_| true;
+    machine.rejects = |_| true;
     let machine = Arc::new(machine);
     check_answers(
         &answers(&machine, &StopFlag::new(), 1, &samples),
@@ -349,9 +349,9 @@ fn the_stop_flag_ends_the_thread_at_the_next_step() {
     let answers = answers(&machine, &stop, 1, &[1; 100]);
     assert_eq!(machine.watch.advances.load(Ordering::Relaxed), 20);
     assert_eq!(answers.len(), 2);
-    // In the middle of what a reasoner plays, too: not one playout is made.
+    // A stopped thread starts no sequential playout either.
     let mut machine = Wide::endless(2);
-    machine.refuses = |_| true;
+    machine.rejects = |_| true;
     let machine = Arc::new(machine);
     assert!(self::answers(&machine, &stop, 1, &[1_000]).is_empty());
 }
@@ -365,7 +365,7 @@ fn wide_config(threads: usize, samples: u32) -> SearchConfig {
 }
 
 #[test]
-fn a_search_with_lanes_keeps_its_books() {
+fn a_search_with_lanes_counts_all_requests_and_playouts() {
     for (threads, width, samples) in [(1, 16, 1), (2, 8, 3), (3, 64, 1), (1, 4, 40)] {
         let machine = Arc::new(Wide::endless(width));
         let mut search = Search::new(
@@ -374,8 +374,8 @@ fn a_search_with_lanes_keeps_its_books() {
             wide_config(threads, samples),
         );
         assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
-        let statistics = check_books(&mut search);
-        // The writer's own lanes come in where it is ahead of the others.
+        let statistics = check_settled(&mut search);
+        // The writer may use lanes of its own when the threads are at their limit.
         let gangs = machine.watch.gangs.load(Ordering::Relaxed);
         assert!((threads..=threads + 1).contains(&gangs));
         assert!(statistics.requests > 0);
@@ -389,7 +389,7 @@ fn a_search_with_lanes_keeps_its_books() {
         let played = machine.watch.playouts.load(Ordering::Relaxed);
         assert_eq!(played, statistics.requests * u64::from(samples));
         assert_eq!(played, statistics.playouts);
-        // The ring that was asked for holds 8.
+        // The configured capacity is 8.
         assert_eq!(statistics.ring_slots as usize, threads * (2 * width).max(8));
         let most_wanted = machine.watch.most_wanted.load(Ordering::Relaxed);
         assert!(most_wanted < 2 * width as u64 + u64::from(samples));
@@ -401,7 +401,7 @@ fn a_search_with_lanes_keeps_its_books() {
 }
 
 #[test]
-fn samples_follow_the_playouts_under_way() {
+fn samples_adapt_to_the_playouts_in_flight() {
     let gate = Arc::new(Mutex::new(()));
     let mut machine = Wide::endless(1_024);
     let closed = Arc::clone(&gate);
@@ -409,20 +409,20 @@ fn samples_follow_the_playouts_under_way() {
     let machine: Arc<dyn Machine> = Arc::new(machine);
     let mut pipeline = Pipeline::start(&machine, &wide_config(1, 0));
     let send = |pipeline: &mut Pipeline| {
-        let job = RolloutRequest {
+        let request = RolloutRequest {
             state: vec![1],
             samples: pipeline.samples(),
             ..RolloutRequest::default()
         };
         let has_room = pipeline.has_room(u32::MAX);
         if has_room {
-            pipeline.send(Box::new(job));
+            pipeline.send(Box::new(request));
         }
         has_room
     };
     let shut = gate.lock();
-    // Nothing comes back. Under way are at last 64, 192, 384, 640 and 1024 playouts, on the average
-    // half of what is added more than before: always less than a quarter more than there are lanes.
+    // Nothing is answered. 64, 192, 384, 640 and 1024 playouts are in flight after each batch, and
+    // their mean is always below 5/4 of the lanes.
     for expected in [2, 3, 4, 6, 9] {
         for _ in 0..64 {
             assert!(send(&mut pipeline));
@@ -440,11 +440,11 @@ fn samples_follow_the_playouts_under_way() {
     drop(shut);
     while pipeline.in_flight() > 0 {
         pipeline.wait();
-        while let Received::Answer(job) = pipeline.receive() {
-            assert_eq!(job.tally.playouts, job.samples);
+        while let Received::Answer(answer) = pipeline.receive() {
+            assert_eq!(answer.tally.playouts, answer.samples);
         }
     }
-    // The writer was ahead once, so less is asked for when the next look is due.
+    // The threads were at their limit, so the next adaptation lowers the number.
     for _ in last % 64..64 {
         assert_eq!(pipeline.samples(), 9);
         assert!(send(&mut pipeline));
@@ -453,7 +453,7 @@ fn samples_follow_the_playouts_under_way() {
 }
 
 #[test]
-fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
+fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
     let gate = Arc::new(Mutex::new(()));
     let mut machine = Wide::endless(64);
     let closed = Arc::clone(&gate);
@@ -470,8 +470,8 @@ fn a_number_of_samples_that_is_set_stays_and_playouts_are_bounded_too() {
         }));
         sent += 1;
     }
-    // Each of the two threads takes on requests until it has 512 playouts to make, and the writer
-    // itself until it has a quarter more than lanes.
+    // Each of the two threads accepts requests up to 512 playouts, and the writer up to 5/4 of its
+    // lanes.
     assert_eq!(sent, 2 * 52 + 8);
     assert_eq!(pipeline.samples(), 10);
     drop(shut);
@@ -490,12 +490,12 @@ fn a_search_with_lanes_plays_as_well_as_one_without() {
         let mut search = Search::new(nim, RoleId(0), config);
         assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
         assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
-        check_books(&mut search);
+        check_settled(&mut search);
     }
 }
 
 #[test]
-fn without_rollout_threads_the_writer_has_lanes_of_its_own_and_a_seed_fixes_everything() {
+fn without_rollout_threads_the_writer_uses_lanes_reproducibly() {
     let trace = |samples| {
         let wide = Arc::new(Wide::new(tic_tac_toe(), 64));
         let config = SearchConfig {
@@ -506,7 +506,7 @@ fn without_rollout_threads_the_writer_has_lanes_of_its_own_and_a_seed_fixes_ever
         let mut search = Search::new(machine, RoleId(0), config);
         search.run(iterations(500));
         assert_eq!(wide.watch.gangs.load(Ordering::Relaxed), 1);
-        let statistics = check_books(&mut search);
+        let statistics = check_settled(&mut search);
         assert_eq!(statistics.writer_playouts, statistics.playouts);
         (search.root(), statistics, search.best_move())
     };
@@ -532,7 +532,7 @@ fn the_search_goes_on_when_lanes_panic() {
         while search.statistics().rollout_threads > 0 {
             search.run(iterations(50));
         }
-        let statistics = check_books(&mut search);
+        let statistics = check_settled(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
         let before = statistics.writer_playouts;
@@ -541,8 +541,8 @@ fn the_search_goes_on_when_lanes_panic() {
     }
 }
 
-/// Runs a search whose lanes take long over a step until it has requests under way at a deadline.
-fn under_way(machine: &Arc<Wide>) -> Search {
+/// A search with slow lanes, stopped by a deadline with requests in flight.
+fn stopped_in_flight(machine: &Arc<Wide>) -> Search {
     let mut search = Search::new(
         Arc::clone(machine) as Arc<dyn Machine>,
         RoleId(0),
@@ -561,7 +561,7 @@ fn slow_steps() -> Arc<Wide> {
     let mut machine = Wide::endless(16);
     let lock = Mutex::new(());
     machine.on_advance = Arc::new(move |_| {
-        // One gang at a time, and each step at least so long.
+        // One gang at a time, at least this long a step.
         let _guard = lock.lock();
         let start = Instant::now();
         while start.elapsed() < Duration::from_micros(500) {
@@ -572,12 +572,12 @@ fn slow_steps() -> Arc<Wide> {
 }
 
 #[test]
-fn answers_of_lanes_from_before_a_new_root_are_dropped() {
+fn answers_of_lanes_for_an_earlier_root_are_stale() {
     let machine = slow_steps();
-    let mut search = under_way(&machine);
+    let mut search = stopped_in_flight(&machine);
     let before = search.statistics();
     search.set_state(&[12_345]);
-    let after = check_books(&mut search);
+    let after = check_settled(&mut search);
     assert_eq!(
         after.stale_answers - before.stale_answers,
         u64::from(before.in_flight)
@@ -587,9 +587,9 @@ fn answers_of_lanes_from_before_a_new_root_are_dropped() {
 }
 
 #[test]
-fn dropping_a_search_with_lanes_under_way_joins_its_threads() {
+fn dropping_a_search_with_busy_lanes_joins_its_threads() {
     let machine = slow_steps();
-    drop(under_way(&machine));
+    drop(stopped_in_flight(&machine));
     // Rollout threads and their lanes hold the machine as long as they live.
     assert_eq!(Arc::strong_count(&machine), 1);
 }

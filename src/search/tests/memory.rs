@@ -1,4 +1,4 @@
-//! The bounds on memory, and that nothing is lost or used twice.
+//! The bounds on memory, and the bookkeeping of records.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::search::{Search, SearchConfig, StopReason};
 
 #[test]
-fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
+fn the_search_goes_on_within_the_bound_in_nodes() {
     for max_nodes in [2, 3, 50, 700] {
         let config = SearchConfig {
             max_nodes,
@@ -31,7 +31,7 @@ fn the_bound_in_nodes_is_kept_and_the_search_goes_on() {
 }
 
 #[test]
-fn a_small_tree_still_finds_the_move() {
+fn a_small_graph_still_finds_the_move() {
     let config = SearchConfig {
         max_nodes: 300,
         ..config()
@@ -68,7 +68,7 @@ fn the_bound_in_bytes_is_kept() {
 }
 
 #[test]
-fn states_of_growing_length_are_kept_in_parts() {
+fn states_of_growing_length_are_stored_in_blocks() {
     let nim = Nim {
         history: true,
         ..Nim::new(2, &[2, 3, 4])
@@ -84,7 +84,7 @@ fn states_of_growing_length_are_kept_in_parts() {
 }
 
 #[test]
-fn a_match_of_many_moves_leaks_nothing() {
+fn a_match_of_many_moves_leaks_no_records() {
     let config = SearchConfig {
         max_nodes: 2_000,
         max_playout_steps: 30,

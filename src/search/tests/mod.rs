@@ -20,7 +20,7 @@ use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 
-/// The settings of these tests: every move is tried once, and rings are small.
+/// The settings of these tests: every move is tried once before any twice, and rings are small.
 fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,

@@ -79,7 +79,7 @@ fn a_legal_move_is_there_before_the_first_iteration() {
 }
 
 #[test]
-fn a_run_in_iterations_does_just_that_many() {
+fn a_run_in_iterations_does_exactly_that_many() {
     let mut search = Search::new(Game::new(Endless), RoleId(0), config());
     assert_eq!(search.run(iterations(0)), StopReason::Iterations);
     assert_eq!(search.run(iterations(300)), StopReason::Iterations);
@@ -111,7 +111,7 @@ fn the_same_seed_gives_the_same_search() {
 }
 
 #[test]
-fn what_is_known_below_the_played_moves_is_kept() {
+fn the_subtree_of_the_played_moves_is_kept() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
     search.run(iterations(3_000));
     let before = search.root();
@@ -122,7 +122,6 @@ fn what_is_known_below_the_played_moves_is_kept() {
     assert_eq!(after.iterations, 0);
     assert_eq!(after.value, played.value);
     assert!(after.nodes > 100);
-    // The rest is freed while the search goes on, at least as fast as it grows.
     let kept = search.check();
     let before = search.statistics().nodes;
     search.run(iterations(u64::from(before)));
@@ -130,13 +129,13 @@ fn what_is_known_below_the_played_moves_is_kept() {
 }
 
 #[test]
-fn an_unknown_joint_move_starts_the_search_afresh() {
+fn a_joint_move_outside_the_graph_starts_a_new_root() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 4, 5])), RoleId(1), config());
     search.advance(&[mv(0, Nim::mv(0, 3)), mv(1, 99_999)]);
     assert_eq!(search.run(iterations(100_000)), StopReason::Proven);
     // Left are 4 and 5: the first of them makes the heaps equal.
     assert_eq!(search.best_move(), Some(mv(1, Nim::mv(2, 1))));
-    // Lists of the wrong length change nothing.
+    // Joint moves of the wrong length are ignored.
     search.advance(&[mv(0, 1)]);
     assert_eq!(search.best_move(), Some(mv(1, Nim::mv(2, 1))));
 }
@@ -195,7 +194,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
 }
 
 #[test]
-fn a_forced_line_left_by_an_unexpected_move_is_left() {
+fn a_match_may_leave_a_forced_line() {
     let choice = |counts: &[u32], next: &[usize]| TableNode::Choice(counts.to_vec(), next.to_vec());
     let table = Table {
         roles: 1,
@@ -227,7 +226,7 @@ fn a_puzzle_is_solved_and_played_to_its_end() {
 }
 
 #[test]
-fn a_role_without_moves_ends_the_game_and_harms_nothing() {
+fn a_role_without_legal_moves_ends_the_game() {
     // After the first role's move 1 the second has no legal move in a state that is not terminal.
     let table = Table {
         roles: 2,
@@ -255,7 +254,7 @@ fn a_role_without_moves_ends_the_game_and_harms_nothing() {
 }
 
 #[test]
-fn playouts_that_never_end_are_cut_off_and_counted() {
+fn playouts_are_cut_off_at_the_step_limit_and_counted() {
     let config = SearchConfig {
         max_playout_steps: 7,
         samples_per_request: 3,
@@ -272,7 +271,7 @@ fn playouts_that_never_end_are_cut_off_and_counted() {
 }
 
 #[test]
-fn moves_that_are_not_looked_at_cost_nothing() {
+fn the_moves_of_unvisited_children_are_not_generated() {
     let wide = |plies| {
         Game::new(Wide {
             moves: 5_000,
@@ -290,7 +289,7 @@ fn moves_that_are_not_looked_at_cost_nothing() {
     search.run(iterations(4_000));
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
     search.check();
-    // With the end in sight the best of 5,000 is proven when it is found.
+    // One move before the end the best of 5,000 moves is proven when it is tried.
     let mut search = Search::new(wide(1), RoleId(0), config());
     assert_eq!(search.run(iterations(5_001)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
@@ -298,7 +297,7 @@ fn moves_that_are_not_looked_at_cost_nothing() {
 }
 
 #[test]
-fn urgency_of_many_visits_follows_good_moves_before_all_were_tried() {
+fn first_play_urgency_follows_good_moves_before_all_are_tried() {
     let game = || {
         Game::new(Wide {
             moves: 5_000,
@@ -373,7 +372,7 @@ fn the_deadline_is_kept_in_a_fast_game() {
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
         assert!(search.root().iterations > 0);
     }
-    // The least of many, since a busy system may take the core away.
+    // The least of many, since other processes may take the core.
     let least = late.iter().min().expect("forty runs");
     assert!(*least < Duration::from_millis(1), "{late:?}");
 }
@@ -381,7 +380,7 @@ fn the_deadline_is_kept_in_a_fast_game() {
 #[test]
 fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
     let playout = Duration::from_millis(20);
-    // What a request for several playouts has not come to yet stays under way.
+    // A request whose playouts have not all ended stays in flight.
     for (samples, done) in [(1, 1), (50, 0)] {
         let config = SearchConfig {
             samples_per_request: samples,
@@ -426,10 +425,9 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
     assert_eq!(search.statistics().playouts, 25);
 }
 
-/// A search that plays nothing out goes by what positions promise, and by what is certain all the
-/// same.
+/// With all weight on the evaluation nothing is played out, and proofs work as before.
 #[test]
-fn without_playouts_positions_and_proof_decide() {
+fn evaluation_and_proof_work_without_playouts() {
     let machine = tic_tac_toe();
     let bits = machine.initial_state().len() * 64;
     let evaluation = Evaluation::new(2, bits, Some(100), &mut Random::new(1)).map(Arc::new);

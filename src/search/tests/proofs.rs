@@ -1,4 +1,4 @@
-//! Proofs against plain minimax, which looks at the whole game.
+//! Proofs against minimax over the whole game.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn nim_is_proven() {
 }
 
 #[test]
-fn the_winning_nim_move_is_the_one_that_theory_says() {
+fn the_proven_nim_move_is_the_winning_one() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 5])), RoleId(0), config());
     assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(1, 2))));
@@ -84,8 +84,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
             .iter()
             .find(|report| report.mv == mv(0, 0))
             .map(|report| report.proven);
-        // Where the short win was not looked at before the long one was proven, the long one is as
-        // good as proven.
+        // The long win may be proven before the short one was tried.
         assert_eq!(
             best,
             Some(mv(0, if short == Some(Some(100)) { 0 } else { 1 }))
@@ -108,7 +107,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
 }
 
 /// Minimax over the whole game with one mover at a time: each role maximises its goal; ties are
-/// broken against `against(mover)`, and what is then still tied by a coin.
+/// broken against one opponent, and remaining ties by a coin.
 fn minimax(table: &Table, node: usize, searcher: usize, coin: &mut Random) -> Vec<Vec<u8>> {
     let mut values = vec![Vec::new(); table.nodes.len()];
     solve(table, node, searcher, coin, &mut values);
@@ -149,8 +148,7 @@ fn solve(
     };
 }
 
-/// The bounds that looking at the whole game gives for a node, by the rules of `proof`, applied
-/// once and plainly.
+/// The bounds of a node by the rules of `proof`, applied to the whole game.
 fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
     let roles = table.roles;
     let (counts, next) = match &table.nodes[node] {
@@ -178,12 +176,12 @@ fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
             }
             let possible = || children.iter().filter(|child| child[mover].upper >= lower);
             let sure = children.iter().filter(|child| child[mover].lower >= upper);
-            let promised = sure.map(|child| child[role].upper).min();
+            let at_most = sure.map(|child| child[role].upper).min();
             let most = possible().map(|child| child[role].upper).max().unwrap_or(0);
             Bounds {
                 lower: possible().map(|child| child[role].lower).min().unwrap_or(0),
-                upper: match promised {
-                    Some(promised) if opponent == Some(role) => promised.min(most),
+                upper: match at_most {
+                    Some(at_most) if opponent == Some(role) => at_most.min(most),
                     _ => most,
                 },
             }
@@ -205,7 +203,7 @@ fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
     (0..roles).map(bounds).collect()
 }
 
-/// What a random game tree is made from: a seed, its depth, its most moves for a role.
+/// The shape of a random game tree: its seed, depth, and greatest number of moves for a role.
 type Shape = (u64, u32, u32);
 
 fn shape() -> impl Strategy<Value = Shape> {
@@ -251,7 +249,7 @@ fn grow(table: &mut Table, depth: u32, width: u32, several: bool, random: &mut R
     node
 }
 
-/// All nodes of the tree that are not terminal, with the table's node on whose state they stand.
+/// All nodes that are not terminal, with the node of the table that is their state.
 fn inner_nodes(search: &Search) -> Vec<(NodeId, usize)> {
     let graph = &search.graph;
     let mut found = Vec::new();
@@ -281,7 +279,7 @@ proptest! {
         let config = SearchConfig { seed, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
-        // What is proven on the way is as true as what is proven in the end.
+        // Every intermediate bound holds.
         let mut stopped = StopReason::Iterations;
         for _ in 0..5_000 {
             stopped = search.run(iterations(step));
@@ -297,7 +295,7 @@ proptest! {
         prop_assert_eq!(stopped, StopReason::Proven);
         prop_assert_eq!(search.root().proven, Some(values[0][role]));
         search.check();
-        // The move it would play keeps that value.
+        // The best move keeps that value.
         let forced = search.graph.nodes[search.graph.root].forced_moves;
         if let (0, TableNode::Choice(counts, next), Some(best)) =
             (forced, &table.nodes[0], search.best_move())
@@ -329,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn proofs_stay_right_in_a_small_tree_that_follows_the_match(
+    fn proofs_stay_right_in_a_small_graph_that_follows_the_match(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), max_nodes in 2u32..40,
         several in any::<bool>(), first_play_visits in prop_oneof![Just(0.0f32), Just(2.0f32)],
     ) {
@@ -366,7 +364,7 @@ proptest! {
     }
 
     #[test]
-    fn no_proof_says_more_than_the_whole_game_where_several_choose_at_once(
+    fn bounds_of_simultaneous_moves_contain_those_of_the_whole_game(
         shape in shape(), roles in 2usize..4, role in 0usize..2, seed in any::<u64>(),
     ) {
         let table = table(shape, roles, true);
@@ -390,7 +388,7 @@ proptest! {
 }
 
 #[test]
-fn a_dominant_move_is_proven_where_both_choose_at_once() {
+fn a_dominant_simultaneous_move_is_proven() {
     // Whatever the second role does, the first role's move 1 gives it 100.
     let table = super::games::matrix(&[
         &[(0, 100), (50, 50), (20, 80)],
@@ -408,7 +406,7 @@ fn a_dominant_move_is_proven_where_both_choose_at_once() {
 }
 
 #[test]
-fn a_game_in_which_nothing_matters_is_proven_where_both_choose_at_once() {
+fn a_constant_goal_is_proven_at_simultaneous_moves() {
     let table = super::games::matrix(&[&[(40, 10), (40, 90)], &[(40, 20), (40, 60)]]);
     let mut search = Search::new(Game::new(table), RoleId(0), config());
     assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
@@ -416,7 +414,7 @@ fn a_game_in_which_nothing_matters_is_proven_where_both_choose_at_once() {
 }
 
 #[test]
-fn a_third_role_that_has_one_move_is_bounded_by_all_outcomes() {
+fn a_role_without_a_choice_is_bounded_by_all_outcomes() {
     let table = Table {
         roles: 3,
         nodes: vec![

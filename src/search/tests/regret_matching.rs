@@ -1,4 +1,4 @@
-//! Mixing: what roles that choose at once want to play comes close to an equilibrium.
+//! Regret matching: the average strategies approach an equilibrium.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ const WITH_A_BAD_MOVE: Goals = &[
     &[35, 5, 65, 50],
 ];
 
-/// Points that shares may lose to a best reply after 20,000 iterations. The most that was seen of
-/// eight seeds is 1.0, the mean 0.3.
+/// Bound of the points lost to a best reply after 20,000 iterations. The greatest loss of eight seeds
+/// is 1.0, the mean 0.3.
 const EXPLOITABILITY: f64 = 2.0;
 
 fn game(goals: Goals) -> Arc<dyn Machine> {
@@ -50,7 +50,7 @@ fn numbers(goals: Goals) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The shares of a role's moves, in the order of the moves, where it stands.
+/// The strategy at the root, in the order of the moves.
 fn shares(search: &mut Search) -> Vec<f64> {
     let mut moves = search.root().moves;
     moves.sort_by_key(|report| report.mv);
@@ -58,7 +58,7 @@ fn shares(search: &mut Search) -> Vec<f64> {
     shares.map(f64::from).collect()
 }
 
-/// How much less than the value of a game both roles get that play by their shares against the best
+/// The exploitability of both strategies: the value of the game less the value against the best
 /// reply.
 fn exploitabilities(goals: Goals, shares: &[Vec<f64>; 2]) -> [f64; 2] {
     let numbers = numbers(goals);
@@ -69,8 +69,8 @@ fn exploitabilities(goals: Goals, shares: &[Vec<f64>; 2]) -> [f64; 2] {
     ]
 }
 
-/// The shares of both roles after searches of their own.
-fn both_shares(goals: Goals, count: u64, config: &SearchConfig) -> [Vec<f64>; 2] {
+/// The strategies of both roles, each from a search of its own.
+fn strategies(goals: Goals, count: u64, config: &SearchConfig) -> [Vec<f64>; 2] {
     [0, 1].map(|role| {
         let mut search = Search::new(game(goals), RoleId(role), config.clone());
         assert_eq!(search.run(iterations(count)), StopReason::Iterations);
@@ -79,7 +79,7 @@ fn both_shares(goals: Goals, count: u64, config: &SearchConfig) -> [Vec<f64>; 2]
 }
 
 #[test]
-fn the_solver_of_the_tests_knows_these_games() {
+fn the_matrix_solver_solves_these_games() {
     let cases: [(Goals, f64, &[f64], &[f64]); 4] = [
         (PENNIES, 50.0, &[0.5; 2], &[0.5; 2]),
         (ROSHAMBO, 50.0, &[1.0 / 3.0; 3], &[1.0 / 3.0; 3]),
@@ -99,7 +99,7 @@ fn the_solver_of_the_tests_knows_these_games() {
 }
 
 #[test]
-fn shares_come_close_to_the_equilibrium() {
+fn average_strategies_approach_the_equilibrium() {
     for goals in [
         PENNIES,
         ROSHAMBO,
@@ -110,7 +110,7 @@ fn shares_come_close_to_the_equilibrium() {
     ] {
         let solution = solve(&numbers(goals));
         for seed in 0..4 {
-            let shares = both_shares(goals, 20_000, &SearchConfig { seed, ..config() });
+            let shares = strategies(goals, 20_000, &SearchConfig { seed, ..config() });
             for (found, known) in shares.iter().zip([&solution.rows, &solution.columns]) {
                 assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-4);
                 for (found, known) in found.iter().zip(known) {
@@ -125,9 +125,9 @@ fn shares_come_close_to_the_equilibrium() {
 }
 
 #[test]
-fn rollout_threads_mix_as_well() {
+fn strategies_with_rollout_threads_are_as_good() {
     for goals in [HEAVY_ROCK, LOPSIDED] {
-        let shares = both_shares(goals, 20_000, &threaded(2));
+        let shares = strategies(goals, 20_000, &threaded(2));
         for lost in exploitabilities(goals, &shares) {
             assert!(lost < EXPLOITABILITY, "{goals:?}: {lost} by {shares:?}");
         }
@@ -135,18 +135,18 @@ fn rollout_threads_mix_as_well() {
 }
 
 #[test]
-fn a_move_that_is_worse_whatever_the_other_does_is_not_played() {
+fn a_dominated_move_is_not_played() {
     for seed in 0..4 {
         let config = SearchConfig { seed, ..config() };
-        let [rows, columns] = both_shares(WITH_A_BAD_MOVE, 20_000, &config);
+        let [rows, columns] = strategies(WITH_A_BAD_MOVE, 20_000, &config);
         assert_eq!((rows[3], columns[3]), (0.0, 0.0));
     }
 }
 
 #[test]
-fn moves_are_drawn_as_often_as_their_shares_say() {
+fn moves_are_drawn_with_their_probabilities() {
     const DRAWS: u64 = 2_000;
-    // The share of each move is that of its seed's own search, so the expected counts are the sums.
+    // Each seed has a strategy of its own, so the expected counts are the sums.
     let mut expected = [0.0; 3];
     let mut variance = [0.0; 3];
     let mut drawn = [0.0; 3];
@@ -172,7 +172,7 @@ fn moves_are_drawn_as_often_as_their_shares_say() {
 }
 
 #[test]
-fn one_seed_mixes_one_way() {
+fn a_seed_fixes_the_strategy() {
     let find = |seed| {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(game(HEAVY_ROCK), RoleId(0), config);
@@ -211,9 +211,9 @@ fn in_turn(first: Goals, second: Goals) -> Table {
 }
 
 #[test]
-fn each_of_two_rounds_is_mixed_when_it_is_played() {
-    // The second round is worth the same to both whatever the first came to, so the first is mixed
-    // as if it were alone.
+fn each_of_two_rounds_has_its_own_strategy() {
+    // The value of the second round does not depend on the first, so the first has the strategy of
+    // the single game.
     for (first, second) in [(HEAVY_ROCK, HEAVY_ROCK), (LOPSIDED, HEAVY_ROCK)] {
         let machine: Arc<dyn Machine> = Game::new(in_turn(first, second));
         let value = (solve(&numbers(first)).value + solve(&numbers(second)).value) / 2.0;

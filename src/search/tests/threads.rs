@@ -1,4 +1,4 @@
-//! The pipeline: every request is answered or written off, and no mark stays behind.
+//! The pipeline: every request is answered or counted as lost, and `in_flight` returns to 0.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {
     }
 }
 
-/// Checks what must hold whenever nothing is under way.
-pub(super) fn check_books(search: &mut Search) -> SearchStatistics {
+/// Asserts the invariants of a search without requests in flight.
+pub(super) fn check_settled(search: &mut Search) -> SearchStatistics {
     search.settle();
     let statistics = search.statistics();
     assert_eq!(statistics.in_flight, 0);
@@ -31,7 +31,7 @@ pub(super) fn check_books(search: &mut Search) -> SearchStatistics {
 }
 
 #[test]
-fn every_request_is_answered_and_every_mark_removed() {
+fn every_request_is_answered_and_in_flight_returns_to_zero() {
     for (threads, samples) in [(1, 1), (2, 3), (5, 1)] {
         let config = SearchConfig {
             samples_per_request: samples,
@@ -40,7 +40,7 @@ fn every_request_is_answered_and_every_mark_removed() {
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
         assert_eq!(search.run(iterations(2_000)), StopReason::Iterations);
-        let statistics = check_books(&mut search);
+        let statistics = check_settled(&mut search);
         assert!(statistics.requests > 0);
         assert_eq!(statistics.iterations, 2_000);
         assert_eq!(statistics.playouts, 2_000 * u64::from(samples));
@@ -56,11 +56,11 @@ fn threads_play_as_well_as_one() {
     let mut search = Search::new(Game::new(Nim::new(2, &[2, 3, 4])), RoleId(0), threaded(2));
     assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
-    check_books(&mut search);
+    check_settled(&mut search);
 }
 
 #[test]
-fn answers_from_before_a_new_root_are_recognised_and_dropped() {
+fn answers_for_an_earlier_root_are_stale() {
     let machine = slow(Endless, Duration::from_micros(200));
     let config = SearchConfig {
         max_nodes: 300,
@@ -84,15 +84,15 @@ fn answers_from_before_a_new_root_are_recognised_and_dropped() {
         }
         search.check();
         if step % 3 == 0 {
-            let after = check_books(&mut search);
+            let after = check_settled(&mut search);
             assert_eq!(
                 after.stale_answers - before.stale_answers,
                 u64::from(before.in_flight)
             );
         }
     }
-    assert!(stale > 0, "no request was under way at any deadline");
-    check_books(&mut search);
+    assert!(stale > 0, "no request was in flight at any deadline");
+    check_settled(&mut search);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_search_goes_on_when_rollout_threads_panic() {
         while search.statistics().rollout_threads > 0 {
             search.run(iterations(50));
         }
-        let statistics = check_books(&mut search);
+        let statistics = check_settled(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
         let before = statistics.writer_playouts;
@@ -115,7 +115,7 @@ fn the_search_goes_on_when_rollout_threads_panic() {
 }
 
 #[test]
-fn dropping_a_search_with_requests_under_way_joins_its_threads() {
+fn dropping_a_search_with_requests_in_flight_joins_its_threads() {
     let machine = slow(Endless, Duration::from_millis(1));
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), threaded(3));
     let limit = Limit {
@@ -138,7 +138,7 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
         ..Limit::default()
     };
     assert_eq!(search.run(limit), StopReason::Flag);
-    check_books(&mut search);
+    check_settled(&mut search);
 
     // The one rollout thread has four requests of 10 ms each, and the deadline is over after the
     // first.
@@ -151,5 +151,5 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     };
     assert_eq!(search.run(limit), StopReason::Deadline);
     assert!(search.statistics().iterations < 4);
-    check_books(&mut search);
+    check_settled(&mut search);
 }
