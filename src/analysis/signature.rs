@@ -1,28 +1,25 @@
-//! What a game is, whatever its names: a signature of rules, and names that depend on nothing but
-//! the rules' form.
+//! The identity of a game under any names: a signature of the rules, and canonical names.
 //!
-//! Two rulesheets that differ in names of symbols and variables, in the order of rules, of
-//! conditions and of the arguments of `or` and `distinct` have the same [`Signature`]. Symbols get
-//! colours by where they stand, over and over until nothing more is told apart (colour refinement,
-//! after Weisfeiler and Leman); the signature is the hash of all rules in colours ([`colours`]).
-//! Where symbols still share a colour, one of them is made special and the refinement goes on,
-//! until each has a colour of its own; in the order of colours they get their [canonical
-//! names](Canonical::to_canonical), and the rules in canonical names are the canonical text
-//! ([`text`]). Where texts are equal, so are the games, and facts and moves can be carried from one
-//! to the other without doubt.
+//! Two rulesheets that differ in the names of symbols and variables, or in the order of rules,
+//! conditions and the arguments of `or` and `distinct`, have the same [`Signature`]. It is a hash of
+//! the rules after colour refinement of the symbols (Weisfeiler and Leman 1968; [`colours`]). Where
+//! symbols still share a colour, one of them is individualised and the refinement continues, until
+//! the colouring is discrete. In the order of colours symbols get their [canonical
+//! names](Canonical::to_canonical); the rules in these names are the canonical text ([`text`]). Games
+//! with equal texts are isomorphic, and facts and moves translate from one to the other.
 //!
-//! Words of GDL and numbers that may be goals ([`kept`]) stay what they are; all other numbers are
-//! names like any other.
+//! Keywords of GDL and numbers that may be goals ([`goal_numbers`]) keep their names; all other
+//! numbers are names.
 //!
-//! Invariants: everything here is a function of the rules, the same on every machine and in every
-//! run. Symbols that are made special are tried all, as far as the work allows, so the text nearly
-//! never depends on the order of the rulesheet; where it does, [`Canonical::matching`] looks on,
-//! and where that ends too, a game is recognised but nothing is carried over.
+//! Invariants: all results are functions of the rules, the same on every machine and in every run.
+//! All symbols of a cell are tried for individualisation as far as the budget of work allows, so the
+//! canonical text almost never depends on the order of the rulesheet. Where it does,
+//! [`Canonical::matching`] tries further namings.
 //!
-//! Never knows: networks, machines, clocks (it is handed an amount of work).
+//! Never knows: networks, machines, clocks (its budget is an amount of work).
 
 mod colours;
-mod kept;
+mod goal_numbers;
 mod text;
 
 use std::collections::HashMap;
@@ -33,13 +30,13 @@ use crate::ids::{Id, Symbol};
 
 use colours::{Partition, Sheet};
 
-/// Terms that are looked at to name the symbols of a game, a tenth of a second's work or less. A
-/// rulesheet's signature takes a hundredth of it, as a rule.
+/// The budget to name the symbols of a game, in terms visited: at most about 0.1 s. A signature takes
+/// about a hundredth of it.
 pub const WORK: u64 = 6_000_000;
-/// So many ways to name the symbols are held against a text that was stored.
-const MOST_TRIED: usize = 64;
+/// The most namings that are compared with a stored text.
+const MAX_TRIED: usize = 64;
 
-/// A hash of rules that depends on nothing but their form; shown and kept as 32 hexadecimal digits.
+/// A hash of the rules up to renaming and reordering, written as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Signature(pub u128);
 
@@ -49,19 +46,18 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A game in names of its own.
+/// The canonical form of a game.
 #[derive(Clone, Debug)]
 pub struct Canonical {
     signature: Signature,
     symbols: Symbols,
-    /// By symbol; none for symbols that no rule names.
+    /// The canonical name of each symbol; `None` for symbols in no rule.
     names: Vec<Option<Box<str>>>,
     by_name: HashMap<Box<str>, Symbol>,
     text: String,
 }
 
-/// The signature of rules. Each rule is looked at some times, in all not more than about `work`
-/// terms.
+/// The signature of rules, within a budget of about `work` terms.
 pub fn signature(rules: &Rules, work: u64) -> Signature {
     let sheet = Sheet::new(rules);
     let mut left = work;
@@ -69,27 +65,26 @@ pub fn signature(rules: &Rules, work: u64) -> Signature {
     sheet.signature(&partition)
 }
 
-/// The signature of rules and, when `work` terms are enough to name every symbol, their canonical
-/// form.
+/// The signature of rules and their canonical form; `None` for the latter if the budget of `work` terms
+/// is spent first.
 pub fn identify(rules: &Rules, work: u64) -> (Signature, Option<Canonical>) {
     let mut namings = Namings::new(rules, work);
     (namings.signature, namings.next())
 }
 
 impl Canonical {
-    /// The canonical form of rules; nothing when `work` terms are not enough to name every symbol.
+    /// The canonical form of rules; `None` if the budget of `work` terms is spent first.
     pub fn of(rules: &Rules, work: u64) -> Option<Canonical> {
         Namings::new(rules, work).next()
     }
 
-    /// The canonical form of rules whose text is `text`. Nothing when no naming with this text was
-    /// found: the rules are others, or symbols look alike in so many ways that `work` terms did not
-    /// get to the right one.
+    /// The canonical form of rules whose text is `text`; `None` if no such naming was found within the
+    /// budget of `work` terms.
     pub fn matching(rules: &Rules, text: &str, work: u64) -> Option<Canonical> {
         let mut namings = Namings::new(rules, work);
-        namings.keeps_all = true;
+        namings.branches = true;
         namings
-            .take(MOST_TRIED)
+            .take(MAX_TRIED)
             .find(|canonical| canonical.text == text)
     }
 
@@ -98,8 +93,7 @@ impl Canonical {
         self.signature
     }
 
-    /// The rules in canonical names, sorted, one a line. Games with equal texts are equal but for
-    /// their names.
+    /// The rules in canonical names, sorted, one per line. Games with equal texts are isomorphic.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -109,13 +103,13 @@ impl Canonical {
         self.names.get(symbol.index())?.as_deref()
     }
 
-    /// A ground term or atom of the game, a fact or a move as GDL text, in canonical names. Nothing
-    /// for what is no term, and for names that the rules do not have.
+    /// A fact or move of the game in canonical names; `None` if it is no ground term, or has unknown
+    /// names.
     pub fn to_canonical(&self, term: &str) -> Option<String> {
         renamed(term, &|name| self.name(self.symbols.find(name)?))
     }
 
-    /// A term in canonical names, in the game's own.
+    /// A fact or move in the names of the game, from canonical names.
     pub fn from_canonical(&self, term: &str) -> Option<String> {
         renamed(term, &|name| {
             Some(self.symbols.name(*self.by_name.get(name)?))
@@ -123,13 +117,13 @@ impl Canonical {
     }
 }
 
-/// A fact or a move of one game as the other game says it. Nothing when the canonical texts differ,
-/// or for what is no term of the first game.
+/// A fact or move of one game in the names of another; `None` if the canonical texts differ, or it is
+/// no term of the first game.
 pub fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
     (from.text == to.text).then(|| to.from_canonical(&from.to_canonical(term)?))?
 }
 
-/// A ground term with other names, one space between elements.
+/// A ground term with its names replaced, one space between elements.
 fn renamed<'a>(term: &str, rename: &impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let (expressions, faults) = sexpr::parse(term);
     match expressions.as_slice() {
@@ -142,7 +136,7 @@ fn renamed<'a>(term: &str, rename: &impl Fn(&str) -> Option<&'a str>) -> Option<
     }
 }
 
-// As deep as lists may nest, which parsing bounds.
+// Parsing bounds the depth of recursion.
 fn write_renamed<'a>(
     expression: &Sexpr,
     rename: &impl Fn(&str) -> Option<&'a str>,
@@ -153,7 +147,7 @@ fn write_renamed<'a>(
         Sexpr::List(items, _) => {
             let (name, arguments) = items.split_first()?;
             name.symbol()?;
-            // A function without arguments is its constant.
+            // A function without arguments is a constant.
             if arguments.is_empty() {
                 return write_renamed(name, rename, out);
             }
@@ -169,19 +163,20 @@ fn write_renamed<'a>(
     Some(())
 }
 
-/// Ways to name all symbols. The first one is the canonical form; the others differ from it only
-/// where symbols look alike and yet are not interchangeable.
+/// The namings of all symbols. The first one is the canonical form. The others differ from it only
+/// where symbols share a colour and yet no automorphism maps them to each other.
 struct Namings<'a> {
     rules: &'a Rules,
     sheet: Sheet<'a>,
     signature: Signature,
-    /// Partitions that are still to be taken further, the next one last.
+    /// Partitions to be refined further, the next one last.
     open: Vec<Partition>,
+    /// The budget left.
     left: u64,
-    /// Of it, what is kept for going on with one symbol of each cell.
+    /// The part of it that is reserved for one symbol of each cell.
     reserve: u64,
-    /// Whether symbols that look alike are all taken further, and not only one of them.
-    keeps_all: bool,
+    /// Whether all best symbols of a cell are followed, not only the first.
+    branches: bool,
 }
 
 impl<'a> Namings<'a> {
@@ -196,17 +191,16 @@ impl<'a> Namings<'a> {
             open: vec![partition],
             left,
             reserve: left / 2,
-            keeps_all: false,
+            branches: false,
         }
     }
 
-    /// The partition after one more symbol of this cell got a colour of its own: those with the
-    /// least hash of all the symbols that could be taken, so that it does not matter in which order
-    /// they come.
-    fn further(&mut self, partition: &Partition, cell: &[u32]) {
+    /// Individualises a symbol of this cell: one whose refined partition has the least hash, so that the
+    /// result does not depend on the order of symbols.
+    fn individualise(&mut self, partition: &Partition, cell: &[u32]) {
         let mut best: Vec<Partition> = Vec::new();
         let mut least = u64::MAX;
-        // There are cells to come.
+        // Half of the rest is left for other cells.
         let enough = self.reserve + self.left.saturating_sub(self.reserve) / 2;
         for &symbol in cell {
             if !best.is_empty() && self.left <= enough {
@@ -214,14 +208,14 @@ impl<'a> Namings<'a> {
             }
             let mut trial = partition.clone();
             self.left = self.left.saturating_sub(trial.size());
-            trial.make_special(symbol);
+            trial.individualise(symbol);
             trial.refine(&self.sheet, vec![symbol], &mut self.left);
             let hash = trial.hash(&self.sheet);
             if hash < least || best.is_empty() {
                 best.clear();
                 least = hash;
             }
-            if hash == least && (best.is_empty() || self.keeps_all) {
+            if hash == least && (best.is_empty() || self.branches) {
                 best.push(trial);
             }
         }
@@ -239,7 +233,7 @@ impl<'a> Namings<'a> {
                 own.into()
             } else {
                 number += 1;
-                // No number and no word of GDL looks like this.
+                // Neither a number nor a keyword.
                 format!("c{number}").into()
             };
             names[symbol as usize] = Some(name);
@@ -268,7 +262,7 @@ impl Iterator for Namings<'_> {
             match partition.open_cell() {
                 None => return Some(self.named(&partition)),
                 Some(_) if self.left == 0 => return None,
-                Some(cell) => self.further(&partition, cell),
+                Some(cell) => self.individualise(&partition, cell),
             }
         }
         None

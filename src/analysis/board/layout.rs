@@ -1,5 +1,4 @@
-//! A shape spelled out: for every argument that says where, the line and the column; for every
-//! content, its label. Whoever draws it needs to know nothing of axes and compasses.
+//! Layouts: shapes as plain data, with line and column of each cell and the label of each content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +6,17 @@ use serde::Serialize;
 
 use super::shape::{Place, Shape, cell_names};
 
-/// The boards that one function shows. A fact holds, in this order, the arguments that say which
-/// board, those that say where, and those that say what stands there; each group is written with
-/// spaces between.
+/// The boards of one function. The arguments of a fact are, in this order, those that select the
+/// board, the coordinates of the cell, and its content. Keys join the arguments by spaces.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Layout {
     /// The function.
     pub function: String,
-    /// How many arguments it has.
+    /// Its arity.
     pub arity: usize,
-    /// How many of them say which board.
+    /// The number of arguments that select the board.
     pub n_board_arguments: usize,
-    /// How many say where on it.
+    /// The number of coordinates.
     pub n_cell_arguments: usize,
     /// The boards.
     pub boards: Vec<Board>,
@@ -28,36 +26,36 @@ pub struct Layout {
     pub lines: Vec<String>,
     /// The names of the columns.
     pub columns: Vec<String>,
-    /// What was seen to stand on cells.
+    /// The contents seen.
     pub contents: BTreeMap<String, Content>,
-    /// Whether blank cells have facts of their own, so that a cell without one is no cell.
+    /// Whether blank cells have facts; if so, a place without a fact is no cell.
     pub has_blanks: bool,
 }
 
 /// One of the boards of a function.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Board {
-    /// The arguments that name it; empty where there is one board.
+    /// The arguments that select it; empty for a single board.
     pub key: String,
-    /// What is written above it.
+    /// Its title.
     pub title: String,
-    /// Where it lies among the boards.
+    /// Its line among the boards.
     pub line: usize,
-    /// The column of boards that it lies in.
+    /// Its column among the boards.
     pub column: usize,
 }
 
-/// What may stand on a cell.
+/// The content of a cell.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Content {
-    /// The fewest letters that tell it from others.
+    /// The shortest unique abbreviation.
     pub label: String,
-    /// Whether it means that nothing stands there.
+    /// Whether it marks an empty cell.
     #[serde(rename = "blank")]
     pub is_blank: bool,
 }
 
-/// Spells a shape out.
+/// The layout of a shape.
 pub(super) fn layout(shape: &Shape) -> Layout {
     let mut boards: Vec<Board> = keys(&shape.selector)
         .into_iter()
@@ -72,7 +70,7 @@ pub(super) fn layout(shape: &Shape) -> Layout {
             })
         })
         .collect();
-    // Of the compass's places, four may be boards: they lie side by side.
+    // Only some of the compass points may be boards: gaps are closed.
     let lines: BTreeSet<usize> = boards.iter().map(|board| board.line).collect();
     let columns: BTreeSet<usize> = boards.iter().map(|board| board.column).collect();
     for board in &mut boards {
@@ -108,7 +106,7 @@ pub(super) fn layout(shape: &Shape) -> Layout {
     }
 }
 
-/// All arguments that name a place.
+/// The arguments of all places.
 fn keys(place: &Place) -> Vec<Vec<String>> {
     match place {
         Place::Grid { first, second } => first

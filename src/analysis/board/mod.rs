@@ -1,18 +1,15 @@
-//! Boards, found in the facts of a game that nobody described.
+//! Boards, recognised in the facts of sample states.
 //!
-//! A board shows in the facts as a function such as `(cell 1 2 white)`: two of its arguments count
-//! through a grid, the rest is what stands there. [`BoardPainter::learn`] looks for such functions
-//! in sample states; a third argument, or two, may say which of several boards is meant, and the
-//! nine names of the compass count as a small grid of their own. [`BoardPainter::draw`] shows a
-//! state on what was found as text, [`BoardPainter::layouts`] says where everything stands, for
-//! those who draw it otherwise.
+//! A board is a function such as `(cell 1 2 white)`: two of its arguments are coordinates of a grid,
+//! the rest is the content of the cell. One or two more arguments may select one of several boards.
+//! The nine compass points count as a grid. [`BoardPainter::draw`] draws a state as text;
+//! [`BoardPainter::layouts`] describes the boards for other displays.
 //!
-//! Invariants: drawing never fails; facts that fit no board are left out. Never knows: rules of any
-//! one game.
+//! Invariants: drawing never fails; facts that fit no board are left out.
 
+mod drawing;
 mod layout;
 mod shape;
-mod sketch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,41 +27,40 @@ pub struct BoardPainter {
     shapes: Vec<Shape>,
 }
 
-/// Boards that are drawn, at most.
+/// The most functions that are drawn.
 const MAX_BOARDS: usize = 3;
 
-/// A function's name and how many arguments it has.
-type Signature = (String, usize);
+/// A function's name and arity.
+type Functor = (String, usize);
 
 /// The arguments of a fact as text.
 type Arguments = Vec<String>;
 
 impl BoardPainter {
-    /// Looks for boards. Samples are states as lists of facts, the initial state first; the more of
-    /// a game they show, the better. The rules tell which way round a board is, by the names of
-    /// their variables.
+    /// Finds boards in sample states, each a list of facts, the initial state first. The names of
+    /// variables in the rules decide the orientation of a board.
     pub fn learn(samples: &[Vec<String>], rules: &Rules) -> Self {
         Self::learn_with(samples, &[], rules)
     }
 
-    /// As [`learn`](Self::learn), with all facts that may ever hold: they name places that no
-    /// sample has shown.
+    /// As [`learn`](Self::learn), with all facts that may ever hold: they name cells that no sample
+    /// contains.
     pub fn learn_with(samples: &[Vec<String>], all: &[String], rules: &Rules) -> Self {
         let all = by_function(all);
-        let samples: Vec<BTreeMap<Signature, Vec<Arguments>>> =
+        let samples: Vec<BTreeMap<Functor, Vec<Arguments>>> =
             samples.iter().map(|facts| by_function(facts)).collect();
-        let mut signatures: Vec<&Signature> = samples.iter().flat_map(BTreeMap::keys).collect();
-        signatures.sort();
-        signatures.dedup();
-        let mut shapes: Vec<Shape> = signatures
+        let mut functors: Vec<&Functor> = samples.iter().flat_map(BTreeMap::keys).collect();
+        functors.sort();
+        functors.dedup();
+        let mut shapes: Vec<Shape> = functors
             .into_iter()
-            .filter_map(|signature| {
+            .filter_map(|functor| {
                 let states: Vec<&[Arguments]> = samples
                     .iter()
-                    .map(|sample| sample.get(signature).map_or(&[][..], Vec::as_slice))
+                    .map(|sample| sample.get(functor).map_or(&[][..], Vec::as_slice))
                     .collect();
-                let all = all.get(signature).map_or(&[][..], Vec::as_slice);
-                Shape::find(&signature.0, signature.1, &states, all, rules)
+                let all = all.get(functor).map_or(&[][..], Vec::as_slice);
+                Shape::find(&functor.0, functor.1, &states, all, rules)
             })
             .collect();
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n_cells()));
@@ -72,21 +68,21 @@ impl BoardPainter {
         Self { shapes }
     }
 
-    /// Where everything stands on each function's boards, the function with most cells first.
+    /// The layout of each function's boards, the function with most cells first.
     pub fn layouts(&self) -> Vec<Layout> {
         self.shapes.iter().map(layout::layout).collect()
     }
 
-    /// The state's boards, one below the other; nothing when the game has none.
+    /// The boards of a state, one below the other; `None` if the game has none.
     pub fn draw(&self, facts: &[String]) -> Option<String> {
         let facts = by_function(facts);
         let drawn: Vec<String> = self
             .shapes
             .iter()
             .map(|shape| {
-                let signature = (shape.function().to_string(), shape.arity());
-                let facts = facts.get(&signature).map_or(&[][..], Vec::as_slice);
-                sketch::draw(shape, facts)
+                let functor = (shape.function().to_string(), shape.arity());
+                let facts = facts.get(&functor).map_or(&[][..], Vec::as_slice);
+                drawing::draw(shape, facts)
             })
             .collect();
         (!drawn.is_empty()).then(|| drawn.join("\n"))
@@ -94,7 +90,8 @@ impl BoardPainter {
 }
 
 /// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`].
-/// Stops at `limit` states, or when `go_on` says no.
+/// Stops at `limit` states, or when
+/// `go_on` returns false.
 pub fn sample_states(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
@@ -117,7 +114,7 @@ pub fn sample_states(
     samples
 }
 
-/// A random joint move where the reasoner stands; nothing where the game is over or stuck.
+/// A random joint move in the reasoner's state; `None` if it is terminal or a role has no move.
 fn random_joint_move(
     machine: &Arc<dyn Machine>,
     reasoner: &mut dyn Reasoner,
@@ -134,9 +131,9 @@ fn random_joint_move(
         .collect()
 }
 
-/// Facts grouped by function, as the texts of their arguments.
-fn by_function(facts: &[String]) -> BTreeMap<Signature, Vec<Arguments>> {
-    let mut groups: BTreeMap<Signature, Vec<Arguments>> = BTreeMap::new();
+/// The argument texts of facts, by function.
+fn by_function(facts: &[String]) -> BTreeMap<Functor, Vec<Arguments>> {
+    let mut groups: BTreeMap<Functor, Vec<Arguments>> = BTreeMap::new();
     for fact in facts {
         let (expressions, _) = sexpr::parse(fact);
         let [expression] = expressions.as_slice() else {

@@ -1,37 +1,37 @@
-//! What a board looks like: which arguments count through it, and how what stands on it is written.
+//! Shapes of boards: which arguments of a function are coordinates, and the labels of contents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Arguments;
 use crate::gdl::{Literal, Rules, Term, keyword};
 
-/// Longer axes are no board.
+/// The longest axis.
 const MAX_AXIS: usize = 30;
 
-/// More boards of one function than this are not drawn.
+/// The most boards of one function.
 const MAX_SELECTORS: usize = 16;
 
-/// The least share of a grid's cells that must have been seen, and of one that is full in both
-/// directions: of which each line and each column was seen, as many as that at least.
+/// The least share of cells seen for a grid, and for a grid of which each line and each column, at
+/// least [`FULL`] of them, was seen.
 const MIN_COVERAGE: f64 = 0.3;
 const MIN_COVERAGE_OF_FULL: f64 = 0.12;
 const FULL: usize = 5;
 
-/// Where more things than this may stand on a cell, it is no board.
+/// The most contents.
 const MAX_CONTENTS: usize = 128;
 
 /// The label of a blank.
 const BLANK: &str = ".";
 
-/// Words for a cell on which nothing stands.
+/// Names of the blank.
 const BLANK_WORDS: [&str; 9] = [
     "blank", "empty", "free", "none", "nil", "open", "space", "vacant", "void",
 ];
 
-/// Words that mean a blank in some games and a piece in others.
+/// Names of a blank in some games and of a piece in others.
 const MAYBE_BLANK_WORDS: [&str; 2] = ["b", "e"];
 
-/// The compass as a grid, north on top, each place with its usual names.
+/// The compass points as a grid, north on top, with their usual names.
 const COMPASS: [[&[&str]; 3]; 3] = [
     [
         &["northwest", "nw", "upperleft", "topleft"],
@@ -50,7 +50,7 @@ const COMPASS: [[&[&str]; 3]; 3] = [
     ],
 ];
 
-/// One or two arguments that say where.
+/// Coordinates: one or two arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// Two arguments with ordered values: across and up, or down and across.
@@ -102,26 +102,26 @@ impl Place {
     }
 }
 
-/// One function that shows one or several boards.
+/// The boards of one function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
     function: String,
     arity: usize,
-    /// Which of several boards.
+    /// The arguments that select the board.
     pub(super) selector: Place,
-    /// Where on it.
+    /// The coordinates of the cell.
     pub(super) cell: Place,
-    /// Whether the first of two cell arguments counts rows, from the top.
+    /// Whether the first of two coordinates is the row, from the top.
     pub(super) rows_first: bool,
-    /// What is drawn for each content.
+    /// The label of each content.
     labels: HashMap<Vec<String>, String>,
-    /// Whether blank cells have facts of their own, so that a cell without one is no cell.
+    /// Whether blank cells have facts; if so, a place without a fact is no cell.
     pub(super) has_blanks: bool,
 }
 
 impl Shape {
-    /// The shape of a function with these facts in the sample states, the initial state first;
-    /// `all` are those that may ever hold, if that is known.
+    /// The shape of a function with these facts in the sample states, the initial state first. `all`
+    /// are the facts that may ever hold, if known.
     pub(super) fn find(
         function: &str,
         arity: usize,
@@ -133,27 +133,27 @@ impl Shape {
             return None;
         }
         let facts: Vec<&Arguments> = states.iter().copied().flatten().collect();
-        // The shortest prefix of the arguments that says where comes first.
+        // The shortest prefix that determines the content comes first.
         for n_contents in [2, 1, 0] {
             let Some(n_where) = arity.checked_sub(n_contents) else {
                 continue;
             };
-            // Facts that only say where are marks on a single board.
+            // Facts without a content are marks on a single board.
             if n_where < 2
                 || (n_contents == 0 && arity > 2)
                 || !is_function_of_prefix(states, n_where)
             {
                 continue;
             }
-            // Of two contents the first must not count: then it says where.
+            // An ordered first content is a coordinate.
             let counts = |values: &[String]| values.len() > 1 && ordered(values).is_some();
             if n_contents == 2
                 && counts(&distinct(facts.iter().map(|arguments| &arguments[n_where])))
             {
                 continue;
             }
-            // Facts that may hold name places that were not seen; but they may name some that are
-            // none, too.
+            // Facts that may hold add cells that were not seen, but may also add places that are no
+            // cells.
             let grids = [places(&facts, all, n_where), places(&facts, &[], n_where)];
             let Some((selector, cell)) = grids.into_iter().flatten().next() else {
                 continue;
@@ -185,17 +185,17 @@ impl Shape {
         &self.function
     }
 
-    /// How many arguments it has.
+    /// Its arity.
     pub(super) fn arity(&self) -> usize {
         self.arity
     }
 
-    /// Cells of all boards together.
+    /// The number of cells of all boards.
     pub(super) fn n_cells(&self) -> usize {
         self.selector.n_places() * self.cell.n_places()
     }
 
-    /// What is drawn for a content; one that no sample had is shortened on the spot.
+    /// The label of a content; one that no sample contains is abbreviated.
     pub(super) fn label(&self, content: &[String]) -> String {
         self.labels
             .get(content)
@@ -203,7 +203,7 @@ impl Shape {
             .unwrap_or_else(|| shortened(content, 1))
     }
 
-    /// Every content that was seen, with its label and whether it is a blank.
+    /// Every content seen, with its label and whether it is the blank.
     pub(super) fn contents(&self) -> impl Iterator<Item = (&[String], &str, bool)> {
         self.labels.iter().map(|(content, label)| {
             let is_blank = self.has_blanks && label == BLANK;
@@ -211,15 +211,14 @@ impl Shape {
         })
     }
 
-    /// Characters of the widest label.
+    /// The width of the widest label.
     pub(super) fn label_width(&self) -> usize {
         let widths = self.labels.values().map(|label| label.chars().count());
         widths.max().unwrap_or(1)
     }
 }
 
-/// The names of the lines of a board, from the top, and of its columns; empty ones where they have
-/// none.
+/// The names of the lines of a board, from the top, and of its columns; empty where they have none.
 pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     match &shape.cell {
         Place::Grid { first, second } if shape.rows_first => (first.clone(), second.clone()),
@@ -229,8 +228,8 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// Which board and where on it, from the facts that were seen and those that may hold; nothing
-/// where these do not look like boards, or too little of them was seen.
+/// The selector and the coordinates, from the facts seen and those that may hold; `None` if they form
+/// no grid, or too few cells were seen.
 fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Place, Place)> {
     let facts = || seen.iter().copied().chain(all);
     let values: Vec<Vec<String>> = (0..n_where)
@@ -256,7 +255,7 @@ fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Pla
     (n_seen >= 4 && n_seen as f64 >= least * n_cells as f64).then_some((selector, cell))
 }
 
-/// Whether in each state the first `n_where` arguments occur once at most.
+/// Whether the first `n_where` arguments determine the fact in each state.
 fn is_function_of_prefix(states: &[&[Arguments]], n_where: usize) -> bool {
     states.iter().all(|facts| {
         let mut seen = HashSet::new();
@@ -269,7 +268,7 @@ fn distinct<'a>(values: impl Iterator<Item = &'a String>) -> Vec<String> {
     values.into_iter().cloned().collect()
 }
 
-/// Divides the arguments that say where into board and cell.
+/// Splits the coordinates into selector and cell.
 fn split(values: &[Vec<String>]) -> Option<(Place, Place)> {
     let one_board = Place::Row(Vec::new());
     match values {
@@ -300,15 +299,15 @@ fn grid(first: &[String], second: &[String]) -> Option<Place> {
     is_board.then_some(Place::Grid { first, second })
 }
 
-/// The values in order, if they have one: numbers (those left out are filled in), single letters,
-/// or one word followed by a number.
+/// The values in order, if they are numbers (gaps are filled), single letters, or one word followed by
+/// numbers.
 fn ordered(values: &[String]) -> Option<Vec<String>> {
     if values.is_empty() || values.len() > MAX_AXIS {
         return None;
     }
     let is_letter = |value: &String| value.len() == 1 && value.as_bytes()[0].is_ascii_alphabetic();
     if values.iter().all(is_letter) {
-        // Single letters are the columns of a board only where they follow each other.
+        // Single letters have to be consecutive.
         let (first, last) = (values.first()?.as_bytes()[0], values.last()?.as_bytes()[0]);
         let is_run = usize::from(last - first) < values.len() + 2;
         return is_run.then(|| {
@@ -328,7 +327,7 @@ fn ordered(values: &[String]) -> Option<Vec<String>> {
     let (_, highest) = numbers.last()?;
     let fits =
         numbers.iter().all(|(other, _)| other == word) && ((highest - lowest) as usize) < MAX_AXIS;
-    // `01` and `1` would be one number: then the values are better left alone.
+    // Values such as `01` are not plain numbers.
     let is_plain = numbers
         .iter()
         .all(|(word, number)| values.contains(&format!("{word}{number}")));
@@ -345,12 +344,12 @@ fn compass_place(name: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether these are names of the compass, enough of them to fill a grid.
+/// Whether these are compass points, enough of them for a grid.
 fn is_compass(values: &[String]) -> bool {
     values.len() >= 4 && values.iter().all(|value| compass_place(value).is_some())
 }
 
-/// What is drawn for each content, and whether blanks are among them.
+/// The label of each content, and whether one of them is the blank.
 fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<String>, String>, bool) {
     let mut contents: BTreeMap<&[String], usize> = BTreeMap::new();
     for fact in states.iter().copied().flatten() {
@@ -364,7 +363,7 @@ fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<Strin
     let mut labels: HashMap<Vec<String>, String> = HashMap::new();
     for piece in &pieces {
         let own: Vec<String> = piece.to_vec();
-        // The fewest letters that tell it from the others; at worst the whole word.
+        // The shortest unique abbreviation, or the whole word.
         let longest = own
             .iter()
             .map(|word| word.chars().count())
@@ -387,8 +386,8 @@ fn label_contents(states: &[&[Arguments]], n_where: usize) -> (HashMap<Vec<Strin
     (labels, blank.is_some())
 }
 
-/// Whether this content means that nothing stands there. `b` does when most of the first state is
-/// `b`: as black it would at most fill half of the board.
+/// Whether this content is the blank. `b` is if it fills more than half of the board in the initial
+/// state, since black would fill at most half.
 fn is_blank(content: &[String], states: &[&[Arguments]], n_where: usize) -> bool {
     let [word] = content else {
         return false;
@@ -405,7 +404,7 @@ fn is_blank(content: &[String], states: &[&[Arguments]], n_where: usize) -> bool
     MAYBE_BLANK_WORDS.contains(&word.as_str()) && 2 * count > initial.len()
 }
 
-/// The first letters of each word; numbers stay whole.
+/// The first letters of each word; numbers stay complete.
 fn shortened(content: &[String], letters: usize) -> String {
     let short = |word: &String| {
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -418,7 +417,7 @@ fn shortened(content: &[String], letters: usize) -> String {
     content.iter().map(short).collect()
 }
 
-/// Whether the rules call the first of the two cell arguments a row and the second a column.
+/// Whether the variables of the rules name the first coordinate a row and the second a column.
 fn names_rows_first(rules: &Rules, function: &str, arity: usize, n_where: usize) -> bool {
     let Some(function) = rules.symbols.find(function) else {
         return false;

@@ -1,22 +1,21 @@
-//! Colours of symbols, refined until they stay.
+//! Colour refinement of the symbols of rules.
 //!
-//! A colour is a hash of all that is known about where a symbol stands. Symbols of one colour form
-//! a cell. When a cell is split, the rules that name the new colours are hashed again, which may
-//! split the cells of the symbols in them. The largest part of a cell keeps its colour, after
-//! Hopcroft: what can be told by the parts, can be told by all of them but one, so each symbol is
-//! recoloured a logarithmic number of times.
+//! A colour is a hash of the contexts in which a symbol occurs. Symbols of one colour form a cell.
+//! When a cell is split, the rules with recoloured symbols are hashed again, which may split the
+//! cells of other symbols in them. The largest part of a cell keeps its colour (Hopcroft 1971), so
+//! each symbol is recoloured a logarithmic number of times.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::Signature;
-use super::kept::goal_numbers;
+use super::goal_numbers::goal_numbers;
 use crate::gdl::{Atom, Literal, Rule, Rules, Term, keyword};
 use crate::ids::{Id, Symbol};
 
-/// What variables look like is refined so many times at most.
+/// The most rounds of refinement of a rule's variables.
 const VARIABLE_ROUNDS: usize = 8;
 
-/// Tells what kind of thing is hashed.
+/// Tags of the kinds of hashed things.
 mod kind {
     pub const SYMBOL: u64 = 1;
     pub const WORD: u64 = 2;
@@ -31,36 +30,36 @@ mod kind {
     pub const SPECIAL: u64 = 11;
     pub const ARGUMENT: u64 = 12;
     pub const RULE: u64 = 13;
-    // A change in what a signature is changes these.
+    // Changed with the definition of the signature.
     pub const LOW: u64 = 0x70_61_6e_7a_61_00_01_00;
     pub const HIGH: u64 = 0x70_61_6e_7a_61_00_01_01;
 }
 
-/// Spreads 64 bits over 64 bits, one to one: the last step of MurmurHash3.
+/// The finaliser of MurmurHash3, a bijection.
 fn spread(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
 }
 
-/// Hashes two things in this order. Always the same, since signatures are stored.
+/// Hashes an ordered pair. It must never change, since signatures are stored.
 pub(super) fn mix(left: u64, right: u64) -> u64 {
     let left = spread(left.wrapping_add(0x9e37_79b9_7f4a_7c15));
     spread(left.rotate_left(29) ^ right.wrapping_mul(0xd6e8_feb8_6659_fd93))
 }
 
-/// Hashes things whose order does not matter.
+/// Hashes a multiset.
 fn together(hashes: impl Iterator<Item = u64>) -> u64 {
     hashes.fold(0, |sum, hash| sum.wrapping_add(mix(kind::ARGUMENT, hash)))
 }
 
-/// A look at a rule in colours: of its symbols by number, and of its variables.
-struct Look<'a> {
+/// Hashes rules with the colours of symbols and of the rule's variables.
+struct RuleHasher<'a> {
     symbols: &'a [u64],
     variables: Vec<u64>,
 }
 
-impl Look<'_> {
+impl RuleHasher<'_> {
     fn term(&self, term: &Term) -> u64 {
         match term {
             Term::Variable(variable) => mix(kind::VARIABLE, self.variables[*variable as usize]),
@@ -104,7 +103,8 @@ impl Look<'_> {
         (all, head, body)
     }
 
-    /// Calls `visit` for each name and variable of the rule with a hash of where it stands.
+    /// Calls `visit` for each occurrence of a symbol or variable in the rule, with a hash of its
+    /// context.
     fn places(
         &self,
         rule: &Rule,
@@ -134,7 +134,7 @@ impl Look<'_> {
     }
 }
 
-/// What stands at a place.
+/// A symbol or variable of a rule.
 enum Named {
     Symbol(Symbol),
     Variable(u32),
@@ -155,7 +155,7 @@ fn place_term(term: &Term, place: u64, visit: &mut impl FnMut(Named, u64)) {
     }
 }
 
-/// How many different values there are.
+/// The number of distinct values.
 fn n_different(values: &[u64]) -> usize {
     let mut values = values.to_vec();
     values.sort_unstable();
@@ -163,46 +163,44 @@ fn n_different(values: &[u64]) -> usize {
     values.len()
 }
 
-/// The colours of a rule's variables by where they stand, from these on; and how often the rule was
-/// looked at.
+/// The colours of a rule's variables, refined from `start`, and the number of rounds.
 pub(super) fn variables(rule: &Rule, symbols: &[u64], start: Vec<u64>) -> (Vec<u64>, u64) {
-    let mut look = Look {
+    let mut hasher = RuleHasher {
         symbols,
         variables: start,
     };
     let mut rounds = 0;
-    let mut different = n_different(&look.variables);
-    while rounds < VARIABLE_ROUNDS && different < look.variables.len() {
-        let hashes = look.rule(rule);
-        let mut sums = vec![0_u64; look.variables.len()];
-        look.places(rule, &hashes, &mut |named, place| {
+    let mut different = n_different(&hasher.variables);
+    while rounds < VARIABLE_ROUNDS && different < hasher.variables.len() {
+        let hashes = hasher.rule(rule);
+        let mut sums = vec![0_u64; hasher.variables.len()];
+        hasher.places(rule, &hashes, &mut |named, place| {
             if let Named::Variable(variable) = named {
                 let sum = &mut sums[variable as usize];
                 *sum = sum.wrapping_add(mix(kind::VARIABLE, place));
             }
         });
-        for (colour, sum) in look.variables.iter_mut().zip(sums) {
+        for (colour, sum) in hasher.variables.iter_mut().zip(sums) {
             *colour = mix(*colour, sum);
         }
         rounds += 1;
-        let now = n_different(&look.variables);
+        let now = n_different(&hasher.variables);
         if now == different {
             break;
         }
         different = now;
     }
-    (look.variables, rounds as u64)
+    (hasher.variables, rounds as u64)
 }
 
-/// The rules as they are looked at here.
+/// The rules with an index by symbol.
 pub(super) struct Sheet<'a> {
     rules: &'a [Rule],
-    /// By symbol, the rules that name it.
+    /// Per symbol the rules that contain it.
     rules_with: Vec<Vec<u32>>,
-    /// Terms of each rule.
+    /// Per rule its number of terms.
     sizes: Vec<u32>,
-    /// By symbol, the colour that it keeps: that of a word of GDL or of a number that may be a
-    /// goal.
+    /// Per symbol its fixed colour, for keywords of GDL and numbers that may be goals.
     fixed: Vec<Option<u64>>,
 }
 
@@ -211,7 +209,7 @@ impl<'a> Sheet<'a> {
         let n_symbols = rules.symbols.len();
         let mut rules_with = vec![Vec::new(); n_symbols];
         let mut sizes = Vec::with_capacity(rules.rules.len());
-        let nothing = Look {
+        let nothing = RuleHasher {
             symbols: &[],
             variables: Vec::new(),
         };
@@ -226,7 +224,8 @@ impl<'a> Sheet<'a> {
                     }
                 }
             };
-            nothing.names(rule, &mut visit);
+            // Only the names count here.
+            nothing.places(rule, &(0, 0, vec![0; rule.body.len()]), &mut visit);
             sizes.push(size);
         }
         let n_words = rules.symbols.len().min(keyword::RANDOM.index() + 1);
@@ -245,7 +244,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Whether a rule names the symbol.
+    /// Whether a rule contains the symbol.
     fn is_named(&self, symbol: u32) -> bool {
         !self.rules_with[symbol as usize].is_empty()
     }
@@ -269,51 +268,33 @@ impl<'a> Sheet<'a> {
 
     fn rule_hash(&self, rule: &Rule, colours: &[u64]) -> u64 {
         let (variables, _) = variables(rule, colours, vec![0; rule.variables.len()]);
-        let look = Look {
+        let hasher = RuleHasher {
             symbols: colours,
             variables,
         };
-        look.rule(rule).0
+        hasher.rule(rule).0
     }
 }
 
-impl Look<'_> {
-    /// Calls `visit` for each name and variable of the rule, colours aside.
-    fn names(&self, rule: &Rule, visit: &mut impl FnMut(Named, u64)) {
-        place_applied(rule.head.relation, &rule.head.arguments, 0, visit);
-        for literal in &rule.body {
-            match literal {
-                Literal::Positive(atom) | Literal::Negative(atom) => {
-                    place_applied(atom.relation, &atom.arguments, 0, visit);
-                }
-                Literal::Distinct(left, right, _) => {
-                    place_term(left, 0, visit);
-                    place_term(right, 0, visit);
-                }
-            }
-        }
-    }
-}
-
-/// Which symbols look alike.
+/// A partition of the symbols by colour.
 #[derive(Clone)]
 pub(super) struct Partition {
-    /// By symbol; those that no rule names have none that matters.
+    /// Per symbol; meaningless for symbols in no rule.
     colours: Vec<u64>,
-    /// The symbols of each colour that several have, in the order of their numbers.
+    /// The cells of more than one symbol, by colour, each in rising order.
     cells: BTreeMap<u64, Vec<u32>>,
-    /// How many symbols were made special.
-    n_special: u64,
+    /// The number of individualised symbols.
+    n_individualised: u64,
 }
 
 impl Partition {
-    /// The partition of the symbols by where they stand. Stops short when more than `left` terms
-    /// were looked at, which is taken off; it is the same for all orders and names even so.
+    /// The stable partition of the symbols. Visited terms are taken off `left`; refinement stops when
+    /// it is 0. The result does not depend on orders and names even so.
     pub fn refined(sheet: &Sheet, left: &mut u64) -> Self {
         let mut partition = Partition {
             colours: Vec::with_capacity(sheet.fixed.len()),
             cells: BTreeMap::new(),
-            n_special: 0,
+            n_individualised: 0,
         };
         let mut changed = Vec::new();
         for (symbol, fixed) in (0..).zip(&sheet.fixed) {
@@ -329,13 +310,13 @@ impl Partition {
         partition
     }
 
-    /// How much there is to copy.
+    /// The cost of a copy, in terms.
     pub fn size(&self) -> u64 {
         self.colours.len() as u64
     }
 
-    /// Gives a symbol a colour of its own.
-    pub fn make_special(&mut self, symbol: u32) {
+    /// Gives a symbol a unique colour.
+    pub fn individualise(&mut self, symbol: u32) {
         let old = self.colours[symbol as usize];
         if let Some(cell) = self.cells.get_mut(&old) {
             cell.retain(|&other| other != symbol);
@@ -343,14 +324,12 @@ impl Partition {
                 self.cells.remove(&old);
             }
         }
-        // The rest of the cell may keep its colour, and have another of its symbols made special
-        // later.
-        self.n_special += 1;
-        self.colours[symbol as usize] = mix(mix(kind::SPECIAL, self.n_special), old);
+        // The rest of the cell keeps its colour, and may have another symbol individualised later.
+        self.n_individualised += 1;
+        self.colours[symbol as usize] = mix(mix(kind::SPECIAL, self.n_individualised), old);
     }
 
-    /// Splits cells until the symbols of each stand alike, after the colours of `changed` have
-    /// changed.
+    /// Splits cells until the partition is stable, after the colours of `changed` have changed.
     pub fn refine(&mut self, sheet: &Sheet, mut changed: Vec<u32>, left: &mut u64) {
         while !changed.is_empty() && *left > 0 {
             let mut rules: Vec<u32> = changed
@@ -364,11 +343,11 @@ impl Partition {
                 let rule = &sheet.rules[number as usize];
                 let start = vec![0; rule.variables.len()];
                 let (variables, rounds) = variables(rule, &self.colours, start);
-                let look = Look {
+                let hasher = RuleHasher {
                     symbols: &self.colours,
                     variables,
                 };
-                look.places(rule, &look.rule(rule), &mut |named, place| {
+                hasher.places(rule, &hasher.rule(rule), &mut |named, place| {
                     if let Named::Symbol(symbol) = named {
                         let sum = sums.entry(symbol.0).or_default();
                         *sum = sum.wrapping_add(mix(kind::SYMBOL, place));
@@ -381,7 +360,7 @@ impl Partition {
         }
     }
 
-    /// Splits the cells of these symbols by their sums, and says who has a new colour.
+    /// Splits the cells of these symbols by their sums. Returns the symbols with new colours.
     fn split(&mut self, sums: &HashMap<u32, u64>) -> Vec<u32> {
         let mut touched: Vec<u64> = sums
             .keys()
@@ -402,8 +381,7 @@ impl Partition {
             if parts.len() == 1 {
                 continue;
             }
-            // Of equal ones the first, which is that with the least sum whatever the symbols'
-            // numbers.
+            // Of equally large parts the one with the least sum keeps the colour.
             let mut keeps = 0;
             let mut largest = 0;
             for (&sum, part) in &parts {
@@ -429,14 +407,13 @@ impl Partition {
         changed
     }
 
-    /// A cell of several symbols, the smallest; nothing when each symbol has a colour of its own.
+    /// The smallest cell of more than one symbol; `None` if the partition is discrete.
     pub fn open_cell(&self) -> Option<&[u32]> {
-        // The first of the smallest, in the order of colours.
         let smallest = self.cells.values().min_by_key(|cell| cell.len());
         smallest.map(Vec::as_slice)
     }
 
-    /// A hash of the colours that does not depend on the symbols' numbers.
+    /// A hash of the colours that does not depend on the order of symbols.
     pub fn hash(&self, sheet: &Sheet) -> u64 {
         together(
             self.named(sheet)
@@ -444,7 +421,7 @@ impl Partition {
         )
     }
 
-    /// All symbols that rules name, in the order of their colours.
+    /// All symbols of the rules, in the order of their colours.
     pub fn in_order(&self, sheet: &Sheet) -> Vec<u32> {
         let mut symbols: Vec<u32> = self.named(sheet).collect();
         symbols.sort_unstable_by_key(|&symbol| self.colours[symbol as usize]);

@@ -1,13 +1,13 @@
-//! Rules as text that depends on nothing but their form, once all symbols have canonical names.
+//! The canonical text of rules whose symbols have canonical names.
 
 use super::colours::{mix, variables};
 use crate::gdl::{Atom, Literal, Rule, Term};
 use crate::ids::{Id, Symbol};
 
-/// So many ways to number the variables of a rule are tried, where they look alike.
-const MOST_NUMBERINGS: usize = 24;
+/// The most numberings of a rule's variables that are tried.
+const MAX_NUMBERINGS: usize = 24;
 
-/// The rules in these names, by symbol, sorted, one a line.
+/// The rules in these names, by symbol, sorted, one per line.
 pub(super) fn canonical(rules: &[Rule], names: &[Option<Box<str>>]) -> String {
     let colours: Vec<u64> = names
         .iter()
@@ -36,7 +36,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The rule's text: the least of those for all numberings of variables that look alike.
+    /// The rule's text: the least over all numberings of variables of equal colour.
     fn rule(&self, rule: &Rule) -> String {
         let mut least: Option<String> = None;
         let mut open = vec![vec![0; rule.variables.len()]];
@@ -48,9 +48,9 @@ impl Writer<'_> {
             let alike = order
                 .chunk_by(|&a, &b| found[a as usize] == found[b as usize])
                 .find(|alike| alike.len() > 1);
-            // The first way is gone to its end; others are begun as long as there are few.
+            // The first branch is always followed, others up to the limit.
             if let Some(alike) = alike {
-                let room = MOST_NUMBERINGS.saturating_sub(open.len() + tried).max(1);
+                let room = MAX_NUMBERINGS.saturating_sub(open.len() + tried).max(1);
                 for &variable in alike.iter().take(room).rev() {
                     let mut start = found.clone();
                     let colour = &mut start[variable as usize];
@@ -68,7 +68,7 @@ impl Writer<'_> {
                 least = Some(text);
             }
             tried += 1;
-            if tried == MOST_NUMBERINGS {
+            if tried == MAX_NUMBERINGS {
                 break;
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Arguments;
 use super::shape::{Place, Shape, cell_names};
 
-/// Boards stand side by side up to this width.
+/// The greatest width of boards side by side.
 const MAX_WIDTH: usize = 110;
 
 /// Space between boards.
@@ -61,12 +61,12 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
     out
 }
 
-/// Every board's place, so that an empty board is drawn too.
+/// The places of all boards, so that empty boards are drawn too.
 fn board_places(selector: &Place, rows_first: bool) -> Vec<(usize, usize)> {
     let (lines, columns) = match selector {
         Place::Grid { first, second } if rows_first => (first.len(), second.len()),
         Place::Grid { first, second } => (second.len(), first.len()),
-        // Which of the compass's places are boards shows in the facts.
+        // Only the facts show which compass points are boards.
         Place::Compass(_) => (0, 0),
         Place::Row(values) => (1, values.len().max(1)),
     };
@@ -93,8 +93,7 @@ fn draw_board(shape: &Shape, cells: &BTreeMap<(usize, usize), String>, title: &s
         }
         lines.push(text);
     }
-    // Names of columns that are wider than a cell would push the columns apart; their last
-    // characters, such as the number after a word, are enough to count by.
+    // Column names are cut to the width of a cell, from the left: numbers come last.
     if column_names.iter().any(|name| !name.is_empty()) {
         let mut text = " ".repeat(margin);
         for name in &column_names {
@@ -108,7 +107,7 @@ fn draw_board(shape: &Shape, cells: &BTreeMap<(usize, usize), String>, title: &s
     Drawing { lines, width }
 }
 
-/// Sets drawings next to each other, as many as fit on a line.
+/// Puts drawings side by side, as many as fit on a line.
 fn side_by_side(drawings: &[Drawing], out: &mut String) {
     let mut rest = drawings;
     while !rest.is_empty() {
