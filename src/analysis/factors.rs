@@ -1,15 +1,14 @@
-//! Factors: games within a game that have nothing to do with each other.
+//! Factors: independent games within a game.
 //!
-//! Bases are grouped by what ties them: one's next value reads the other, a move touches both, or
-//! the end of the game or a goal asks for something in both at once. What runs by itself, as whose
-//! turn it is and which step it is, ties nothing. Groups that are left apart are factors. (Sancho
-//! factors by disjuncts of the end alone, Cox et al. (2009) and Günther, Schiffel and Thielscher
-//! (2009) by dependencies of fluents and actions.) Moves need not be of one factor: where a move is
-//! a pair of moves on two boards, each board has its own classes of moves that are alike there.
+//! Two bases belong to one group if the next value of one reads the other, if a move affects both,
+//! or if a disjunct of the end or of a goal reads both. Autonomous bases connect nothing. The groups
+//! that remain separate are the factors. (Sancho factors by disjuncts of the end alone; Cox et al.
+//! 2009 and Günther, Schiffel and Thielscher 2009 factor by dependencies of fluents and actions.) A
+//! move may belong to several factors: where it is a pair of moves on two boards, each board has its
+//! own equivalence classes of moves.
 //!
-//! Invariants: all is read off the network, so names do not matter; the groups are the finest
-//! found, and what is in doubt is one group; a base is in at most one factor, and an autonomous
-//! base in none.
+//! Invariants: everything is derived from the network, so names do not matter. In doubt groups are
+//! merged. A base is in at most one factor, and an autonomous base in none.
 
 mod disjoint_sets;
 mod ends;
@@ -30,47 +29,46 @@ use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, Network, Node, VisitedNodes, effects};
 
-/// More rounds than this are not needed by any game.
+/// The most rounds of merging.
 const MAX_ROUNDS: usize = 64;
 
-/// Moves of a role that do the same in a factor.
+/// Moves of a role that are equivalent in a factor.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Alike {
+pub struct MoveClass {
     /// The moves, in rising order.
     pub moves: Vec<MoveId>,
-    /// Whether they do only what is usual, and ask for nothing in the factor: its player does
-    /// nothing there, or as good as.
+    /// Whether they have the usual effects in the factor, and no condition in it: they are passes
+    /// there.
     pub is_usual: bool,
 }
 
-/// A game within the game.
+/// An independent game within the game.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Factor {
     /// Its bases, in rising order.
     pub bases: Vec<BaseId>,
-    /// Per role the moves that do something unusual in it or ask for something in it, in rising
-    /// order.
+    /// Per role the moves with unusual effects or conditions in it, in rising order.
     pub moves: IdVec<RoleId, Vec<MoveId>>,
-    /// Per role all moves that it may choose between anywhere, those alike in this factor together.
-    pub alike: IdVec<RoleId, Vec<Alike>>,
+    /// Per role all moves that are free anywhere, by equivalence in this factor.
+    pub classes: IdVec<RoleId, Vec<MoveClass>>,
     /// The roles that have moves in it.
     pub roles: Vec<RoleId>,
-    /// Whether the end or some goal reads it. Where they do not, its moves do nothing.
+    /// Whether the end or some goal depends on it.
     pub is_relevant: bool,
 }
 
-/// What a game falls into.
+/// The factors of a game.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Factors {
-    /// The factors, by their first bases; those that do not matter come last, as one. Fewer than
-    /// two where the game is one.
+    /// The factors, by their first bases. Those that are not relevant come last, as one. Fewer than
+    /// two if the game does not factor.
     pub factors: Vec<Factor>,
     /// The autonomous bases, in rising order.
     pub autonomous: Vec<BaseId>,
-    /// Whether each move is made in all factors at once; else a move is of one factor, or is
-    /// several such moves at once.
+    /// Whether each move acts in all factors at once; else a move acts in one factor, or combines
+    /// several such moves.
     pub is_joint: bool,
-    /// Moves that are made because there is nothing else to do, as passing while others move.
+    /// Moves that are the only legal ones wherever they are legal, as passes while others move.
     pub forced: Vec<MoveId>,
 }
 
@@ -81,10 +79,9 @@ impl Factors {
     }
 }
 
-/// Finds the factors of a game; nothing when the time is up first, or the game is too large.
+/// Finds the factors of a game; `None` if the time is up first, or the game is too large.
 ///
-/// The network should be as it was built from the rules, before passes: they take conditions apart
-/// that the rules name.
+/// The network should be as built: passes take the conditions of the rules apart.
 pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     let mut budget = StepBudget::until(until);
     let budget = &mut budget;
@@ -129,8 +126,8 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     })
 }
 
-/// The moves that are made because there is nothing else to do, in rising order, as far as whose
-/// turn it is tells; nothing when the time is up first.
+/// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the time is up
+/// first.
 pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
     let mut budget = StepBudget::until(until);
     let is_autonomous = autonomous_bases(network, |_| false);
@@ -161,19 +158,19 @@ fn relevant(network: &Network, is_autonomous: &IdVec<BaseId, bool>) -> IdVec<Bas
     counts
 }
 
-/// A factor's place, and a number for what a move does and asks for there.
-type PartAt = (usize, u64);
+/// A factor's index, and a hash of a move's effects and conditions in it.
+type FactorPart = (usize, u64);
 
 struct Game<'a> {
     network: &'a Network,
     freedom: &'a IdVec<MoveId, Freedom>,
-    /// The bases that are grouped.
+    /// Whether each base is grouped.
     counts: &'a IdVec<BaseId, bool>,
     ends: Ends<'a>,
 }
 
 impl Game<'_> {
-    /// The factors where moves that do what is usual tie nothing; none where the game is one.
+    /// The factors with usual effects defined in this way; none if the game does not factor.
     fn split(
         &self,
         effects: &Effects,
@@ -206,14 +203,14 @@ impl Game<'_> {
         let is_alone = network.roles.len() == 1;
         if is_alone
             && relevant.len() > 1
-            && !ends::goals_agree(network, self.counts, &mut groups, budget)?
+            && !ends::goals_are_monotone(network, self.counts, &mut groups, budget)?
         {
             return Some(Vec::new());
         }
         self.factors_of(&touching, &relevant, groups, budget)
     }
 
-    /// Unites each base with what its next value reads.
+    /// Merges each base with the bases that its next value reads.
     fn unite_readers(
         &self,
         effects: &Effects,
@@ -222,8 +219,8 @@ impl Game<'_> {
     ) -> Option<()> {
         let network = self.network;
         let mut seen = VisitedNodes::default();
-        // Whatever a role does, its next value is one of those after each of the role's moves. Any
-        // role will do: the one that tells most is the one with the fewest bases.
+        // The next value of a base is one of the values after the moves of any one role. The role
+        // whose values read the fewest bases is taken.
         let mut fewest: IdVec<BaseId, Option<Vec<BaseId>>> =
             network.facts.iter().map(|_| None).collect();
         for role in network.roles.ids() {
@@ -269,8 +266,8 @@ impl Game<'_> {
         Some(())
     }
 
-    /// In a game of several roles, a group in which one role alone has moves is no game, as a track
-    /// of one's own in a race: all those are united.
+    /// In a game of several roles, merges the groups in which only one role has moves, as the tracks
+    /// of a race.
     fn unite_solitary(
         &self,
         touching: &Touching,
@@ -300,7 +297,7 @@ impl Game<'_> {
                 .collect();
             match solitary.len() {
                 0 => return Some(()),
-                // Where even those together are no game, all of it is one.
+                // If only one is left, the game does not factor.
                 1 => {
                     groups.unite_all(&all);
                     return Some(());
@@ -318,10 +315,10 @@ impl Game<'_> {
         budget: &mut StepBudget,
     ) -> Option<Vec<Factor>> {
         let network = self.network;
-        // What does not matter is one factor, whose place is after all others.
+        // Irrelevant bases form one factor, after all others.
         let mut place_of: HashMap<BaseId, usize> = HashMap::new();
         let mut is_moved: Vec<bool> = Vec::new();
-        let mut parts_of: Vec<(MoveId, RoleId, Vec<PartAt>)> = Vec::new();
+        let mut parts_of: Vec<(MoveId, RoleId, Vec<FactorPart>)> = Vec::new();
         for (place, &root) in relevant.iter().enumerate() {
             place_of.insert(root, place);
             is_moved.push(false);
@@ -331,7 +328,7 @@ impl Game<'_> {
         for &(mv, role) in touching.free() {
             budget.spend(16)?;
             let parts = touching.parts(mv, &mut groups);
-            let mut placed: Vec<PartAt> = Vec::new();
+            let mut placed: Vec<FactorPart> = Vec::new();
             for (root, number) in parts {
                 let place = place_of.get(&root).copied().unwrap_or(others);
                 is_moved[place] = true;
@@ -355,7 +352,7 @@ impl Game<'_> {
             let mut factor = Factor {
                 bases: Vec::new(),
                 moves: network.roles.iter().map(|_| Vec::new()).collect(),
-                alike: network.roles.iter().map(|_| Vec::new()).collect(),
+                classes: network.roles.iter().map(|_| Vec::new()).collect(),
                 roles: Vec::new(),
                 is_relevant: place < others,
             };
@@ -363,20 +360,20 @@ impl Game<'_> {
             for (mv, role, parts) in &parts_of {
                 budget.spend(2)?;
                 let part = parts.iter().find(|&&(other, _)| other == place);
-                // What is usual is one class, whatever autonomous bases ask of it.
-                let key = part.map(|&(_, number)| (touching.asked(*mv), number));
+                // Usual moves are one class, whatever their autonomous conditions.
+                let key = part.map(|&(_, number)| (touching.autonomous_conditions(*mv), number));
                 if part.is_some() {
                     factor.moves[*role].push(*mv);
                 }
-                let alike = &mut factor.alike[*role];
+                let role_classes = &mut factor.classes[*role];
                 let class = *classes.entry((*role, key)).or_insert_with(|| {
-                    alike.push(Alike {
+                    role_classes.push(MoveClass {
                         moves: Vec::new(),
                         is_usual: part.is_none(),
                     });
-                    alike.len() - 1
+                    role_classes.len() - 1
                 });
-                alike[class].moves.push(*mv);
+                role_classes[class].moves.push(*mv);
             }
             let roles = network.roles.ids();
             factor.roles = roles

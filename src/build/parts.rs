@@ -66,7 +66,7 @@ impl PartNetwork {
             let forced = factors.forced.iter();
             let forced = forced.filter(|&&mv| network.moves[mv].0 == role);
             let forced = forced.map(|&mv| (vec![mv], true));
-            let alike = factor.alike[role].iter();
+            let alike = factor.classes[role].iter();
             let alike =
                 alike.map(|alike| (alike.moves.clone(), alike.is_usual && !factors.is_joint));
             let alike = alike.filter(|&(_, passes)| !(passes && is_puzzle));

@@ -1,11 +1,11 @@
-//! Which groups the end of the game and the goals tie together.
+//! Groups that the end of the game and the goals connect.
 //!
-//! An end is a disjunction. A disjunct within one group is a *local* end of it. One that asks for
-//! something in several groups ties them, as a line of three ties its squares: it is taken from the
-//! smallest to the largest, so that boards have come together when it is asked whether both boards
-//! are full. That does not tie them: a conjunction over all groups there are, larger than any that
-//! has tied some of them, of something in each of them, where each group is a game of its own that
-//! ends by itself, or where one role plays alone and what is done stays done.
+//! The end is a disjunction. A disjunct within one group is a *local* end. A disjunct over several
+//! groups merges them, as a line of three merges its squares. Disjuncts are processed from the
+//! smallest to the largest, so that each board is one group before the condition that all boards are
+//! full is reached. Such a condition merges nothing: a conjunction of separate parts over all
+//! groups, larger than any disjunct that has merged some, where each group ends by itself, or where
+//! one role plays alone and finished groups stay finished.
 
 use std::collections::HashMap;
 
@@ -15,24 +15,23 @@ use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, RoleId};
 use crate::propnet::{Network, Node, Signal, VisitedNodes};
 
-/// The most disjuncts of one output that are looked at.
-const MOST_DISJUNCTS: usize = 1 << 16;
-/// The most disjuncts of the end that may ask for something everywhere: more of them are a relation
-/// between the groups. For who plays alone it is one, as all boards being done: with two, what is
-/// done on one board decides what ends the game on another.
-const MOST_SHARED_ENDS: usize = 4;
-/// Likewise of one goal.
-const MOST_SHARED_IN_GOAL: usize = 16;
-/// The most bases that all disjuncts together may read.
-const MOST_READ: usize = 1 << 24;
+/// The most disjuncts of one output.
+const MAX_DISJUNCTS: usize = 1 << 16;
+/// The most disjuncts of the end over all groups: more of them relate the groups. A single role has
+/// one, as all boards being finished: with two, one board decides what ends the game on another.
+const MAX_SHARED_ENDS: usize = 4;
+/// The same for one goal.
+const MAX_SHARED_IN_GOAL: usize = 16;
+/// The most bases that all disjuncts together read.
+const MAX_READ: usize = 1 << 24;
 
-/// One way in which an output comes to be on.
+/// A disjunct of an output.
 #[derive(Clone, Debug)]
 struct Disjunct {
     signal: Signal,
     /// 0 for the end, then the goals.
     output: usize,
-    /// The bases that it reads and that are not autonomous.
+    /// The non-autonomous bases that it reads.
     bases: Vec<BaseId>,
 }
 
@@ -43,16 +42,16 @@ pub(super) struct Ends<'a> {
     disjuncts: Vec<Disjunct>,
     /// All bases that the end or a goal reads.
     pub read: Vec<BaseId>,
-    /// Those that a goal reads.
+    /// The bases that a goal reads.
     read_by_goals: Vec<BaseId>,
-    /// How many bases the largest disjunct reads that has tied some groups.
+    /// The number of bases of the largest disjunct that has merged groups.
     largest: usize,
     has_one_role: bool,
     n_outputs: usize,
 }
 
 impl<'a> Ends<'a> {
-    /// Takes the end and the goals apart. `counts` says which bases are not autonomous.
+    /// The disjuncts of the end and the goals. `counts` marks the bases that are grouped.
     pub fn of(
         network: &'a Network,
         counts: &IdVec<BaseId, bool>,
@@ -69,7 +68,7 @@ impl<'a> Ends<'a> {
                 let mut bases = bases_of(network, [signal], &mut seen, budget)?;
                 bases.retain(|&base| counts[base]);
                 n_read += bases.len();
-                if n_read > MOST_READ {
+                if n_read > MAX_READ {
                     return None;
                 }
                 disjuncts.push(Disjunct {
@@ -96,8 +95,8 @@ impl<'a> Ends<'a> {
         })
     }
 
-    /// Unites groups that the end or a goal ties. `stays` says which bases moves leave as they are
-    /// that do nothing to them.
+    /// Merges groups that the end or a goal connects. `stays` marks bases that usual moves leave
+    /// unchanged.
     pub fn unite(
         &mut self,
         counts: &IdVec<BaseId, bool>,
@@ -108,7 +107,7 @@ impl<'a> Ends<'a> {
         loop {
             let before = groups.n_united;
             let mut n_shared = vec![0usize; self.n_outputs];
-            let mut parts = Parts::new(self.network, counts);
+            let mut separability = Separability::new(self.network, counts);
             for disjunct in &self.disjuncts {
                 budget.spend(disjunct.bases.len() + 1)?;
                 let roots = groups.roots(&disjunct.bases);
@@ -124,11 +123,11 @@ impl<'a> Ends<'a> {
                         || disjunct.output > 0
                         || disjunct.bases.iter().all(is_kept))
                     && self.stand_alone(&all, groups, budget)?
-                    && parts.are_separate(disjunct.signal, &all, groups, budget)?;
+                    && separability.is_separable(disjunct.signal, &all, groups, budget)?;
                 let most = match disjunct.output {
                     0 if self.has_one_role => 1,
-                    0 => MOST_SHARED_ENDS,
-                    _ => MOST_SHARED_IN_GOAL,
+                    0 => MAX_SHARED_ENDS,
+                    _ => MAX_SHARED_IN_GOAL,
                 };
                 n_shared[disjunct.output] += usize::from(is_shared);
                 if !is_shared || n_shared[disjunct.output] > most {
@@ -140,7 +139,7 @@ impl<'a> Ends<'a> {
                 break;
             }
         }
-        // Who only ends the game for others is no game of its own.
+        // A group that only ends the game is no factor.
         let with_goals = groups.roots(&self.read_by_goals);
         let all = groups.roots(&self.read);
         if all
@@ -152,8 +151,7 @@ impl<'a> Ends<'a> {
         Some(())
     }
 
-    /// Whether each of some groups may be a game of its own: it ends by itself, or one role plays
-    /// alone.
+    /// Whether each group may be an independent game: it has a local end, or there is one role.
     fn stand_alone(
         &self,
         all: &[BaseId],
@@ -180,7 +178,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// The signals of which one has to be on for a signal to be on.
+/// The disjuncts of a signal.
 fn disjuncts_of(network: &Network, signal: Signal) -> Option<Vec<Signal>> {
     let mut found = Vec::new();
     let mut open = vec![signal];
@@ -188,7 +186,7 @@ fn disjuncts_of(network: &Network, signal: Signal) -> Option<Vec<Signal>> {
     seen.start(network.gates.len());
     while let Some(signal) = open.pop() {
         match network.node(signal) {
-            // An AND that is inverted.
+            // An inverted AND.
             Node::Gate(gate) if signal.is_inverted() => {
                 if seen.is_first(gate.index()) {
                     open.extend(network.inputs(gate).iter().map(|&input| !input));
@@ -196,7 +194,7 @@ fn disjuncts_of(network: &Network, signal: Signal) -> Option<Vec<Signal>> {
             }
             _ => found.push(signal),
         }
-        if found.len() + open.len() > MOST_DISJUNCTS {
+        if found.len() + open.len() > MAX_DISJUNCTS {
             return None;
         }
     }
@@ -205,8 +203,8 @@ fn disjuncts_of(network: &Network, signal: Signal) -> Option<Vec<Signal>> {
     Some(found)
 }
 
-/// Which groups signals read, as far as groups stay as they are.
-struct Parts<'a> {
+/// Separability of signals, cached for the current groups.
+struct Separability<'a> {
     network: &'a Network,
     counts: &'a IdVec<BaseId, bool>,
     known: HashMap<Signal, bool>,
@@ -214,9 +212,9 @@ struct Parts<'a> {
     seen: VisitedNodes,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> Separability<'a> {
     fn new(network: &'a Network, counts: &'a IdVec<BaseId, bool>) -> Self {
-        Parts {
+        Separability {
             network,
             counts,
             known: HashMap::new(),
@@ -225,9 +223,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Whether a signal over all groups is made of parts each of which is within one group, or
-    /// again over all groups and made of such parts.
-    fn are_separate(
+    /// Whether each input of a signal over all groups reads one group only, or is again separable.
+    fn is_separable(
         &mut self,
         signal: Signal,
         all: &[BaseId],
@@ -248,39 +245,38 @@ impl<'a> Parts<'a> {
         let mut bases = bases_of(self.network, [signal], &mut self.seen, budget)?;
         bases.retain(|&base| self.counts[base]);
         let roots = groups.roots(&bases);
-        let mut are_separate = roots.len() < 2;
+        let mut is_separable = roots.len() < 2;
         if let Node::Gate(gate) = self.network.node(signal)
             && roots == all
-            && !are_separate
+            && !is_separable
         {
-            are_separate = true;
+            is_separable = true;
             for &input in self.network.inputs(gate) {
-                // What is being looked at is not separate: recursion ends here.
+                // Ends recursion within blocks.
                 self.known.insert(signal, false);
-                if !self.are_separate(input, all, groups, budget)? {
-                    are_separate = false;
+                if !self.is_separable(input, all, groups, budget)? {
+                    is_separable = false;
                     break;
                 }
             }
         }
-        self.known.insert(signal, are_separate);
-        Some(are_separate)
+        self.known.insert(signal, is_separable);
+        Some(is_separable)
     }
 }
 
-/// The most parts of goals of which all combinations are looked at.
-const MOST_PARTS: usize = 12;
+/// The most parts of goals whose combinations are enumerated.
+const MAX_PARTS: usize = 12;
 
-/// For one role that plays alone: whether having more of what each group does for a goal is never
-/// worse, or never better, whatever the other groups have done. Where there are too many parts to
-/// tell, it is taken to be so.
-pub(super) fn goals_agree(
+/// For a single role: whether its goal is monotone in each group's parts of the goals, whatever the
+/// values of the other parts. With more than [`MAX_PARTS`] parts it is taken to be so.
+pub(super) fn goals_are_monotone(
     network: &Network,
     counts: &IdVec<BaseId, bool>,
     groups: &mut DisjointSets,
     budget: &mut StepBudget,
 ) -> Option<bool> {
-    // The largest signals that read one group alone are what the goals are made of.
+    // The parts are the largest signals that read one group only.
     let mut seen = VisitedNodes::default();
     let mut parts: Vec<Signal> = Vec::new();
     let mut mixed: Vec<Signal> = Vec::new();
@@ -303,7 +299,7 @@ pub(super) fn goals_agree(
                 }
             }
         }
-        if parts.len() > MOST_PARTS {
+        if parts.len() > MAX_PARTS {
             return Some(true);
         }
     }

@@ -109,7 +109,7 @@ pub(super) enum Freedom {
     Free,
 }
 
-/// Finds the freedom of each move; `None` when the budget has passed. All moves are free where the
+/// Finds the freedom of each move; `None` when the budget is spent. All moves are free where the
 /// autonomous bases have more than [`MAX_STATES`] states.
 pub(super) fn freedom(
     network: &Network,

@@ -1,14 +1,13 @@
-//! Which bases moves tie together.
+//! Groups that moves connect.
 //!
-//! A move *touches* a group when it does something else there than a usual move of its role, or
-//! when it is legal only if something holds there. What it does and asks for in a group is its
-//! *part* there. A move that touches several groups ties them, unless it is no more than several
-//! moves made at once: each of its parts is all that some other move is.
+//! A move *touches* a group if its effects there are not the usual ones of its role, or if its
+//! legality reads the group. Its effects and conditions in a group are its *part* there. A move that
+//! touches several groups merges them, unless it is a combination of moves: each of its parts is all
+//! of some other move.
 //!
-//! What is usual is told by a reference. For most games it is that a base stays as it is, or else
-//! what most moves do, so that a move on one board leaves the other alone. Where each move is made
-//! on all boards at once, it is what one move does: two moves then differ on one board or on
-//! several.
+//! The usual effects are those of a reference. In most games a base stays unchanged, or else has the
+//! value that most moves give it, so that a move on one board leaves the others unchanged. Where each
+//! move acts on all boards at once, the reference is one of the moves.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -21,47 +20,45 @@ use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
 
-/// The most conditions of one move that are told apart.
-const MOST_CONDITIONS: usize = 256;
+/// The most conjuncts of the legality of one move.
+const MAX_CONDITIONS: usize = 256;
 
-/// What usual moves of a role do.
+/// The definition of usual effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Usual {
-    /// Base by base that it stays as it is, if some move does that; else what most moves do.
+    /// A base stays unchanged if some move leaves it so; else it has the most frequent value.
     MostMoves,
-    /// What one of them does.
+    /// The effects of one of the moves.
     OneMove,
 }
 
-/// Something that a move does or asks for that is not usual: in which group, told by a base of it,
-/// and a number that is the same for what is the same.
+/// An unusual effect or condition of a move: a base of its group, and a hash of it.
 type Item = (BaseId, u64);
 
-/// What a move does and asks for in one group: a base that stands for the group, and a number that
-/// is the same for what is the same.
+/// The effects and conditions of a move in one group: the root of the group, and a hash.
 pub(super) type Part = (BaseId, u64);
 
-/// What the moves of a game touch.
+/// The groups that the moves of a game touch.
 #[derive(Clone, Debug)]
 pub(super) struct Touching {
-    /// Per move, if it is free: what is unusual about it.
+    /// Per free move its unusual effects and conditions.
     items: IdVec<MoveId, Vec<Item>>,
-    /// What autonomous bases ask of it.
-    asked: IdVec<MoveId, u64>,
+    /// Per free move a hash of the conditions on autonomous bases.
+    autonomous_conditions: IdVec<MoveId, u64>,
     free: Vec<(MoveId, RoleId)>,
-    /// Whether usual moves leave each base as it is.
+    /// Whether usual moves leave each base unchanged.
     pub stays: IdVec<BaseId, bool>,
 }
 
-fn number_of(what: impl Hash) -> u64 {
-    // Sums of these stand for sets, so each number has to be spread over all bits.
+fn hash_of(what: impl Hash) -> u64 {
+    // Hashes of sets are sums of these, so all bits have to be mixed.
     let mut number = FxBuildHasher.hash_one(what);
     number ^= number >> 32;
     number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     number ^ number >> 29
 }
 
-/// The signals that all have to be on for one to be on.
+/// The conjuncts of a signal.
 pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
     let mut found = Vec::new();
     let mut open = vec![signal];
@@ -70,7 +67,7 @@ pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
             Node::Gate(gate)
                 if !signal.is_inverted()
                     && network.gates[gate].kind == GateKind::And
-                    && found.len() + open.len() < MOST_CONDITIONS =>
+                    && found.len() + open.len() < MAX_CONDITIONS =>
             {
                 open.extend(network.inputs(gate));
             }
@@ -82,7 +79,7 @@ pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
     found
 }
 
-/// The bases that a signal of the network itself reads, each once, in rising order.
+/// The bases that some signals of the network read, each once, in rising order.
 pub(super) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
@@ -107,8 +104,7 @@ pub(super) fn bases_of(
 }
 
 impl Touching {
-    /// Finds what each free move touches. Bases that a condition of a move reads are united, as is
-    /// what any base's next value reads.
+    /// Finds what each free move touches. The bases that one condition of a move reads are merged.
     pub fn of(
         network: &Network,
         effects: &Effects,
@@ -127,7 +123,7 @@ impl Touching {
             .collect();
         let mut touching = Touching {
             items: network.moves.iter().map(|_| Vec::new()).collect(),
-            asked: network.moves.iter().map(|_| 0).collect(),
+            autonomous_conditions: network.moves.iter().map(|_| 0).collect(),
             free,
             stays: network.facts.iter().map(|_| true).collect(),
         };
@@ -164,7 +160,7 @@ impl Touching {
                 let items = &mut touching.items[mv];
                 let mut note = |base: BaseId, value: Signal| {
                     if counts[base] && value != reference[base] {
-                        items.push((base, number_of((base, value))));
+                        items.push((base, hash_of((base, value))));
                     }
                 };
                 with.iter().for_each(|&(base, value)| note(base, value));
@@ -195,11 +191,12 @@ impl Touching {
                             bases.first().copied()
                         }
                     };
-                    let number = number_of((condition, is_asked));
+                    let number = hash_of((condition, is_asked));
                     match place {
                         Some(base) => items.push((base, number)),
                         None => {
-                            touching.asked[mv] = touching.asked[mv].wrapping_add(number);
+                            touching.autonomous_conditions[mv] =
+                                touching.autonomous_conditions[mv].wrapping_add(number);
                         }
                     }
                 }
@@ -208,8 +205,7 @@ impl Touching {
         Some(touching)
     }
 
-    /// The parts of a move: each group that it touches, in rising order, and a number for what it
-    /// does and asks for there.
+    /// The parts of a move, by root in rising order.
     pub fn parts(&self, mv: MoveId, groups: &mut DisjointSets) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         let mut items: Vec<Item> = self.items[mv].clone();
@@ -226,18 +222,18 @@ impl Touching {
         parts
     }
 
-    /// What autonomous bases ask of a move, as a number.
-    pub fn asked(&self, mv: MoveId) -> u64 {
-        self.asked[mv]
+    /// A hash of the conditions of a move on autonomous bases.
+    pub fn autonomous_conditions(&self, mv: MoveId) -> u64 {
+        self.autonomous_conditions[mv]
     }
 
-    /// The moves that are free, with their roles.
+    /// The free moves, with their roles.
     pub fn free(&self) -> &[(MoveId, RoleId)] {
         &self.free
     }
 
-    /// Unites what moves tie together, until all that is left are moves in one group and several
-    /// such moves at once.
+    /// Merges groups that moves connect, until each move is within one group or is a combination of
+    /// such moves.
     pub fn unite(&self, groups: &mut DisjointSets, budget: &mut StepBudget) -> Option<()> {
         loop {
             let mut alone: HashSet<(RoleId, u64, BaseId, u64), FxBuildHasher> = HashSet::default();
@@ -248,18 +244,18 @@ impl Touching {
                 match parts[..] {
                     [] => {}
                     [(root, number)] => {
-                        alone.insert((role, self.asked[mv], root, number));
+                        alone.insert((role, self.autonomous_conditions[mv], root, number));
                     }
                     _ => several.push((parts, mv, role)),
                 }
             }
             several.retain(|(parts, mv, role)| {
                 let is_alone = |&(root, number): &Part| {
-                    alone.contains(&(*role, self.asked[*mv], root, number))
+                    alone.contains(&(*role, self.autonomous_conditions[*mv], root, number))
                 };
                 !parts.iter().all(is_alone)
             });
-            // Those that touch most may turn out to be several of those that touch less.
+            // Moves that touch more groups may become combinations of those that touch fewer.
             let Some(fewest) = several.iter().map(|(parts, ..)| parts.len()).min() else {
                 return Some(());
             };
@@ -273,8 +269,7 @@ impl Touching {
     }
 }
 
-/// What usual moves make of each base: it stays as it is, if some move does that; else what most of
-/// them make of it.
+/// The usual effects by [`Usual::MostMoves`].
 fn most_usual(effects: &Effects, role: RoleId, moves: &[MoveId]) -> IdVec<BaseId, Signal> {
     let without = effects.without(role);
     let mut values: Vec<(BaseId, Signal)> = Vec::new();

@@ -61,8 +61,8 @@ fn boards_with_one_move_in_either_are_two() {
         for role in &factor.roles {
             assert_eq!(factor.moves[*role].len(), 3);
             // Each mark, and to move elsewhere.
-            assert_eq!(factor.alike[*role].len(), 4);
-            let usual = factor.alike[*role].iter().filter(|alike| alike.is_usual);
+            assert_eq!(factor.classes[*role].len(), 4);
+            let usual = factor.classes[*role].iter().filter(|alike| alike.is_usual);
             assert_eq!(
                 usual.map(|alike| alike.moves.len()).collect::<Vec<_>>(),
                 [3]
@@ -130,7 +130,7 @@ fn a_move_on_every_board_is_taken_apart() {
     assert_eq!(found.factors.len(), 2);
     for factor in &found.factors {
         assert_eq!(factor.bases.len(), 3);
-        let alike: Vec<usize> = factor.alike.iter().map(Vec::len).collect();
+        let alike: Vec<usize> = factor.classes.iter().map(Vec::len).collect();
         assert_eq!(alike, [3], "nine moves, three of a kind on each board");
     }
 }
