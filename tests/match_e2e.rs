@@ -6,8 +6,8 @@ use std::time::Duration;
 use panza::commands::arguments::SettingsChoice;
 use panza::commands::game_manager::messages::rules_on_one_line;
 use panza::commands::game_manager::{
-    Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Seat,
-    SeatPlayer, play_match,
+    Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
+    Seat, SeatPlayer, play_match,
 };
 use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::players::{Player, PlayerSpec};
@@ -280,7 +280,7 @@ fn players_get_the_last_moves_at_the_same_time() {
         record
             .faults
             .iter()
-            .all(|fault| is_illegal(fault.kind) && fault.request == "PLAY")
+            .all(|fault| is_illegal(fault.kind) && fault.request == Request::Play)
     );
 }
 

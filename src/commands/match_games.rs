@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use super::arguments::SettingsChoice;
 use super::game_manager::messages::rules_on_one_line;
 use super::game_manager::{
-    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, RoleTurn,
-    SeatPlayer, Spectator, match_id, play_match,
+    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
+    RoleTurn, SeatPlayer, Spectator, match_id, play_match,
 };
 use super::game_source::Game;
 use super::interrupt;
@@ -332,14 +332,8 @@ impl Display<'_> {
 }
 
 impl Spectator for Display<'_> {
-    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
-        self.progress = countdown(
-            match request {
-                "START" => "start clock".to_string(),
-                _ => format!("step {}, play clock", step + 1),
-            },
-            clock,
-        );
+    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
+        self.progress = countdown(request.clock_name(step), clock);
     }
 
     fn started(&mut self, faults: &[Fault], facts: &[String]) {

@@ -18,7 +18,7 @@ pub mod wire;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -106,8 +106,30 @@ pub struct MatchPlan<'a> {
     pub seed: u64,
 }
 
+/// A kind of request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Request {
+    /// The match begins.
+    Start,
+    /// The next move is due.
+    Play,
+    /// The match is over.
+    Stop,
+}
+
+impl Request {
+    /// The name of its clock after `step` joint moves.
+    pub fn clock_name(self, step: u32) -> String {
+        match self {
+            Request::Start => "start clock".to_string(),
+            Request::Play | Request::Stop => format!("step {}, play clock", step + 1),
+        }
+    }
+}
+
 /// A kind of fault of a player.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultKind {
     /// No answer within the clock.
@@ -130,15 +152,14 @@ impl FaultKind {
 }
 
 /// One fault.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fault {
-    /// The request: `START`, `PLAY` or `STOP`.
-    pub request: &'static str,
+    /// The role, by position in role order.
+    pub role: usize,
+    /// The request without a proper answer.
+    pub request: Request,
     /// Joint moves made before it.
     pub step: u32,
-    /// The role, by position in role order.
-    #[serde(skip)]
-    pub role: usize,
     /// The kind.
     pub kind: FaultKind,
     /// Details.
@@ -157,7 +178,7 @@ pub struct RoleTurn {
 }
 
 /// How a match ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     /// In a terminal state.
@@ -166,17 +187,6 @@ pub enum Ending {
     Stuck,
     /// Aborted after the greatest number of joint moves.
     Endless,
-}
-
-impl Ending {
-    /// The word for it in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Ending::Terminal => "terminal",
-            Ending::Stuck => "stuck",
-            Ending::Endless => "endless",
-        }
-    }
 }
 
 /// A match that was played.
@@ -219,7 +229,7 @@ pub enum MatchError {
 pub trait Spectator {
     /// Before START and before each PLAY, which the players have `clock` to answer; `step` joint
     /// moves have been made.
-    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
+    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
         let _ = (request, step, clock);
     }
     /// After START, in the initial state; `faults` are those at START.
@@ -316,8 +326,8 @@ impl Table<'_> {
             .map(|role| messages::start(&plan.id, role, plan.rules_text, start, play))
             .collect();
         let clock = Duration::from_secs(start.into());
-        spectator.waiting("START", 0, clock);
-        self.ask_without_moves("START", starts, clock)?;
+        spectator.waiting(Request::Start, 0, clock);
+        self.ask_without_moves(Request::Start, starts, clock)?;
         spectator.started(&self.faults, &self.referee.facts());
         while !self.referee.is_over()? {
             let legal = self.referee.legal_moves()?;
@@ -334,14 +344,14 @@ impl Table<'_> {
                 return Ok((ending, goals));
             }
             let clock = Duration::from_secs(play.into());
-            spectator.waiting("PLAY", self.step_number(), clock);
+            spectator.waiting(Request::Play, self.step_number(), clock);
             let turns = self.step(&legal)?;
             spectator.moved(self.step_number(), &turns, &self.referee.facts());
         }
         let goals = self.referee.goals()?;
         let stop = messages::stop(&plan.id, self.moves.last().map(Vec::as_slice));
         let clock = Duration::from_secs(play.into());
-        self.ask_without_moves("STOP", vec![stop; roles.len()], clock)?;
+        self.ask_without_moves(Request::Stop, vec![stop; roles.len()], clock)?;
         Ok((Ending::Terminal, goals))
     }
 
@@ -375,7 +385,7 @@ impl Table<'_> {
                     (replacement, Some(described(no_answer)))
                 }
             };
-            let fault = fault.map(|(kind, detail)| self.note("PLAY", role, kind, detail));
+            let fault = fault.map(|(kind, detail)| self.note(Request::Play, role, kind, detail));
             joint_move.push(mv);
             turns.push(RoleTurn {
                 mv: self.referee.show(mv),
@@ -392,7 +402,7 @@ impl Table<'_> {
     /// Sends requests whose answers are ignored; a missing answer is a fault.
     fn ask_without_moves(
         &mut self,
-        request: &'static str,
+        request: Request,
         bodies: Vec<String>,
         clock: Duration,
     ) -> Result<(), MatchError> {
@@ -405,13 +415,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    fn note(
-        &mut self,
-        request: &'static str,
-        role: usize,
-        kind: FaultKind,
-        detail: String,
-    ) -> Fault {
+    fn note(&mut self, request: Request, role: usize, kind: FaultKind, detail: String) -> Fault {
         let fault = Fault {
             request,
             step: self.step_number(),

@@ -24,6 +24,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::child;
+use super::game_manager::Ending;
 use super::interrupt;
 use super::outcome::Outcome;
 use super::output::Output;
@@ -102,7 +103,7 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
     let tallies = tally::tally(&all);
     output.text(&page::text(&tallies))?;
     output.object(&page::report(&tallies))?;
-    let has_no_end = |result: &MatchResult| result.ending != "terminal";
+    let has_no_end = |result: &MatchResult| result.ending != Ending::Terminal;
     if outcome == Outcome::Holds && all.iter().any(has_no_end) {
         outcome = Outcome::DoesNotHold;
     }

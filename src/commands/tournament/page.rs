@@ -172,20 +172,15 @@ fn faults(tally: &Tally, pair: &Pair) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::tournament::results::tests::result;
-    use crate::commands::tournament::results::{MatchResult, PlayerFault};
+    use crate::commands::game_manager::FaultKind;
+    use crate::commands::tournament::results::MatchResult;
+    use crate::commands::tournament::results::tests::{fault, result};
     use crate::commands::tournament::tally::tally;
 
     fn results() -> Vec<MatchResult> {
         let mut late = result("hex", 0, 1, [0, 100]);
         late.date = "2026-01-05".into();
-        late.faults.push(PlayerFault {
-            role: 0,
-            request: "PLAY".into(),
-            step: 3,
-            kind: "timeout".into(),
-            detail: String::new(),
-        });
+        late.faults.push(fault(0, FaultKind::Timeout));
         vec![
             result("hex", 0, 0, [100, 0]),
             late,

@@ -17,11 +17,11 @@ use tokio::sync::watch;
 
 use super::plan::{Fixture, Plan};
 use super::progress::Progress;
-use super::results::{MatchResult, PlayerFault, ResultsFile};
+use super::results::{MatchResult, ResultsFile};
 use super::seats::{Conditions, Seated};
 use crate::commands::game_manager::messages::rules_on_one_line;
 use crate::commands::game_manager::{
-    Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Spectator, match_id,
+    Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request, Spectator, match_id,
     play_match,
 };
 use crate::commands::output::show_seconds;
@@ -123,12 +123,8 @@ struct ClockLine {
 }
 
 impl Spectator for ClockLine {
-    fn waiting(&mut self, request: &'static str, step: u32, clock: Duration) {
-        let clock_name = match request {
-            "START" => "start clock".to_string(),
-            _ => format!("step {}, play clock", step + 1),
-        };
-        let message = format!("{}: {clock_name}", self.title);
+    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
+        let message = format!("{}: {}", self.title, request.clock_name(step));
         show_seconds(&self.bar, message, Some(clock));
     }
 }
@@ -304,23 +300,16 @@ impl<'a> Run<'a> {
             let core = core.filter(|_| player.can_be_confined());
             core.map(|core| core.id)
         });
-        let faults = record.faults.into_iter().map(|fault| PlayerFault {
-            role: fault.role,
-            request: fault.request.to_string(),
-            step: fault.step,
-            kind: fault.kind.as_str().to_string(),
-            detail: fault.detail,
-        });
         MatchResult {
             key: self.plan.key(fixture),
             roles: self.plan.events[fixture.event].game.role_names(),
             cores: confined.collect(),
             players: players.map(|player| player.name.clone()).collect(),
             goals: record.goals,
-            ending: record.ending.as_str().to_string(),
+            ending: record.ending,
             steps: record.moves.len(),
             seconds: record.time.as_secs_f64(),
-            faults: faults.collect(),
+            faults: record.faults,
             moves: record.moves,
             seed,
             processor: self.processor.clone(),

@@ -1,10 +1,8 @@
-//! The results of a tournament: one JSON object per line and finished match, appended as matches
-//! end.
+//! The results of a tournament: one JSON object per line and finished match.
 //!
-//! The file is all that a tournament needs to go on where it was broken off, and all that its
-//! tables are made from. A last line without an end is what a program left that died while it
-//! wrote; it is dropped. Any other line that cannot be read is an error, for results are not thrown
-//! away silently.
+//! An interrupted tournament continues from this file, and tables are made from it. A last line
+//! without a line end comes from a process that died while it wrote, and is dropped. Any other line
+//! that cannot be parsed is an error, so that no result is lost silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -14,22 +12,23 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::arguments::read_limited;
+use crate::commands::game_manager::{Ending, Fault};
 
 /// The ending of a results file, instead of that of the tournament's file.
 const ENDING: &str = "results.jsonl";
 /// Larger files are refused.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// What tells a match from all others.
+/// The identity of a match.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Key {
     /// The pair's first player.
     pub a: String,
-    /// Which one it is, as the tournament's file says.
+    /// Its version in the tournament's file.
     pub a_version: String,
     /// The pair's second player.
     pub b: String,
-    /// Which one it is.
+    /// Its version.
     pub b_version: String,
     /// The game's name.
     pub game: String,
@@ -53,44 +52,29 @@ pub struct MatchResult {
     pub roles: Vec<String>,
     /// The player of each role.
     pub players: Vec<String>,
-    /// The goal of each role; nothing where the rules define none.
+    /// The goal of each role, where the rules define one.
     pub goals: Vec<Option<u8>>,
-    /// `terminal`, `stuck` or `endless`.
-    pub ending: String,
+    /// How it ended.
+    pub ending: Ending,
     /// Joint moves.
     pub steps: usize,
     /// From START to the end.
     pub seconds: f64,
-    /// What players did wrong.
-    pub faults: Vec<PlayerFault>,
+    /// Faults of players.
+    pub faults: Vec<Fault>,
     /// The joint moves, each in role order.
     pub moves: Vec<Vec<String>>,
     /// The seed of this match.
     pub seed: u64,
-    /// The core of each role's player; nothing where it was not confined.
+    /// The core of each role's player, where it was confined.
     pub cores: Vec<Option<usize>>,
-    /// The processor it was played on, where the system tells.
+    /// The processor, where the system has its name.
     pub processor: Option<String>,
     /// The day it ended, as YYYY-MM-DD.
     pub date: String,
 }
 
-/// A fault of a player.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct PlayerFault {
-    /// Whose, by position in role order.
-    pub role: usize,
-    /// `START`, `PLAY` or `STOP`.
-    pub request: String,
-    /// Joint moves made before it.
-    pub step: u32,
-    /// `timeout`, `connection` or `illegal`.
-    pub kind: String,
-    /// More about it.
-    pub detail: String,
-}
-
-/// Where the results of a tournament are: `FILE` with another ending. A file of results is its own.
+/// The results file of a tournament's file. A results file is its own.
 pub fn beside(file: &Path) -> PathBuf {
     if file.extension().is_some_and(|ending| ending == "jsonl") {
         return file.to_path_buf();
@@ -106,7 +90,7 @@ pub fn load(path: &Path) -> anyhow::Result<Vec<MatchResult>> {
     Ok(read(path)?.0)
 }
 
-/// The results, and how many bytes of the file they take.
+/// The results, and the length of their lines in bytes.
 fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
     let shown = path.display();
     if !path.exists() {
@@ -132,7 +116,7 @@ fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
 }
 
 impl MatchResult {
-    /// Whether its parts agree with each other.
+    /// Checks that its parts agree with each other.
     fn check(&self) -> anyhow::Result<()> {
         let n_roles = self.roles.len();
         if n_roles == 0 || self.goals.len() != n_roles || self.players.len() != n_roles {
@@ -151,7 +135,7 @@ impl MatchResult {
     }
 }
 
-/// A results file that grows.
+/// A results file that is appended to.
 #[derive(Debug)]
 pub struct ResultsFile {
     path: PathBuf,
@@ -159,7 +143,7 @@ pub struct ResultsFile {
 }
 
 impl ResultsFile {
-    /// Opens or makes the file, and gives what it holds already.
+    /// Opens or creates the file, and gives its results.
     ///
     /// # Errors
     /// It cannot be written, or holds something else.
@@ -196,6 +180,7 @@ impl ResultsFile {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::commands::game_manager::{FaultKind, Request};
     use std::fs;
 
     /// A match of two roles with these goals in role order.
@@ -219,7 +204,7 @@ pub(super) mod tests {
             roles: vec!["white".into(), "black".into()],
             players,
             goals: goals.map(Some).to_vec(),
-            ending: "terminal".into(),
+            ending: Ending::Terminal,
             steps: 30,
             seconds: 20.5,
             faults: Vec::new(),
@@ -228,6 +213,17 @@ pub(super) mod tests {
             cores: vec![Some(0), None],
             processor: Some("Some Processor".into()),
             date: "2026-01-02".into(),
+        }
+    }
+
+    /// A fault at the fourth move.
+    pub fn fault(role: usize, kind: FaultKind) -> Fault {
+        Fault {
+            role,
+            request: Request::Play,
+            step: 3,
+            kind,
+            detail: String::new(),
         }
     }
 
@@ -270,13 +266,7 @@ pub(super) mod tests {
         let mut too_many = good.clone();
         too_many.goals[0] = Some(101);
         let mut stranger = good.clone();
-        stranger.faults.push(PlayerFault {
-            role: 2,
-            request: "PLAY".into(),
-            step: 0,
-            kind: "timeout".into(),
-            detail: String::new(),
-        });
+        stranger.faults.push(fault(2, FaultKind::Timeout));
         let text = |result: &MatchResult| serde_json::to_string(result).unwrap();
         for (line, why) in [
             ("{}".to_string(), "missing field"),

@@ -1,11 +1,10 @@
-//! What matches come to: points, wins, intervals and faults of each pair in each game.
+//! Points, wins, intervals and faults of each pair in each game.
 //!
-//! A player's points in a match are its goal divided by 100; where it has several roles, their
-//! mean. The share of a player is its points out of the matches it played. The interval about it is
-//! Wilson's for 95 %, with points in the place of successes: right for wins and losses, a little
-//! too wide where goals lie between, and sound also where a player won or lost everything. Of games
-//! with one role both players play the same rounds, each alone; there a round is won by the higher
-//! goal.
+//! A player's points in a match are the mean goal of its roles divided by 100. Its share is its
+//! points per match. The interval of a share is Wilson's score interval for 95 % (Wilson, 1927),
+//! with points as successes: exact for wins and losses, a little too wide for goals between, and
+//! sound also for shares of 0 and 1. In games with one role each player plays the same rounds
+//! alone, and the higher goal wins a round.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +12,7 @@ use serde::Serialize;
 
 use super::plan::is_role_of_a;
 use super::results::MatchResult;
+use crate::commands::game_manager::{Ending, FaultKind};
 
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -71,7 +71,7 @@ pub struct Points {
     pub matches: u32,
     /// Sum of its points, each from 0 to 1.
     pub points: f64,
-    /// What it did wrong.
+    /// Its faults.
     pub faults: Faults,
 }
 
@@ -87,11 +87,11 @@ pub struct Faults {
 }
 
 impl Faults {
-    fn add(&mut self, kind: &str) {
+    fn add(&mut self, kind: FaultKind) {
         match kind {
-            "timeout" => self.timeouts += 1,
-            "illegal" => self.illegal += 1,
-            _ => self.connection += 1,
+            FaultKind::Timeout => self.timeouts += 1,
+            FaultKind::Connection => self.connection += 1,
+            FaultKind::Illegal => self.illegal += 1,
         }
     }
 
@@ -101,7 +101,7 @@ impl Faults {
         self.illegal += other.illegal;
     }
 
-    /// In words; nothing where there are none.
+    /// The counts with their names; empty where there are none.
     pub fn words(&self) -> String {
         let kinds = [
             (self.timeouts, "timeout"),
@@ -117,12 +117,12 @@ impl Faults {
 }
 
 impl Points {
-    /// Points out of matches; nothing without matches.
+    /// Points out of matches; none without matches.
     pub fn share(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.points / f64::from(self.matches))
     }
 
-    /// The interval in which the share lies that endless play would show, with 95 % confidence.
+    /// The 95 % confidence interval of the share.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.share().map(|share| wilson(share, self.matches))
     }
@@ -150,22 +150,22 @@ fn wilson(share: f64, trials: u32) -> (f64, f64) {
 }
 
 impl Tally {
-    /// Mean number of joint moves; nothing without matches.
+    /// Mean number of joint moves; none without matches.
     pub fn mean_steps(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.steps as f64 / f64::from(self.matches))
     }
 
-    /// Mean seconds of a match; nothing without matches.
+    /// Mean seconds of a match; none without matches.
     pub fn mean_seconds(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.seconds / f64::from(self.matches))
     }
 
-    /// Adds a match; whether it is won is seen elsewhere where both play alone.
+    /// Adds a match; [`compare_alone`] counts the wins of games with one role.
     fn add(&mut self, result: &MatchResult) {
         self.matches += 1;
         self.steps += result.steps as u64;
         self.seconds += result.seconds;
-        self.endless += u32::from(result.ending != "terminal");
+        self.endless += u32::from(result.ending != Ending::Terminal);
         let side = result.key.side;
         let (a, b) = points(result);
         if let Some(a) = a {
@@ -182,7 +182,7 @@ impl Tally {
                 true => &mut self.a,
                 false => &mut self.b,
             };
-            player.faults.add(&fault.kind);
+            player.faults.add(fault.kind);
         }
     }
 
@@ -221,8 +221,8 @@ pub fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
     (mean(true), mean(false))
 }
 
-/// Puts matches together by pair and game, pairs in the order in which they come first. A match
-/// that is there twice counts once.
+/// Tallies matches by pair and game, pairs in the order of their first matches. A match that appears
+/// twice counts once.
 pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     let mut order: Vec<Pair> = Vec::new();
     let mut by_pair: BTreeMap<Pair, BTreeMap<_, BTreeMap<_, &MatchResult>>> = BTreeMap::new();
@@ -264,7 +264,7 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     tallies
 }
 
-/// Compares the rounds of a game with one role, where each player has played.
+/// Compares the rounds of a game with one role that both players have played.
 fn compare_alone(tally: &mut Tally, matches: &BTreeMap<(u32, u32), &MatchResult>) {
     for (&(round, side), of_a) in matches {
         let of_b = (side == 0).then(|| matches.get(&(round, 1))).flatten();
@@ -280,8 +280,7 @@ fn compare_alone(tally: &mut Tally, matches: &BTreeMap<(u32, u32), &MatchResult>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::tournament::results::PlayerFault;
-    use crate::commands::tournament::results::tests::result;
+    use crate::commands::tournament::results::tests::{fault, result};
 
     fn close(found: (f64, f64), expected: (f64, f64)) {
         let is_close = |x: f64, y: f64| (x - y).abs() < 5e-5;
@@ -305,17 +304,11 @@ mod tests {
     #[test]
     fn points_follow_the_players_through_the_sides() {
         let mut late = result("hex", 1, 1, [100, 0]);
-        for (role, kind) in [(0, "timeout"), (0, "illegal"), (1, "connection")] {
-            late.faults.push(PlayerFault {
-                role,
-                request: "PLAY".into(),
-                step: 3,
-                kind: kind.into(),
-                detail: String::new(),
-            });
-        }
+        use FaultKind::{Connection, Illegal, Timeout};
+        let faults = [(0, Timeout), (0, Illegal), (1, Connection)];
+        late.faults = faults.map(|(role, kind)| fault(role, kind)).to_vec();
         late.steps = 10;
-        late.ending = "endless".into();
+        late.ending = Ending::Endless;
         let results = [
             result("hex", 0, 0, [100, 0]),
             result("hex", 0, 1, [30, 70]),
