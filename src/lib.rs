@@ -27,6 +27,7 @@
 //! | [`analysis`] | what is proven of a game and learned from random games |
 //! | [`build`] | rules to a game that is ready to be played |
 //! | [`search`] | Monte Carlo search of the game graph, with proofs |
+//! | [`metagame`] | what is learned about a game, and chosen for its search |
 //! | [`player`] | one match from START to STOP |
 //! | [`server`] | the GGP protocol over HTTP, and pages for browsers |
 //! | [`commands`] | the subcommands of `panza`, and the game manager |
@@ -80,6 +81,7 @@ pub mod machine;
 pub mod analysis;
 pub mod build;
 pub mod search;
+pub mod metagame;
 pub mod player;
 pub mod server;
 pub mod commands;

@@ -2,11 +2,13 @@
 
 use crate::support::renamed::Disguise;
 use panza::analysis::sample::{Spread, Turns};
-use panza::build::{PlayoutPolicy, compile, fastest};
+use panza::build::{BuildBudget, BuiltGame, build};
 use panza::commands::game_source::Rulesheet;
+use panza::config::Settings;
 use panza::gdl::{self, Rules, sexpr};
-use panza::ground::Budget;
-use panza::player::study::{Study, StudyBudget, Subject, study};
+use panza::metagame::{SampleSize, Study, StudyBudget, StudyReport, study};
+use panza::player::search_config;
+use std::time::{Duration, Instant};
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [
@@ -21,47 +23,48 @@ const GAMES: [&str; 9] = [
     "biddingTicTacToe",
 ];
 
-fn studied(rules: &Rules) -> Study {
-    let limits = Budget::generous();
-    let compiled = compile(rules, limits).unwrap();
-    let (source, built) = (compiled.lanes.clone(), compiled.network.clone());
-    let (machine, _) = fastest(compiled, limits, PlayoutPolicy::Decisive);
-    let subject = Subject {
-        machine: &machine,
-        source: Some(&source),
-        built: built.as_deref(),
-        search: None,
+fn found(rules: &Rules) -> (BuiltGame, Study) {
+    let budget = BuildBudget {
+        until: Instant::now() + Duration::from_secs(120),
+        memory: 4 << 30,
+        cancelled: Default::default(),
     };
+    let game = build(rules, &budget).unwrap();
     let budget = StudyBudget {
         until: None,
-        games: 300,
-        playouts: 3_000,
-        seed: 1,
+        cancelled: Default::default(),
+        learning: false,
+        tuning: false,
+        sampling: Some(SampleSize {
+            games: 300,
+            playouts: 3_000,
+        }),
     };
-    study(subject, budget)
+    let config = search_config(&Settings::load(None, &[]).unwrap().search, 1);
+    let study = study(&game, None, &config, &budget);
+    (game, study)
+}
+
+fn studied(rules: &Rules) -> StudyReport {
+    let (game, study) = found(rules);
+    StudyReport::new(&game, &study)
 }
 
 /// What must be the same under all names, as text. Roles come in another order, so what is told of
 /// each is sorted.
-fn exact(study: &Study) -> Vec<(&'static str, String)> {
-    let structure = study.structure.as_ref().unwrap();
-    let autonomous = structure.autonomous.as_ref().unwrap();
-    let latches = structure.latches.as_ref().unwrap();
-    let symmetries = structure.symmetries.as_ref().unwrap();
+fn exact(study: &StudyReport) -> Vec<(&'static str, String)> {
+    let autonomous = study.autonomous.as_ref().unwrap();
+    let latches = study.latches.as_ref().unwrap();
+    let symmetries = study.symmetries.as_ref().unwrap();
     let network = study.network.as_ref().unwrap();
-    let mut bounds: Vec<(bool, u8, u8)> = Vec::new();
-    for bound in latches.bounds.as_ref().unwrap() {
-        bounds.push((bound.value, bound.lower, bound.upper));
-    }
-    bounds.sort_unstable();
-    let sampled = &study.sampled;
+    let sampled = study.sampled.as_ref().unwrap();
     let mut choosers: Vec<_> = sampled
         .roles
         .iter()
         .map(|role| role.moves.is_some())
         .collect();
     choosers.sort_unstable();
-    let factors = structure.factors.as_ref().unwrap().iter();
+    let factors = study.factors.as_ref().unwrap().iter();
     let mut factors: Vec<_> = factors
         .map(|factor| (factor.bases, factor.moves, factor.roles.len()))
         .collect();
@@ -81,11 +84,11 @@ fn exact(study: &Study) -> Vec<(&'static str, String)> {
         ),
         (
             "latches",
-            format!("{} {}", latches.positive.len(), latches.negative.len()),
+            format!("{} {}", latches.positive, latches.negative),
         ),
         ("conditional", latches.conditional.to_string()),
         ("complete", latches.is_complete.to_string()),
-        ("bounds", format!("{bounds:?}")),
+        ("bounds", format!("{:?}", latches.bounds)),
         (
             "symmetries",
             format!("{:?} {:?}", symmetries.order, symmetries.order_at_start),
@@ -124,7 +127,7 @@ fn a_renamed_game_has_the_same_findings() {
             for (found, other) in exact(&known).iter().zip(exact(&met)) {
                 assert_eq!(*found, other, "{name}, seed {seed}");
             }
-            let (known, met) = (&known.sampled, &met.sampled);
+            let (known, met) = (known.sampled.as_ref().unwrap(), met.sampled.unwrap());
             assert!(
                 are_near(known.length, met.length),
                 "{name}: {known:?}\n{met:?}"
@@ -142,7 +145,7 @@ fn factors_are_found_in_a_renamed_game() {
         ("jointButtonsAndLights", 3),
     ] {
         let study = studied(&gdl::load(&Rulesheet::find(name).unwrap().text).0);
-        let factors = study.structure.unwrap().factors.unwrap();
+        let factors = study.factors.unwrap();
         let relevant = factors.iter().filter(|factor| factor.is_relevant);
         assert_eq!(relevant.count(), n_factors, "{name}: {factors:?}");
     }
@@ -151,21 +154,17 @@ fn factors_are_found_in_a_renamed_game() {
 #[test]
 fn findings_use_the_names_of_the_rules() {
     let text = Rulesheet::find("ticTacToe").unwrap().text;
-    let study = studied(&gdl::load(&text).0);
-    assert_eq!(study.roles, ["xplayer", "oplayer"]);
-    assert_eq!(study.sampled.turns, Some(Turns::Alternating));
-    let latches = study.structure.unwrap().latches.unwrap();
+    let (game, study) = found(&gdl::load(&text).0);
+    let report = StudyReport::new(&game, &study);
+    assert_eq!(report.roles, ["xplayer", "oplayer"]);
+    assert_eq!(report.sampled.unwrap().turns, Some(Turns::Alternating));
+    let facts = &game.network.unwrap().facts;
+    let latches = study.structure.latches.unwrap();
     for fact in ["(cell 1 1 x)", "(cell 2 3 o)"] {
-        assert!(
-            latches.positive.iter().any(|known| known == fact),
-            "{latches:?}"
-        );
+        let is_latched = latches.positive.iter().any(|&base| facts[base] == fact);
+        assert!(is_latched, "{latches:?}");
     }
-    assert!(
-        latches
-            .negative
-            .iter()
-            .any(|known| known == "(cell 2 2 blank)"),
-        "{latches:?}"
-    );
+    let blank = "(cell 2 2 blank)";
+    let is_latched = latches.negative.iter().any(|&base| facts[base] == blank);
+    assert!(is_latched, "{latches:?}");
 }

@@ -30,10 +30,10 @@ use std::time::{Duration, Instant};
 use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
 use super::link::{Advice, Link, Order};
 use super::record::Record;
-use super::worker::panic_text;
 use super::{Answer, PlayRequest, Reply, StartRequest};
 use crate::config::Settings;
 use crate::gdl::{self, Diagnostic, Rules, Severity, Sexpr};
+use crate::telemetry::panic_text;
 
 /// At most this many callers wait for one answer; a player that is asked yet again is `busy`.
 const MAX_WAITING: usize = 16;

@@ -14,16 +14,16 @@ use super::conductor::{Conductor, Launch, NewMatch, Request};
 use super::engine::ThinkerFactory;
 use super::factored::Factored;
 use super::link::Link;
-use super::recollection::{Shelf, Subject};
 use super::sampler::Sampler;
 use super::searching::{Searching, search_config};
-use super::worker::{Assignment, panic_text, spawn};
+use super::worker::{Assignment, spawn};
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
 use crate::build::GameBuilders;
 use crate::config::Settings;
 use crate::gdl::Sexpr;
+use crate::metagame::{MatchMemory, MemoryService, RememberedMatch};
 use crate::search::SearchConfig;
-use crate::telemetry::Archive;
+use crate::telemetry::{Archive, panic_text};
 
 /// What the conductor's thread is told.
 enum Event {
@@ -188,19 +188,28 @@ fn launch(
     wake: Sender<()>,
     alive: Sender<()>,
 ) -> Launch {
-    let shelf = Shelf::new(&settings.memory);
+    let memory = &settings.memory;
+    let memory = memory
+        .enabled
+        .then(|| MemoryService::new(&memory.path, memory.max_games));
     Box::new(move |new_match: NewMatch| {
         let (link, worker_link) = Link::new();
         let wake = wake.clone();
         let seed = seed(&settings);
         new_match.record.note(&format!("seed {seed}"));
-        let subject = Subject {
-            match_id: new_match.match_id,
-            rules: Arc::clone(&new_match.rules),
-            role: new_match.role.0.clone(),
-            record: new_match.record.clone(),
+        let memory_of_game = match &memory {
+            Some(memory) => {
+                let record = new_match.record.clone();
+                let remembered = RememberedMatch {
+                    match_id: new_match.match_id,
+                    rules: Arc::clone(&new_match.rules),
+                    role: new_match.role.0.clone(),
+                    log: Box::new(move |level, text| record.line(level, text)),
+                };
+                memory.start(remembered, alive.clone())
+            }
+            None => MatchMemory::default(),
         };
-        let notebook = shelf.begin(subject, alive.clone());
         let is_factored = settings.search.factored;
         let assignment = Assignment {
             rules: new_match.rules,
@@ -213,7 +222,7 @@ fn launch(
             search: search_config(&settings.search, seed),
             thinkers: Box::new(move |config| thinkers(config, is_factored)),
             record: new_match.record,
-            notebook,
+            memory_of_game,
             archive: settings
                 .logs
                 .match_logs

@@ -22,17 +22,11 @@ mod conductor;
 mod engine;
 mod factored;
 mod handle;
-mod keeping;
 mod link;
-pub mod metagame;
-mod recollection;
 mod record;
 mod sampler;
 mod searching;
 mod stages;
-mod structure;
-pub mod study;
-mod tuning;
 mod worker;
 
 use std::sync::Arc;
@@ -42,11 +36,7 @@ use crate::gdl::Sexpr;
 
 pub use crate::build::GameBuilders;
 pub use handle::Player;
-pub use metagame::{Knowledge, MetagameBudget, Parameters};
-pub use recollection::{Notebook, READING, Recollection, term, term_text};
 pub use searching::search_config;
-pub use structure::Structure;
-pub use tuning::Trial;
 
 /// What INFO tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -80,6 +80,15 @@ impl Record {
         self.log.line(Level::INFO, format_args!("{text}"));
     }
 
+    /// A line of the match log at a level.
+    pub fn line(&self, level: Level, text: &str) {
+        match level {
+            Level::ERROR => self.error(text),
+            Level::WARN => self.warning(text),
+            _ => self.note(text),
+        }
+    }
+
     /// A line of the match log and of the console.
     fn announce(&self, text: &str) {
         tracing::info!(match_id = &*self.match_id, "{text}");

@@ -10,7 +10,6 @@
 
 mod errands;
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,15 +19,14 @@ use crossbeam::channel::{Receiver, Sender, after, select, unbounded};
 
 use super::engine::{Engine, ThinkerFactory};
 use super::link::{Advice, Order, WorkerLink};
-use super::metagame::Knowledge;
-use super::recollection::Notebook;
 use super::record::Record;
 use super::stages::Stages;
 use crate::build::{BuiltGame, GameBuilders};
 use crate::config::MetagameSettings;
 use crate::gdl::Rules;
+use crate::metagame::{MatchMemory, Study};
 use crate::search::SearchConfig;
-use crate::telemetry::{Archive, StageTimes};
+use crate::telemetry::{Archive, StageTimes, panic_text};
 
 /// How long one slice of thought lasts at most.
 const SLICE: Duration = Duration::from_millis(5);
@@ -59,7 +57,7 @@ pub(super) struct Assignment {
     pub thinkers: Box<dyn Fn(SearchConfig) -> Vec<Box<ThinkerFactory>> + Send>,
     pub record: Record,
     /// What is known of the game from before, and what is to be known of it later.
-    pub notebook: Notebook,
+    pub memory_of_game: MatchMemory,
     /// All logs, and what they may take; nothing where this match has none.
     pub archive: Option<(Arc<Archive>, u64)>,
     /// Called when there is advice worth a look.
@@ -86,7 +84,7 @@ struct Built {
 enum News {
     Built(Built),
     /// What was learned about the game.
-    Studied(Result<Knowledge, String>),
+    Studied(Result<Box<Study>, String>),
 }
 
 /// Starts a match thread.
@@ -256,7 +254,9 @@ impl Worker {
     /// Writes down how the match ended.
     fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
         self.assignment.record.ended(how, goals);
-        self.assignment.notebook.ended(how, goals, self.moves.len());
+        self.assignment
+            .memory_of_game
+            .end(how, goals, self.moves.len());
     }
 
     /// Waits for something to happen; false when the conductor is gone.
@@ -527,9 +527,9 @@ impl Worker {
     fn hear(&mut self, news: News) {
         match news {
             News::Built(built) => self.take_in(built),
-            News::Studied(Ok(knowledge)) => {
+            News::Studied(Ok(study)) => {
                 self.studying_until = None;
-                self.apply(&knowledge);
+                self.apply(&study);
             }
             News::Studied(Err(text)) => {
                 self.studying_until = None;
@@ -555,12 +555,12 @@ impl Worker {
     }
 
     /// Searches anew with what was learned.
-    fn apply(&mut self, knowledge: &Knowledge) {
-        self.assignment.record.studied(&knowledge.to_json());
-        if !knowledge.is_of_use() {
+    fn apply(&mut self, study: &Study) {
+        self.assignment.record.studied(&study.to_json());
+        if !study.is_useful() {
             return;
         }
-        let config = knowledge.apply(&self.assignment.search);
+        let config = study.apply(&self.assignment.search);
         self.thinkers = (self.assignment.thinkers)(config);
         let is_first = |stage: &Stage| !stage.is_fallback && stage.thinker == 0;
         let plays_first = self
@@ -624,16 +624,5 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.discard();
-    }
-}
-
-/// The text that a panic carries.
-pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        (*text).to_string()
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "a panic without a text".to_string()
     }
 }

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+
 use super::report::Report;
-use crate::build::{self, PlayoutPolicy};
-use crate::commands::engine_choice::build_prover;
+use crate::analysis::sample::SampleBudget;
+use crate::build::{self, BuildBudget};
 use crate::commands::game_source::Game;
 use crate::config::Settings;
-use crate::ground::Budget;
+use crate::ground;
+use crate::metagame::{SampleSize, StudyBudget, StudyReport, study};
 use crate::player;
-use crate::player::study::{StudyBudget, Subject, study};
 
 /// Limits for a game.
 #[derive(Clone, Copy, Debug)]
@@ -33,39 +35,40 @@ pub fn examine(
 ) -> anyhow::Result<Report> {
     let started = Instant::now();
     on_stage("building", limits.build);
-    let build_budget = Budget {
-        until: Some(started + limits.build),
-        ..Budget::generous()
+    let budget = BuildBudget {
+        until: started + limits.build,
+        memory: ground::Budget::generous().max_bytes,
+        cancelled: Default::default(),
     };
-    let (machine, source, network, reason) = match build::compile(&game.rules, build_budget) {
-        Ok(compiled) => {
-            let (source, network) = (compiled.lanes.clone(), compiled.network.clone());
-            let (machine, _) = build::fastest(compiled, build_budget, PlayoutPolicy::Decisive);
-            (machine, Some(source), network, None)
+    let (built, reason) = match build::build(&game.rules, &budget) {
+        Ok(built) => (built, None),
+        Err(reason) => {
+            let built = build::prover(&game.rules).map_err(|error| anyhow!(error))?;
+            (built, Some(reason))
         }
-        Err(reason) => (build_prover(&game.rules)?, None, None, Some(reason)),
     };
     let build_seconds = started.elapsed().as_secs_f64();
     on_stage("studying", limits.study);
-    let budget = StudyBudget {
-        seed: limits.seed,
-        ..StudyBudget::of(limits.study)
-    };
     let settings = Settings::load(None, &[])?;
     let config = player::search_config(&settings.search, limits.seed);
-    let subject = Subject {
-        machine: &machine,
-        source: source.as_ref(),
-        built: network.as_deref(),
-        search: Some((&config, &settings.metagame)),
-    };
+    let most = SampleBudget::until(None);
     let studied = Instant::now();
-    let study = study(subject, budget);
+    let budget = StudyBudget {
+        until: Some(studied + limits.study),
+        cancelled: Default::default(),
+        learning: settings.metagame.learning,
+        tuning: settings.metagame.tuning,
+        sampling: Some(SampleSize {
+            games: most.games,
+            playouts: most.playouts,
+        }),
+    };
+    let study = study(&built, None, &config, &budget);
     Ok(Report {
         game: game.sheet.name.clone(),
         reason,
         build_seconds,
         seconds: studied.elapsed().as_secs_f64(),
-        study,
+        study: StudyReport::new(&built, &study),
     })
 }

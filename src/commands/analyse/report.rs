@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::analysis::sample::{GoalSpread, Sampled, SampledRole, Spread, Turns};
 use crate::analysis::validation::PLAYOUTS;
 use crate::commands::output::{Column, grouped, table};
-use crate::player::study::{
-    AutonomousFound, FactorFound, Latched, Learned, Study, SymmetriesFound,
+use crate::metagame::{
+    AutonomousReport, EvaluationReport, FactorReport, LatchReport, StudyReport, SymmetryReport,
 };
 
 /// Facts, mutex groups and factors that are listed at most.
@@ -31,37 +31,34 @@ pub struct Report {
     /// The time of the study.
     pub seconds: f64,
     /// The results.
-    pub study: Study,
+    pub study: StudyReport,
 }
 
 impl Report {
     /// The object for scripts.
     pub fn json(&self) -> Value {
         let study = &self.study;
-        let sampled = &study.sampled;
-        let structure = study.structure.as_ref();
-        let autonomous = structure.and_then(|structure| structure.autonomous.as_ref());
-        let latches = structure.and_then(|structure| structure.latches.as_ref());
+        let sampled = study.sampled.as_ref();
         json!({
             "game": self.game,
             "roles": study.roles.len(),
-            "simultaneous": sampled.turns.map(|turns| turns == Turns::Simultaneous),
-            "fixed_sum": sampled.fixed_sum,
-            "fixed_length": match sampled.ends_seen {
-                0 => autonomous.and_then(proven_length),
-                _ => sampled.fixed_length,
+            "simultaneous": sampled
+                .and_then(|sampled| sampled.turns)
+                .map(|turns| turns == Turns::Simultaneous),
+            "fixed_sum": sampled.and_then(|sampled| sampled.fixed_sum),
+            "fixed_length": match sampled {
+                Some(sampled) if sampled.ends_seen > 0 => sampled.fixed_length,
+                _ => study.autonomous.as_ref().and_then(proven_length),
             },
-            "mean_length": sampled.length.map(|length| length.mean),
-            "branching": sampled.branching.map(|branching| branching.mean),
-            "factors": structure.and_then(|structure| structure.factors.as_ref()),
-            "latches": latches.map(|latches| json!({
-                "positive": latches.positive.len(),
-                "negative": latches.negative.len(),
-                "conditional": latches.conditional,
-                "bounds": latches.bounds.as_ref().map(Vec::len),
-                "is_complete": latches.is_complete,
-            })),
-            "symmetries": structure.and_then(|structure| structure.symmetries.as_ref()),
+            "mean_length": sampled
+                .and_then(|sampled| sampled.length.as_ref())
+                .map(|length| length.mean),
+            "branching": sampled
+                .and_then(|sampled| sampled.branching.as_ref())
+                .map(|branching| branching.mean),
+            "factors": study.factors,
+            "latches": study.latches,
+            "symmetries": study.symmetries,
             "heuristics": study.heuristics,
             "parameters": study.parameters,
             "machine": study.machine,
@@ -79,7 +76,10 @@ impl Report {
         let parts = [
             format!("{}: {} roles, {roles}", self.game, study.roles.len()),
             labelled(&self.rows()),
-            role_table(&study.sampled.roles),
+            study
+                .sampled
+                .as_ref()
+                .map_or(String::new(), |sampled| role_table(&sampled.roles)),
             study
                 .heuristics
                 .as_ref()
@@ -92,37 +92,36 @@ impl Report {
     /// Labels and values.
     fn rows(&self) -> Vec<(&'static str, String)> {
         let study = &self.study;
-        let sampled = &study.sampled;
         let mut rows = vec![("network", self.network())];
-        if let Some(groups) = &study.mutex_groups {
-            let groups = groups.iter().map(|group| group.join(" | "));
+        if study.network.is_some() {
+            let groups = study.mutex_groups.iter().map(|group| group.join(" | "));
             rows.push(("mutex groups", listed(groups.collect(), "; ")));
-        }
-        if let Some(structure) = &study.structure {
             rows.push((
                 "autonomous",
-                known(structure.autonomous.as_ref().map(autonomous)),
+                known(study.autonomous.as_ref().map(autonomous)),
             ));
-            rows.push(("factors", known(structure.factors.as_deref().map(factors))));
-            rows.push(("latches", known(structure.latches.as_ref().map(latches))));
+            rows.push(("factors", known(study.factors.as_deref().map(factors))));
+            rows.push(("latches", known(study.latches.as_ref().map(latches))));
             rows.push((
                 "symmetries",
-                known(structure.symmetries.as_ref().map(symmetries)),
+                known(study.symmetries.as_ref().map(symmetries)),
             ));
         }
-        let length = sampled
-            .length
-            .map(|length| format!("{} joint moves", spread(&length)));
-        rows.push(("turns", known(sampled.turns.map(|_| turns(sampled)))));
-        rows.push(("length", known(length)));
-        let branching = sampled.branching.as_ref().map(spread);
-        rows.push(("branching", known(branching)));
-        if study.roles.len() > 1 {
-            let sum = sampled
-                .fixed_sum
-                .map_or("not constant".to_string(), |sum| sum.to_string());
-            rows.push(("goal sum", known((sampled.ends_seen > 0).then_some(sum))));
-            rows.push(("draws", known(sampled.draws.map(percent))));
+        if let Some(sampled) = &study.sampled {
+            let length = sampled
+                .length
+                .map(|length| format!("{} joint moves", spread(&length)));
+            rows.push(("turns", known(sampled.turns.map(|_| turns(sampled)))));
+            rows.push(("length", known(length)));
+            let branching = sampled.branching.as_ref().map(spread);
+            rows.push(("branching", known(branching)));
+            if study.roles.len() > 1 {
+                let sum = sampled
+                    .fixed_sum
+                    .map_or("not constant".to_string(), |sum| sum.to_string());
+                rows.push(("goal sum", known((sampled.ends_seen > 0).then_some(sum))));
+                rows.push(("draws", known(sampled.draws.map(percent))));
+            }
         }
         if let Some(learned) = &study.heuristics {
             rows.push((
@@ -145,17 +144,19 @@ impl Report {
                 ),
             ));
         }
-        rows.push((
-            "sample",
-            format!(
-                "{} games with {} states, {} cut off; {} playouts; {:.2} s",
-                grouped(sampled.games.into()),
-                grouped(sampled.states),
-                grouped((sampled.cut_off + sampled.unfinished).into()),
-                grouped(sampled.playouts),
-                self.seconds
-            ),
-        ));
+        if let Some(sampled) = &study.sampled {
+            rows.push((
+                "sample",
+                format!(
+                    "{} games with {} states, {} cut off; {} playouts; {:.2} s",
+                    grouped(sampled.games.into()),
+                    grouped(sampled.states),
+                    grouped((sampled.cut_off + sampled.unfinished).into()),
+                    grouped(sampled.playouts),
+                    self.seconds
+                ),
+            ));
+        }
         rows
     }
 
@@ -170,18 +171,21 @@ impl Report {
                 self.study.machine
             ),
             (None, Some(reason)) => format!("none, run by the prover: {reason}"),
-            (None, None) => "none, run by the prover".to_string(),
+            (None, None) => format!(
+                "too large to analyse; built in {:.3} s, run by {}",
+                self.build_seconds, self.study.machine
+            ),
         }
     }
 }
 
 /// The joint moves of every game, where the rules allow no other length.
-fn proven_length(found: &AutonomousFound) -> Option<u32> {
+fn proven_length(found: &AutonomousReport) -> Option<u32> {
     let is_exact = |&horizon: &u32| horizon == found.earliest_end;
     found.horizon.filter(is_exact)
 }
 
-fn autonomous(found: &AutonomousFound) -> String {
+fn autonomous(found: &AutonomousReport) -> String {
     let mut parts = Vec::new();
     if let [first, .., last] = found.step_counter.as_slice() {
         parts.push(format!("step counter {first} to {last}"));
@@ -203,7 +207,7 @@ fn autonomous(found: &AutonomousFound) -> String {
     }
 }
 
-fn factors(factors: &[FactorFound]) -> String {
+fn factors(factors: &[FactorReport]) -> String {
     let sizes = factors.iter().map(|factor| {
         let idle = if factor.is_relevant {
             ""
@@ -218,7 +222,7 @@ fn factors(factors: &[FactorFound]) -> String {
     }
 }
 
-fn latches(latches: &Latched) -> String {
+fn latches(latches: &LatchReport) -> String {
     let incomplete = if latches.is_complete {
         ""
     } else {
@@ -226,17 +230,16 @@ fn latches(latches: &Latched) -> String {
     };
     let bounds = latches
         .bounds
-        .as_ref()
-        .map_or("unknown".to_string(), |bounds| grouped(bounds.len() as u64));
+        .map_or("unknown".to_string(), |bounds| grouped(bounds as u64));
     format!(
         "{} positive, {} negative, {} conditional; {bounds} goal bounds{incomplete}",
-        grouped(latches.positive.len() as u64),
-        grouped(latches.negative.len() as u64),
+        grouped(latches.positive as u64),
+        grouped(latches.negative as u64),
         grouped(latches.conditional as u64)
     )
 }
 
-fn symmetries(found: &SymmetriesFound) -> String {
+fn symmetries(found: &SymmetryReport) -> String {
     let order = found.order.map_or("unknown order".to_string(), grouped);
     let at_start = found.order_at_start.map_or(String::new(), |order| {
         format!(", {} of the initial state", grouped(order))
@@ -307,7 +310,7 @@ fn goals(goals: &GoalSpread) -> String {
 }
 
 /// The weights of kinds of facts in points of each role.
-fn kind_table(roles: &[String], learned: &Learned) -> String {
+fn kind_table(roles: &[String], learned: &EvaluationReport) -> String {
     if learned.kinds.is_empty() {
         return String::new();
     }

@@ -9,18 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Building, Built, News, STACK_BYTES, Worker, panic_text};
+use super::{Building, Built, News, STACK_BYTES, Worker};
 use crate::analysis::board::{self, BoardPainter};
 use crate::build::{BuildBudget, BuiltGame, GameBuilder};
-use crate::config::MetagameSettings;
 use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::player::keeping;
-use crate::player::metagame::{self, MetagameBudget};
-use crate::player::structure::Structure;
+use crate::metagame::{self, StudyBudget};
+use crate::telemetry::panic_text;
 
-/// The part of the time until START is answered that may be spent on what the rules alone say.
-const STRUCTURE: f64 = 0.1;
 /// Looking for boards may take this long, and this many states.
 const LOOKING_FOR_BOARDS: (Duration, usize) = (Duration::from_millis(150), 100);
 /// Of more facts those that were seen have to do.
@@ -125,11 +121,11 @@ impl Worker {
         }
     }
 
-    /// Studies the game on a thread of its own, as long as START need not be answered, where what
-    /// plays can use what is learned.
+    /// Studies the game on a thread of its own, until START must be answered, if the searcher can
+    /// use a study.
     pub(super) fn study(&mut self, game: &BuiltGame) {
         let now = Instant::now();
-        let settings: MetagameSettings = self.assignment.metagame.clone();
+        let settings = &self.assignment.metagame;
         let left = self.assignment.ready_by.saturating_duration_since(now);
         let until = now + left.mul_f64(settings.seconds_share);
         let playing = self.playing.as_ref();
@@ -137,13 +133,16 @@ impl Worker {
         if !settings.learning || !can_learn || until <= now || !self.moves.is_empty() {
             return;
         }
-        let budget = MetagameBudget {
-            until,
+        let budget = StudyBudget {
+            until: Some(until),
             cancelled: Arc::clone(&self.cancelled),
+            learning: settings.learning,
+            tuning: settings.tuning,
+            sampling: None,
         };
         let game = game.clone();
         let config = self.assignment.search.clone();
-        let notebook = self.assignment.notebook.clone();
+        let memory = self.assignment.memory_of_game.clone();
         let sender = self.built_sender.clone();
         let alive = self.assignment.alive.clone();
         let spawned = std::thread::Builder::new()
@@ -151,20 +150,18 @@ impl Worker {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    let known = notebook.recollection();
-                    let known = known.and_then(|known| keeping::recall(&game.machine, &known));
-                    let structure_until = Instant::now() + left.mul_f64(STRUCTURE);
-                    let structure = Structure::of(&game, structure_until);
-                    let mut knowledge =
-                        metagame::study(&game.machine, known, &config, &settings, &budget);
-                    knowledge.structure = structure;
-                    for (kind, note) in keeping::notes(&game.machine, &knowledge) {
-                        notebook.remember(kind, note);
+                    let info = game.info();
+                    let prior = memory
+                        .history()
+                        .and_then(|history| metagame::prior_study(info, &history));
+                    let study = metagame::study(&game, prior, &config, &budget);
+                    for (kind, note) in metagame::notes(info, &study) {
+                        memory.remember(kind, note);
                     }
-                    knowledge
+                    study
                 }));
                 drop(game);
-                let outcome = outcome.map_err(|panic| panic_text(&*panic));
+                let outcome = outcome.map(Box::new).map_err(|panic| panic_text(&*panic));
                 // The match may be over.
                 let _ = sender.send(News::Studied(outcome));
                 drop(alive);

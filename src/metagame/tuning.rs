@@ -1,112 +1,102 @@
-//! Tuning: settings of the search tried out against each other on the game at hand.
+//! Tuning: search settings play against each other on the game at hand.
 //!
-//! Searches play games on one thread, each with the same short time for a move: where there are two
-//! roles, the settings in force against others, in both roles; else with others in the place of one
-//! role, beside a game without. The settings that the analysis chose are kept until others have
-//! clearly done better: few games say little.
+//! Searches play games on one thread, each with the same short time per move. With two roles the
+//! current settings play against others, in both roles. Otherwise one role plays with other
+//! settings, and the same game is played without them for comparison. The current settings stay
+//! until others are clearly better: few games prove little.
 //!
-//! Invariants: both sides get the same time; it ends within one move of the budget.
+//! Invariants: both sides get the same time; tuning ends within one move of its deadline.
 //!
-//! Never knows: the match that waits for it.
+//! Never knows: matches.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic;
+use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::metagame::{Knowledge, MetagameBudget, Parameters};
+use super::parameters::Parameters;
 use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{Machine, Reasoner};
 use crate::search::{Limit, Search, SearchConfig};
 
-/// What came of settings tried against those in force.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// The result of settings played against the current ones.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Trial {
-    /// Those tried.
+    /// The other settings.
     pub tried: Parameters,
-    /// Those in force.
+    /// The current settings.
     pub against: Parameters,
     /// Games played to their end.
     pub games: u32,
-    /// Points of those tried, half a point for equal goals.
+    /// Points of the other settings, half a point for equal goals.
     pub points: f32,
 }
 
 impl Trial {
-    /// For notes.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "tried": self.tried.to_json(),
-            "against": self.against.to_json(),
-            "games": self.games,
-            "points": self.points,
-        })
-    }
-
-    /// Whether those tried have clearly done better: by so many standard deviations of as many even
-    /// games.
+    /// Whether the other settings are ahead by [`MIN_DEVIATIONS`] standard deviations of as many
+    /// even games.
     fn is_clear(&self) -> bool {
         let half = self.games as f32 / 2.0;
         let deviation = (self.games as f32).sqrt() / 2.0;
-        self.games >= LEAST_GAMES && self.points - half >= CLEARLY * deviation
+        self.games >= MIN_GAMES && self.points - half >= MIN_DEVIATIONS * deviation
     }
 }
 
-/// Fewer games decide nothing.
-const LEAST_GAMES: u32 = 6;
-/// Standard deviations by which settings have to be ahead.
-const CLEARLY: f32 = 2.0;
-/// Games that should be played in each trial.
+/// Games that a trial must have to change anything.
+const MIN_GAMES: u32 = 6;
+/// Lead that other settings need, in standard deviations.
+const MIN_DEVIATIONS: f32 = 2.0;
+/// Planned games of a trial.
 const GAMES: f64 = 14.0;
-/// A move's time. What wins within a millisecond may lose when there is time: an evaluation that
-/// knows little won three of four games of Breakthrough at that pace, and lost eleven of twelve
-/// with a tenth of a second. More than the longest is not needed.
-const SHORTEST: Duration = Duration::from_millis(2);
-const LONGEST: Duration = Duration::from_millis(40);
-/// A game is given up after so many joint moves.
-const MOST_MOVES: usize = 1000;
-/// What a search in a trial may hold.
-const NODES: u32 = 50_000;
-const BYTES: usize = 64 << 20;
-/// Playouts a request in a trial.
-const SAMPLES: u32 = 16;
+/// Time per move. What wins within a millisecond may lose with more time: an evaluation with little
+/// training won three of four games of Breakthrough at that pace, and lost eleven of twelve with a
+/// tenth of a second.
+const MIN_MOVE_TIME: Duration = Duration::from_millis(2);
+const MAX_MOVE_TIME: Duration = Duration::from_millis(40);
+/// Joint moves after which a game is given up.
+const MAX_MOVES: usize = 1000;
+/// Memory limits of a search in a trial.
+const MAX_NODES: u32 = 50_000;
+const MAX_BYTES: usize = 64 << 20;
+/// Playouts per request in a trial.
+const SAMPLES_PER_REQUEST: u32 = 16;
 
-/// Tries other settings against those that `knowledge` has, and puts better ones in their place.
-/// Games are some `length` joint moves long. Without time for a single trial nothing is tried.
+/// Tries other settings against `current`, replaces them by better ones, and returns the trials.
+/// `length` is the mean number of joint moves of a game. Without time for a single trial nothing is
+/// tried.
 pub(super) fn tune(
     machine: &Arc<dyn Machine>,
     config: &SearchConfig,
     evaluation: &Arc<Evaluation>,
     length: f64,
-    budget: &MetagameBudget,
-    knowledge: &mut Knowledge,
-) {
+    (until, cancelled): (Instant, &AtomicBool),
+    current: &mut Parameters,
+) -> Vec<Trial> {
     // Moves of all roles together, as if each chose each time.
     let moves = length.max(1.0) * machine.info().n_roles() as f64;
-    let mut in_force = knowledge.parameters;
-    let mut to_try = candidates(in_force);
+    let mut trials = Vec::new();
+    let mut to_try = changes(*current);
     while !to_try.is_empty() {
-        let left = budget.until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(Instant::now());
         // As many trials as there is time for, the first ones first.
-        let affordable = left.as_secs_f64() / (GAMES * moves * SHORTEST.as_secs_f64());
+        let affordable = left.as_secs_f64() / (GAMES * moves * MIN_MOVE_TIME.as_secs_f64());
         let n_trials = f64::min(to_try.len() as f64, affordable.floor());
-        if n_trials < 1.0 || budget.cancelled.load(atomic::Ordering::Relaxed) {
-            return;
+        if n_trials < 1.0 || cancelled.load(atomic::Ordering::Relaxed) {
+            break;
         }
         let change = to_try.remove(0);
-        let tried = change(in_force);
+        let (tried, against) = (change(*current), *current);
         let time = left.div_f64(n_trials);
-        let against = in_force;
         let contest = Contest {
             machine,
             configs: [tried, against]
-                .map(|parameters| alone(parameters.apply(config, Some(evaluation)))),
-            a_move: time.div_f64(GAMES * moves).min(LONGEST),
+                .map(|parameters| trial_config(parameters.apply(config, Some(evaluation)))),
+            move_time: time.div_f64(GAMES * moves).min(MAX_MOVE_TIME),
             until: Instant::now() + time,
-            budget,
+            cancelled,
         };
         let (games, points) = contest.run();
         let trial = Trial {
@@ -115,69 +105,69 @@ pub(super) fn tune(
             games,
             points,
         };
-        knowledge.trials.push(trial);
+        trials.push(trial);
         if trial.is_clear() {
-            in_force = tried;
-            knowledge.parameters = tried;
+            *current = tried;
         }
     }
+    trials
 }
 
-/// Settings for a search of a trial: on the thread that asks, with little memory.
-fn alone(config: SearchConfig) -> SearchConfig {
+/// Search settings of a trial: one thread, little memory.
+fn trial_config(config: SearchConfig) -> SearchConfig {
     SearchConfig {
         rollout_threads: 0,
-        max_nodes: NODES,
-        max_bytes: BYTES,
-        samples_per_request: SAMPLES,
+        max_nodes: MAX_NODES,
+        max_bytes: MAX_BYTES,
+        samples_per_request: SAMPLES_PER_REQUEST,
         ..config
     }
 }
 
-/// What is done to the settings in force to get others.
+/// A change of the current settings.
 type Change = fn(Parameters) -> Parameters;
 
-/// The changes to try on settings, those first that matter most.
+/// The changes to try, the most important first.
 ///
-/// Short games favour the evaluation, so that it is tried to do without, and never to have
+/// Short times per move favour the evaluation, so a search without it is tried, and never one with
 /// more of it.
-fn candidates(in_force: Parameters) -> Vec<Change> {
+fn changes(current: Parameters) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
-    if in_force.evaluation_share > 0.0 {
-        changes.push(|in_force| Parameters {
+    if current.evaluation_share > 0.0 {
+        changes.push(|current| Parameters {
             evaluation_share: 0.0,
-            ..in_force
+            ..current
         });
     }
-    changes.push(|in_force| Parameters {
-        exploration: in_force.exploration * 0.6,
-        ..in_force
+    changes.push(|current| Parameters {
+        exploration: current.exploration * 0.6,
+        ..current
     });
-    changes.push(|in_force| Parameters {
-        exploration: in_force.exploration * 1.7,
-        ..in_force
+    changes.push(|current| Parameters {
+        exploration: current.exploration * 1.7,
+        ..current
     });
     changes
 }
 
-/// Two settings that play against each other.
+/// Games of two settings against each other.
 struct Contest<'a> {
     machine: &'a Arc<dyn Machine>,
-    /// Those tried, and those in force.
+    /// The other settings and the current ones.
     configs: [SearchConfig; 2],
-    a_move: Duration,
+    move_time: Duration,
     until: Instant,
-    budget: &'a MetagameBudget,
+    cancelled: &'a AtomicBool,
 }
 
 impl Contest<'_> {
-    /// Games played, and the points of the settings tried.
+    /// The games played, and the points of the other settings.
     fn run(&self) -> (u32, f32) {
         let mut reasoner = Arc::clone(self.machine).reasoner();
         let n_roles = self.machine.info().n_roles();
         let (mut games, mut points) = (0, 0.0);
         for round in 0.. {
-            // Games of a round are the same but for who plays which role.
+            // Games of a round differ only in who plays which role.
             let seed = 2 * round;
             if n_roles == 2 {
                 for role in 0..2 {
@@ -204,11 +194,11 @@ impl Contest<'_> {
     }
 
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until || self.budget.cancelled.load(atomic::Ordering::Relaxed)
+        Instant::now() >= self.until || self.cancelled.load(atomic::Ordering::Relaxed)
     }
 
-    /// The goals of one game in which this role is played with the settings tried; nothing when
-    /// time ran out or the game came to no end.
+    /// The goals of one game, in which this role plays with the other settings. `None` when time
+    /// ran out or the game did not end.
     fn play(
         &self,
         reasoner: &mut dyn Reasoner,
@@ -224,8 +214,8 @@ impl Contest<'_> {
             })
             .collect();
         let mut state = self.machine.initial_state();
-        for _ in 0..MOST_MOVES {
-            // At every move: there are games in which nobody ever chooses.
+        for _ in 0..MAX_MOVES {
+            // At every move, since there are games without choices.
             if self.is_over() {
                 return None;
             }
@@ -243,7 +233,7 @@ impl Contest<'_> {
                     joint_move.push(first);
                     continue;
                 }
-                let until = Instant::now() + self.a_move;
+                let until = Instant::now() + self.move_time;
                 search.run(Limit {
                     until: Some(until),
                     ..Limit::default()
@@ -261,7 +251,7 @@ impl Contest<'_> {
     }
 }
 
-/// A point for the greater goal, half a point for an equal one.
+/// One point for the greater goal, half a point for an equal one.
 fn point(goal: u8, other: u8) -> f32 {
     match goal.cmp(&other) {
         Ordering::Greater => 1.0,
@@ -275,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_games_and_narrow_leads_decide_nothing() {
+    fn few_games_and_narrow_leads_are_not_clear() {
         let trial = |games, points| Trial {
             tried: Parameters::default(),
             against: Parameters::default(),
@@ -289,15 +279,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_differs_from_what_is_in_force() {
+    fn every_change_changes_the_settings() {
         for evaluation_share in [0.0, 0.4, 1.0] {
-            let in_force = Parameters {
+            let current = Parameters {
                 evaluation_share,
                 exploration: 1.0,
             };
-            let changes = candidates(in_force);
+            let changes = changes(current);
             assert_eq!(changes.len(), if evaluation_share > 0.0 { 3 } else { 2 });
-            assert!(changes.iter().all(|change| change(in_force) != in_force));
+            assert!(changes.iter().all(|change| change(current) != current));
         }
     }
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use tempfile::tempdir;
 
 use super::*;
-use crate::config::Settings;
-use crate::gdl::{self, sexpr};
-use crate::player::StartRequest;
+use crate::gdl;
+use crate::metagame::term;
+
+const MAX_GAMES: usize = 100;
 
 const GAME: &str = "(role red) (role blue) (init (step 1)) (succ 1 2) (succ 2 3)
     (<= (legal ?r (go ?n)) (role ?r) (true (step ?n)))
@@ -22,46 +23,30 @@ const RENAMED: &str =
     (<= (next (at ?y)) (s ?x ?y) (does rojo (run ?x)))
     (<= (legal ?who (run ?x)) (true (at ?x)) (role ?who)) (role azul) (role rojo)";
 
-fn settings(path: &std::path::Path) -> Settings {
-    let path = format!("memory.path={}", path.display());
-    let items = ["logs.match_logs=false", path.as_str()].map(String::from);
-    Settings::load(None, &items).unwrap()
-}
-
-/// A notebook, and what ends when its thread has.
-fn begin(shelf: &Shelf, settings: &Settings, game: &str, role: &str) -> (Notebook, Receiver<()>) {
+/// The memory of a match, and a channel that is disconnected once its thread has ended.
+fn begin(service: &MemoryService, game: &str, role: &str) -> (MatchMemory, Receiver<()>) {
     let (alive, gone) = bounded(0);
-    let start = StartRequest {
+    let remembered = RememberedMatch {
         match_id: format!("match of {role}"),
-        role: sexpr::parse(role).0.remove(0),
-        rules: Vec::new(),
-        source: game.into(),
-        start_clock: Duration::from_secs(1),
-        play_clock: Duration::from_secs(1),
-        received: Instant::now(),
-        manager: crate::player::Manager::default(),
-    };
-    let subject = Subject {
-        match_id: start.match_id.clone(),
         rules: Arc::new(gdl::load(game).0),
         role: role.to_string(),
-        record: Record::new(settings, &start, &[]),
+        log: Box::new(|_, _| {}),
     };
-    (shelf.begin(subject, alive), gone)
+    (service.start(remembered, alive), gone)
 }
 
-/// What is known, however long it takes on a machine with much to do.
-fn known(notebook: &Notebook) -> Option<Arc<Recollection>> {
-    let (slot, _) = notebook.desk.as_ref().unwrap();
+/// The history, however long reading takes on a busy machine.
+fn known(memory: &MatchMemory) -> Option<Arc<GameHistory>> {
+    let (slot, _) = memory.thread.as_ref().unwrap();
     let patience = Duration::from_secs(30);
     let (reading, _) = slot
         .changed
         .wait_timeout_while(slot.reading.lock().unwrap(), patience, |reading| {
-            matches!(reading, Reading::UnderWay)
+            matches!(reading, Reading::Running)
         })
         .unwrap();
     drop(reading);
-    notebook.recollection()
+    memory.history()
 }
 
 /// Waits for the thread; nothing is ever sent.
@@ -82,24 +67,24 @@ fn goals(names: [&str; 2]) -> Vec<(String, Option<u8>)> {
 }
 
 #[test]
-fn a_renamed_game_finds_what_was_noted() {
+fn a_renamed_game_finds_its_notes() {
     let folder = tempdir().unwrap();
-    let settings = settings(&folder.path().join("memory.sqlite"));
-    let shelf = Shelf::new(&settings.memory);
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    assert!(known(&notebook).is_none());
+    let path = folder.path().join("memory.sqlite");
+    let service = MemoryService::new(&path, MAX_GAMES);
+    let (memory, gone) = begin(&service, GAME, "red");
+    assert!(known(&memory).is_none());
     let plan = json!([term("(go 1)"), term("(go 2)"), "in words", 3]);
-    notebook.remember(Kind::Plan, plan);
-    notebook.remember(
+    memory.remember(Kind::Plan, plan);
+    memory.remember(
         Kind::Facts,
         json!({ term("(step 3)"): {"role": term("blue")} }),
     );
-    notebook.remember(Kind::Factors, json!([term("(never heard of)")]));
-    notebook.ended("stopped", &goals(["red", "blue"]), 2);
+    memory.remember(Kind::Factors, json!([term("(unknown to the rules)")]));
+    memory.end("stopped", &goals(["red", "blue"]), 2);
     wait(&gone);
 
-    let (notebook, gone) = begin(&shelf, &settings, RENAMED, "azul");
-    let found = known(&notebook).expect("the game is known");
+    let (memory, gone) = begin(&service, RENAMED, "azul");
+    let found = known(&memory).expect("the game is known");
     assert!(found.is_exact);
     let there = json!(["gdl:(run a)", "gdl:(run b)", "in words", 3]);
     assert_eq!(found.note(Kind::Plan), Some(&there));
@@ -112,39 +97,38 @@ fn a_renamed_game_finds_what_was_noted() {
     assert_eq!((played.our_role.as_str(), played.steps), ("rojo", 2));
     assert_eq!(played.roles, ["rojo", "azul"]);
     assert_eq!(played.goals, [Some(100), Some(0)]);
-    notebook.ended("aborted", &[], 0);
+    memory.end("aborted", &[], 0);
     wait(&gone);
 
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    let found = known(&notebook).expect("the game is known");
+    let (memory, gone) = begin(&service, GAME, "red");
+    let found = known(&memory).expect("the game is known");
     let endings: Vec<&str> = found.matches.iter().map(|m| m.ending.as_str()).collect();
     assert_eq!(endings, ["aborted", "stopped"]);
     assert_eq!(found.matches[0].our_role, "blue");
-    // A match that ends without a word leaves no result.
-    drop(notebook);
+    // A match without an end leaves no result.
+    drop(memory);
     wait(&gone);
 }
 
 #[test]
-fn a_record_of_rules_that_look_alike_is_known_but_not_its_names() {
+fn a_record_of_other_rules_with_the_same_signature_has_no_names() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("memory.sqlite");
-    let settings = settings(&path);
     let rules = gdl::load(GAME).0;
     let game = signature::signature(&rules, signature::WORK).to_string();
-    let mut store = Store::open(&path, 9, WRITING_WAITS).unwrap();
+    let mut store = Store::open(&path, 9, WRITING_LOCK_TIME).unwrap();
     let notes = [
         (Kind::Plan, json!([term("(c1 c2)")])),
         (Kind::Parameters, json!({"exploration": 0.3})),
     ];
     store.write(&game, "other rules", &notes, None).unwrap();
-    let shelf = Shelf::new(&settings.memory);
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    let found = known(&notebook).expect("the signature is known");
+    let service = MemoryService::new(&path, MAX_GAMES);
+    let (memory, gone) = begin(&service, GAME, "red");
+    let found = known(&memory).expect("the signature is known");
     assert!(!found.is_exact);
     assert_eq!(found.notes, [notes[1].clone()]);
-    notebook.remember(Kind::Plan, json!([term("(go 1)")]));
-    notebook.ended("stopped", &goals(["red", "blue"]), 2);
+    memory.remember(Kind::Plan, json!([term("(go 1)")]));
+    memory.end("stopped", &goals(["red", "blue"]), 2);
     wait(&gone);
     let record = store.read(&game).unwrap().unwrap();
     assert!(record.notes.contains(&notes[0]));
@@ -153,56 +137,53 @@ fn a_record_of_rules_that_look_alike_is_known_but_not_its_names() {
 }
 
 #[test]
-fn a_memory_that_is_not_there_costs_nothing() {
+fn a_missing_memory_file_is_reported_once() {
     let folder = tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let settings = settings(&file.join("memory.sqlite"));
-    let shelf = Shelf::new(&settings.memory);
+    let path = file.join("memory.sqlite");
+    let service = MemoryService::new(&path, MAX_GAMES);
     for _ in 0..2 {
-        let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-        assert!(known(&notebook).is_none());
-        notebook.remember(Kind::Plan, json!(1));
-        notebook.ended("stopped", &[], 0);
+        let (memory, gone) = begin(&service, GAME, "red");
+        assert!(known(&memory).is_none());
+        memory.remember(Kind::Plan, json!(1));
+        memory.end("stopped", &[], 0);
         wait(&gone);
     }
-    assert!(shelf.has_warned.load(Ordering::Relaxed));
-    let blank = Notebook::blank();
-    blank.remember(Kind::Plan, json!(1));
-    assert!(blank.recollection().is_none());
+    assert!(service.has_warned.load(Ordering::Relaxed));
+    let none = MatchMemory::default();
+    none.remember(Kind::Plan, json!(1));
+    assert!(none.history().is_none());
 }
 
 #[test]
-fn garbage_in_place_of_the_memory_costs_nothing() {
+fn a_broken_memory_file_is_replaced() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("memory.sqlite");
     fs::write(&path, GAME.repeat(100)).unwrap();
-    let settings = settings(&path);
-    let shelf = Shelf::new(&settings.memory);
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    assert!(known(&notebook).is_none());
-    notebook.ended("stopped", &[], 0);
+    let service = MemoryService::new(&path, MAX_GAMES);
+    let (memory, gone) = begin(&service, GAME, "red");
+    assert!(known(&memory).is_none());
+    memory.end("stopped", &[], 0);
     wait(&gone);
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    assert_eq!(known(&notebook).map(|found| found.matches.len()), Some(1));
-    drop(notebook);
+    let (memory, gone) = begin(&service, GAME, "red");
+    assert_eq!(known(&memory).map(|found| found.matches.len()), Some(1));
+    drop(memory);
     wait(&gone);
 }
 
 #[test]
-fn whoever_asks_for_a_memory_that_hangs_waits_a_moment_and_no_longer() {
+fn waiting_for_a_locked_memory_is_short() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("memory.sqlite");
-    let settings = settings(&path);
-    drop(Store::open(&path, 9, WRITING_WAITS).unwrap());
-    // Somebody who locks everybody out.
+    drop(Store::open(&path, 9, WRITING_LOCK_TIME).unwrap());
     let rival = rusqlite_lock(&path);
-    let shelf = Shelf::new(&settings.memory);
+    let service = MemoryService::new(&path, MAX_GAMES);
     let started = Instant::now();
-    let (notebook, gone) = begin(&shelf, &settings, GAME, "red");
-    assert!(notebook.recollection().is_none());
-    assert!(started.elapsed() < READING * 10);
-    drop(notebook);
+    let (memory, gone) = begin(&service, GAME, "red");
+    assert!(memory.history().is_none());
+    assert!(started.elapsed() < READING_TIME * 10);
+    drop(memory);
     wait(&gone);
     drop(rival);
 }

@@ -1,48 +1,45 @@
-//! Keeping: what was learned about a game as notes for matches to come, and back.
+//! A study as notes for later matches of the game, and back.
 //!
-//! Rows of the evaluation are kept by the names of their facts, since facts have other numbers in
-//! the next match; a match in other words reads them in its own. What does not fit the game at hand
-//! is not taken.
+//! Weights of the evaluation are stored by the names of their facts, since facts have other numbers
+//! in the next match. Notes that do not fit the game at hand are ignored.
 //!
-//! Invariant: what was kept comes back the same, up to the third decimal.
+//! Invariant: weights come back equal up to the third decimal.
 //!
 //! Never knows: files.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::metagame::{Knowledge, Parameters};
-use super::recollection::{Recollection, term, term_text};
+use super::history::{GameHistory, term, term_text};
+use super::study::{PriorStudy, Study};
 use crate::analysis::evaluation::{Evaluation, Row, UNITS, Weights};
-use crate::machine::Machine;
+use crate::machine::GameInfo;
 use crate::memory::Kind;
 
-/// Evaluations of more facts are not kept: their rows would fill the file.
-const MOST_FACTS: usize = 2000;
+/// Facts above which evaluations are not stored: their rows would fill the file.
+const MAX_FACTS: usize = 2000;
 
-/// Notes of what was learned, by kind. None of what was not.
-pub(super) fn notes(machine: &Arc<dyn Machine>, knowledge: &Knowledge) -> Vec<(Kind, Value)> {
-    let mut notes = vec![(Kind::Parameters, knowledge.to_json())];
-    if let Some(evaluation) = &knowledge.evaluation
-        && evaluation.n_facts() <= MOST_FACTS
+/// The notes of a study, by kind.
+pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
+    let mut notes = vec![(Kind::Parameters, study.to_json())];
+    if let Some(evaluation) = &study.evaluation
+        && evaluation.n_facts() <= MAX_FACTS
     {
-        let note = evaluation_note(machine, evaluation, knowledge.games);
+        let note = evaluation_note(info, evaluation, study.games);
         notes.push((Kind::Evaluation, note));
     }
     notes
 }
 
-fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: usize) -> Value {
+fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, games: usize) -> Value {
     let weights = evaluation.weights();
-    let facts = machine.info().facts().unwrap_or_default();
-    let named = facts.iter().zip(&weights.rows);
+    let named = info.facts().unwrap_or_default().iter().zip(&weights.rows);
     let rows: Map<String, Value> = named
         .map(|(fact, row)| (term(fact), numbers(row)))
         .collect();
     json!({
-        "roles": roles(machine),
+        "roles": roles(info),
         "games": games,
         "sum": weights.fixed_sum,
         "rows": rows,
@@ -51,21 +48,20 @@ fn evaluation_note(machine: &Arc<dyn Machine>, evaluation: &Evaluation, games: u
     })
 }
 
-/// What is known from before about the game of this machine; nothing where there is no note that
-/// fits.
-pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) -> Option<Knowledge> {
-    let note = recollection.note(Kind::Evaluation)?;
+/// The study in the notes of earlier matches. `None` where no note fits.
+pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorStudy> {
+    let note = history.note(Kind::Evaluation)?;
     // Outputs are in the order of roles.
-    if note["roles"] != json!(roles(machine)) {
+    if note["roles"] != json!(roles(info)) {
         return None;
     }
-    let kept: HashMap<&str, &Value> = note["rows"]
+    let stored: HashMap<&str, &Value> = note["rows"]
         .as_object()?
         .iter()
         .filter_map(|(fact, row)| Some((term_text(fact)?, row)))
         .collect();
-    let facts = machine.info().facts()?;
-    let rows = facts.iter().map(|fact| row(kept.get(fact.as_str())?));
+    let rows = info.facts()?.iter();
+    let rows = rows.map(|fact| row(stored.get(fact.as_str())?));
     let weights = Weights {
         fixed_sum: note["sum"].as_f64().map(|sum| sum as f32),
         rows: rows.collect::<Option<_>>()?,
@@ -76,24 +72,20 @@ pub(super) fn recall(machine: &Arc<dyn Machine>, recollection: &Recollection) ->
             .map(row)
             .collect::<Option<_>>()?,
     };
-    let evaluation = Evaluation::from_weights(machine.info().n_roles(), weights)?;
-    let exploration = recollection
+    let evaluation = Evaluation::from_weights(info.n_roles(), weights)?;
+    let exploration = history
         .note(Kind::Parameters)
         .and_then(|note| note["parameters"]["exploration"].as_f64())
         .filter(|exploration| (0.1..=10.0).contains(exploration));
-    Some(Knowledge {
-        evaluation: Some(Arc::new(evaluation)),
+    Some(PriorStudy {
+        evaluation,
         games: usize::try_from(note["games"].as_u64()?).ok()?,
-        parameters: Parameters {
-            exploration: exploration.unwrap_or(1.0) as f32,
-            ..Parameters::default()
-        },
-        ..Knowledge::default()
+        exploration: exploration.unwrap_or(1.0) as f32,
     })
 }
 
-fn roles(machine: &Arc<dyn Machine>) -> Vec<String> {
-    let roles = machine.info().roles();
+fn roles(info: &dyn GameInfo) -> Vec<String> {
+    let roles = info.roles();
     roles.iter().map(|role| term(role)).collect()
 }
 
@@ -115,7 +107,11 @@ fn row(value: &Value) -> Option<Row> {
 mod tests {
     use super::*;
     use crate::gdl;
+    use std::sync::Arc;
+
+    use crate::machine::Machine;
     use crate::machine::random::Random;
+    use crate::metagame::Parameters;
 
     const RACE: &str = "(role a) (role b) (init (at a 1)) (init (at b 1)) (succ 1 2) (succ 2 3)
         (<= (legal ?r go) (role ?r)) (<= (legal ?r stay) (role ?r))
@@ -130,44 +126,44 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_comes_back() {
+    fn a_study_is_restored_from_its_notes() {
         let machine = machine();
         let n_facts = machine.info().facts().unwrap().len();
         let evaluation = Evaluation::new(2, n_facts, None, &mut Random::new(4)).unwrap();
-        let knowledge = Knowledge {
+        let study = Study {
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
             parameters: Parameters {
                 evaluation_share: 0.5,
                 exploration: 1.7,
             },
-            ..Knowledge::default()
+            ..Study::default()
         };
-        let recollection = Recollection {
+        let history = GameHistory {
             is_exact: true,
-            notes: notes(&machine, &knowledge),
+            notes: notes(machine.info(), &study),
             matches: Vec::new(),
         };
-        let recalled = recall(&machine, &recollection).unwrap();
-        assert_eq!(recalled.games, 1234);
-        assert!((recalled.parameters.exploration - 1.7).abs() < 1e-3);
+        let prior = prior_study(machine.info(), &history).unwrap();
+        assert_eq!(prior.games, 1234);
+        assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
-        knowledge.evaluation.unwrap().values(&state, &mut before);
-        recalled.evaluation.unwrap().values(&state, &mut after);
+        study.evaluation.unwrap().values(&state, &mut before);
+        prior.evaluation.values(&state, &mut after);
         assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
     }
 
     #[test]
-    fn notes_that_do_not_fit_are_not_taken() {
+    fn notes_that_do_not_fit_are_ignored() {
         let machine = machine();
         let recall_of = |note: Value| {
-            let recollection = Recollection {
+            let history = GameHistory {
                 is_exact: true,
                 notes: vec![(Kind::Evaluation, note)],
                 matches: Vec::new(),
             };
-            recall(&machine, &recollection)
+            prior_study(machine.info(), &history)
         };
         for note in [
             json!(null),

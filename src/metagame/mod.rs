@@ -1,0 +1,33 @@
+//! The metagame: what is learned about a game, and chosen for its search, under one budget.
+//!
+//! [`study`](study()) analyses the network ([`Structure`]), trains an evaluation by self-play and
+//! tunes search settings in matches against each other. [`StudyReport`] is the same by names.
+//! [`MemoryService`] keeps it for later matches of the game, under whatever names.
+//!
+//! Invariants: a study ends in time, and what it has found by then counts. It changes the speed and
+//! strength of the search, never legal moves or proven values.
+//!
+//! Never knows: messages, match threads, settings files.
+
+mod parameters;
+mod structure;
+mod tuning;
+
+mod report;
+mod study;
+
+mod history;
+mod memory;
+mod notes;
+
+pub use history::{GameHistory, term};
+pub use memory::{MatchMemory, MemoryService, RememberedMatch};
+pub use notes::{notes, prior_study};
+pub use parameters::Parameters;
+pub use report::{
+    AutonomousReport, EvaluationReport, FactorReport, LatchReport, NetworkSize, ParametersReport,
+    StudyReport, SymmetryReport,
+};
+pub use structure::Structure;
+pub use study::{PriorStudy, SampleSize, Study, StudyBudget, study};
+pub use tuning::Trial;

@@ -1,0 +1,217 @@
+//! The study of a game: all analyses, training and tuning, each with its share of the time.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::parameters::{Parameters, evaluation_share};
+use super::structure::{STEPS, Structure};
+use super::tuning::{self, Trial};
+use crate::analysis::autonomous::{self, Autonomous};
+use crate::analysis::evaluation::Evaluation;
+use crate::analysis::heuristics::{self, Heuristic};
+use crate::analysis::learning::{self, LearningBudget};
+use crate::analysis::sample::{SampleBudget, Sampled, sample};
+use crate::analysis::step_budget::StepBudget;
+use crate::analysis::validation::Validation;
+use crate::build::BuiltGame;
+use crate::search::SearchConfig;
+
+/// What a study does, and its limits.
+#[derive(Clone, Debug)]
+pub struct StudyBudget {
+    /// The study is over by then. Without a deadline nothing is trained.
+    pub until: Option<Instant>,
+    /// Set once the study is no longer needed.
+    pub cancelled: Arc<AtomicBool>,
+    /// Whether an evaluation is trained.
+    pub learning: bool,
+    /// Whether search settings are tuned.
+    pub tuning: bool,
+    /// Random games for statistics, which only people read.
+    pub sampling: Option<SampleSize>,
+}
+
+/// How many random games are sampled, at most.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleSize {
+    /// Games by single steps.
+    pub games: u32,
+    /// Playouts, where the machine makes many at once.
+    pub playouts: u64,
+}
+
+/// What an earlier study of the same game has found.
+#[derive(Clone, Debug)]
+pub struct PriorStudy {
+    /// The evaluation.
+    pub evaluation: Evaluation,
+    /// Its training games.
+    pub games: usize,
+    /// See [`Parameters::exploration`].
+    pub exploration: f32,
+}
+
+/// What is known about a game.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    /// What the network proves.
+    pub structure: Structure,
+    /// The trained evaluation, if any.
+    pub evaluation: Option<Arc<Evaluation>>,
+    /// Its training games.
+    pub games: usize,
+    /// Its correlation with results.
+    pub validation: Validation,
+    /// Values of kinds of facts, for people.
+    pub heuristics: Vec<Heuristic>,
+    /// The chosen search settings.
+    pub parameters: Parameters,
+    /// The trials of other settings.
+    pub trials: Vec<Trial>,
+    /// Facts that no move changes; only with [`StudyBudget::sampling`].
+    pub autonomous: Option<Autonomous>,
+    /// Statistics of random games; only with [`StudyBudget::sampling`].
+    pub sampled: Option<Sampled>,
+}
+
+/// Training takes at least this long.
+const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
+/// The share of the time for the structure.
+const STRUCTURE_SHARE: f64 = 0.15;
+/// The share of the time left for autonomous facts and for random games, where wanted.
+const AUTONOMOUS_SHARE: f64 = 0.25;
+const SAMPLING_SHARE: f64 = 0.5;
+/// The share of the time left for training, where settings are tuned too.
+const LEARNING_SHARE: f64 = 0.65;
+/// Heuristics in the log.
+const MAX_LOGGED_HEURISTICS: usize = 40;
+
+/// Studies a game. `config` is what the search would run with unstudied.
+pub fn study(
+    game: &BuiltGame,
+    prior: Option<PriorStudy>,
+    config: &SearchConfig,
+    budget: &StudyBudget,
+) -> Study {
+    let mut study = Study {
+        structure: Structure::find(game, budget.share(STRUCTURE_SHARE)),
+        ..Study::default()
+    };
+    if let Some(prior) = prior {
+        study.parameters.exploration = prior.exploration;
+        study.games = prior.games;
+        study.evaluation = Some(Arc::new(prior.evaluation));
+    }
+    if let Some(size) = budget.sampling {
+        study.autonomous = game.network.as_ref().and_then(|network| {
+            let until = budget.share(AUTONOMOUS_SHARE);
+            autonomous::find(network, &mut StepBudget::new(STEPS, until))
+        });
+        let sampling = SampleBudget {
+            games: size.games,
+            playouts: size.playouts,
+            seed: config.seed,
+            ..SampleBudget::until(budget.share(SAMPLING_SHARE))
+        };
+        study.sampled = Some(sample(&game.machine, sampling));
+    }
+    study.learn(game, config, budget);
+    study
+}
+
+impl StudyBudget {
+    /// The deadline of a part with this share of the time left.
+    fn share(&self, share: f64) -> Option<Instant> {
+        self.until.map(|until| {
+            let now = Instant::now();
+            now + until.saturating_duration_since(now).mul_f64(share)
+        })
+    }
+}
+
+impl Study {
+    /// Trains an evaluation, on top of a prior one, and tunes the settings.
+    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until.filter(|_| budget.learning) else {
+            return;
+        };
+        if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
+            return;
+        }
+        let share = if budget.tuning { LEARNING_SHARE } else { 1.0 };
+        let prior = self.evaluation.as_deref().cloned();
+        let learned = learning::learn(
+            &game.machine,
+            prior.map(|evaluation| (evaluation, self.games)),
+            LearningBudget {
+                games: usize::MAX,
+                until: budget.share(share),
+                cancelled: Some(&budget.cancelled),
+                seed: config.seed,
+            },
+        );
+        let Some(learned) = learned else {
+            return;
+        };
+        self.games = learned.games;
+        self.validation = learned.validation;
+        self.parameters.evaluation_share = evaluation_share(learned.games, &learned.validation);
+        let evaluation = Arc::new(learned.evaluation);
+        if let Some(facts) = game.info().facts() {
+            self.heuristics = heuristics::of(&evaluation, facts);
+        }
+        self.evaluation = Some(Arc::clone(&evaluation));
+        if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
+            self.trials = tuning::tune(
+                &game.machine,
+                config,
+                &evaluation,
+                learned.mean_length,
+                (until, &budget.cancelled),
+                &mut self.parameters,
+            );
+        }
+    }
+
+    /// The settings of a search that uses the study.
+    pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
+        let config = self.parameters.apply(config, self.evaluation.as_ref());
+        self.structure.apply(config)
+    }
+
+    /// Whether it changes anything about a search.
+    pub fn is_useful(&self) -> bool {
+        self.parameters != Parameters::default() || !self.structure.is_empty()
+    }
+
+    /// The study as logged and remembered.
+    pub fn to_json(&self) -> Value {
+        let structure = &self.structure;
+        let latches = structure.latches.as_ref();
+        let heuristics = self.heuristics.iter().take(MAX_LOGGED_HEURISTICS);
+        json!({
+            "parameters": self.parameters,
+            "games": self.games,
+            "positions_compared": self.validation.positions,
+            "correlation": self.validation.evaluation,
+            "correlation_of_playouts": self.validation.playouts,
+            "best_evaluation_share": self.validation.share,
+            "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
+            "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
+            "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
+            "latches": latches.map(|latches| json!({
+                "stay_true": latches.positive.len(),
+                "stay_false": latches.negative.len(),
+                "stay_with_another": latches.conditional.len(),
+            })),
+            "heuristics": heuristics.collect::<Vec<_>>(),
+            "trials": self.trials,
+        })
+    }
+}
