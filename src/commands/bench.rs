@@ -37,9 +37,6 @@ pub struct BenchArguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Unusable arguments, or a game that the engine cannot run.
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     output.line(format_args!(
         "{:<26} {:<10} {:>9} {:>11} {:>14} {:>15} {:>8}  mean goals",

@@ -1,8 +1,7 @@
-//! From what the command line calls a game to its rules.
+//! Finds the game that the command line names, and loads its rules.
 //!
-//! A game is a path to a rulesheet, or the name of one: first looked for in `gdl-games` beside the
-//! working directory, so that a changed rulesheet counts at once, then among the copies inside the
-//! program, so that an installed program knows its games anywhere.
+//! A game is a path to a rulesheet or a name. A name is looked up in the folder `gdl-games` of the
+//! working directory and then among the copies inside the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,10 @@ use anyhow::bail;
 use super::arguments::read_limited;
 use crate::gdl::{self, Diagnostic, Rules, Severity};
 
-/// The folder whose rulesheets are known by name.
+/// The folder of rulesheets that are found by name.
 pub const FOLDER: &str = "gdl-games";
 
-/// Larger files are refused: no rulesheet comes near.
+/// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The rulesheets inside the program: name and text, sorted by name.
@@ -26,11 +25,11 @@ pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedd
 pub struct Rulesheet {
     /// The game's name: the file's name without its ending.
     pub name: String,
-    /// Where the text comes from, for messages.
+    /// The origin of the text, for messages.
     pub origin: String,
     /// The text.
     pub text: String,
-    /// The file it was read from; nothing for a copy inside the program.
+    /// The file, unless it is a copy inside the program.
     pub file: Option<PathBuf>,
 }
 
@@ -47,7 +46,7 @@ impl Rulesheet {
     /// Finds a rulesheet by path or name.
     ///
     /// # Errors
-    /// Nothing of that name, with names that are near; or a file that cannot be read.
+    /// No such game, with similar names, or a file that cannot be read.
     pub fn find(argument: &str) -> anyhow::Result<Self> {
         Self::find_beside(argument, Path::new(""))
     }
@@ -131,8 +130,7 @@ impl Game {
             .iter()
             .filter(|diagnostic| diagnostic.severity == Severity::Error)
             .collect();
-        // What is missing in the rules as a whole has no place, and is missing because of a fault
-        // that has one.
+        // An error without a place, such as a missing role, follows from one with a place.
         let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
         let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
             return Ok(Self { sheet, rules });
@@ -147,11 +145,11 @@ impl Game {
         }
     }
 
-    /// Reads what the player would play of a rulesheet: published games have faults, and what is
-    /// left of them is played.
+    /// Reads the rules that a player would play: rulesheets with errors are playable without the
+    /// faulty statements.
     ///
     /// # Errors
-    /// Nothing of it can be played; the message has line and column of the first error.
+    /// The rest cannot be played; the message has line and column of the first error.
     pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = gdl::load(&sheet.text);
         match gdl::is_playable(&rules, &diagnostics) {
@@ -201,7 +199,7 @@ fn known_names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Up to five known names that someone who typed `wanted` may have meant, nearest first.
+/// Up to five known names that are similar to `wanted`, nearest first.
 fn near_names(wanted: &str, known: &[String]) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let mut near: Vec<(usize, &String)> = known

@@ -19,9 +19,6 @@ struct Report<'a> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// The output is closed or full.
 pub fn run(_: &GamesArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     for name in known_games() {

@@ -67,9 +67,6 @@ pub struct MatchArguments {
 
 /// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match
 /// had no proper end.
-///
-/// # Errors
-/// Unusable arguments, rules that cannot be evaluated, or no port for a player of ours.
 pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let roles = game.role_names();

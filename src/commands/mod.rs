@@ -1,37 +1,40 @@
-//! The command line: one module per subcommand, and what they share.
+//! The command line: a module per subcommand, and modules that several subcommands share.
 //!
-//! A subcommand's module reads its arguments, calls what does the work, and shows the result; work
-//! that is worth testing stands in modules of its own (`playouts`, `replay`, `game_manager`).
+//! A subcommand's module parses its arguments, calls the rest of the program, and prints the result.
+//! Shared modules import no subcommand.
 //!
-//! Invariants: with `--json` standard output carries JSON objects only; a command that fails has
-//! said why in one line that names what and where.
+//! Invariants: with `--json` standard output has JSON objects only. A command that fails says why in
+//! one line on standard error.
 
-pub mod analyse;
+// Shared by subcommands and by the lab.
 pub mod arguments;
-pub mod bench;
-pub mod check;
 pub mod child;
 pub mod engine_choice;
-pub mod format;
 pub mod game_manager;
 pub mod game_source;
-pub mod games;
 pub mod interrupt;
-pub mod match_games;
 pub mod outcome;
 pub mod output;
-pub mod perft;
 pub mod players;
 pub mod playouts;
 pub mod provenance;
 pub mod replay;
-pub mod scores;
-pub mod search;
-pub mod serve;
-pub mod stats;
-pub mod tournament;
+mod scores;
 pub mod trace;
-pub mod verify;
+
+// Subcommands.
+pub mod analyse;
+mod bench;
+mod check;
+mod format;
+mod games;
+mod match_games;
+mod perft;
+mod search;
+mod serve;
+mod stats;
+pub mod tournament;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -47,13 +50,14 @@ use output::Output;
     version,
     about = "A General Game Playing player: serve it, test it, measure it",
     after_help = "GAME is a path to a rulesheet, or the name of a game that `panza games` lists.\n\
-        Exit status: 0 done and holds, 1 done and does not hold, 2 unusable arguments or input, 130 interrupted.\n\n\
+        Exit status: 0 done, 1 done with a finding (rules have errors, a trace disagrees, a match has\n\
+        no result), 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
-        panza serve                                        wait for a game manager on port 9147\n  \
+        panza games                                        list the games that come with it\n  \
         panza match ticTacToe --player panza --player random\n  \
-        panza check my-game.gdl                            look for faults in rules\n  \
-        panza verify ticTacToe --trace playouts.jsonl.gz   compare with recorded playouts\n  \
-        panza bench connectFour breakthrough               measure random playouts"
+        panza serve                                        wait for a game manager on port 9147\n  \
+        panza check my-game.gdl                            look for errors in rules\n  \
+        panza help match                                   explain a command"
 )]
 pub struct Arguments {
     /// Write JSON objects on standard output, one per line, and nothing else.
@@ -67,67 +71,72 @@ pub struct Arguments {
 enum Command {
     /// Run the player server until Ctrl-C.
     #[command(
-        after_help = "The first line of output says where it listens. Ctrl-C and SIGTERM end it with status 0.\n\n\
+        after_help = "The first line of output is the address. Ctrl-C and SIGTERM end the server with status 0.\n\
+            A browser shows its matches at that address.\n\n\
             Examples:\n  panza serve\n  panza serve --listen 0.0.0.0:9147 --name Ada\n  \
             panza serve --config tournament.toml --set search.threads=7"
     )]
     Serve(serve::ServeArguments),
-    /// Play matches as a game manager.
+    /// Play matches as a game manager and show them.
     #[command(
-        after_help = "SPEC: panza (a server of our own on a loopback port), random, legal (the first legal move), or http://HOST:PORT.\n\
-            Players are given roles in the order of the rules. Missing, late and illegal moves are replaced by random ones.\n\
-            Status 1: a player of ours made an error, or a match had no proper end. Ctrl-C aborts the match at all players.\n\
-            Settings are those of the players that are panza; without a file they write no logs, and remember nothing.\n\n\
+        after_help = "SPEC: panza (a server inside this process), random (random legal moves), legal (the first\n\
+            legal move), or http://HOST:PORT. Players have roles in the order of the rules.\n\
+            A missing, late or illegal move is replaced by a random legal one.\n\
+            A browser shows the matches of a panza live, at the address on standard error. Settings are\n\
+            those of the players panza; without --config they keep no memory, and their logs only while\n\
+            this command runs.\n\
+            Status 1: panza, random or legal made a fault, or a match has no result.\n\n\
             Examples:\n  panza match ticTacToe --player panza --player random\n  \
-            panza match breakthrough --player panza --player http://127.0.0.1:9148 --start-clock 30 --play-clock 10\n  \
+            panza match breakthrough --player panza --player http://127.0.0.1:9148 --play-clock 10\n  \
             panza match connectFour --player legal --player random --games 10 --swap --seed 7 --json\n  \
-            panza match breakthrough --player panza --player random --set memory.enabled=true"
+            panza match hex --player panza --player random --set logs.match_logs=true"
     )]
     Match(match_games::MatchArguments),
     /// List the games that are known by name, with their roles.
     #[command(
-        after_help = "The games are those that come with the program and those in gdl-games beside the working directory.\n\n\
-            Examples:\n  panza games\n  panza games --json"
+        after_help = "These are the games that come with the program, and those in the folder gdl-games of the\n\
+            working directory.\n\nExamples:\n  panza games\n  panza games --json"
     )]
     Games(games::GamesArguments),
-    /// Check rulesheets and show what is wrong with them, with lines.
-    #[command(
-        after_help = "Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex"
-    )]
+    /// Check rulesheets and show errors and warnings with their lines.
+    #[command(after_help = "Status 1: a rulesheet has errors.\n\n\
+            Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex")]
     Check(check::CheckArguments),
-    /// Lay out a rulesheet in one canonical way, comments kept.
+    /// Print a rulesheet in one canonical layout, with its comments.
     #[command(
         after_help = "Status 1: the parentheses do not match, and nothing is written.\n\n\
             Examples:\n  panza format my-game.gdl\n  panza format my-game.gdl --write"
     )]
     Format(format::FormatArguments),
-    /// Replay recorded playouts and compare legal moves, next states, terminality and goals.
+    /// Compare recorded playouts with the engines: legal moves, next states, terminality, goals.
     #[command(
-        after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves, goal.\n\n\
+        after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves,\n\
+            goal. Status 1: an engine disagrees with a trace.\n\n\
             Examples:\n  panza verify ticTacToe --trace tests/traces/ticTacToe.jsonl.gz\n  \
             panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
     /// Count the paths of joint moves from the initial state.
     #[command(
-        after_help = "`nodes` are paths of exactly this many joint moves, `terminal` those of them that end the game.\n\n\
-            Example:\n  panza perft ticTacToe --depth 9"
+        after_help = "`nodes` is the number of paths of exactly this many joint moves, `terminal` how many of them\n\
+            end the game.\n\nExample:\n  panza perft ticTacToe --depth 9"
     )]
     Perft(perft::PerftArguments),
-    /// Show the sizes of a game's network and how long building it takes.
+    /// Show the sizes of a game's network and its build times.
     #[command(after_help = "Example:\n  panza stats breakthrough --json")]
     Stats(stats::StatsArguments),
-    /// Find out what a game is like, as the player does before it plays.
+    /// Analyse games as the metagame of a match does.
     #[command(
-        after_help = "What is told of games and states was so in those seen, and how many those were is told too; what is not known is null in\n\
-            JSON.\n\n\
+        after_help = "Shown are the structure of the rules, statistics of random games, and the evaluation learned\n\
+            by self-play. What is unknown is null in JSON.\n\n\
             Examples:\n  panza analyse connectFour\n  panza analyse my-game.gdl --seconds 20 --json"
     )]
     Analyse(analyse::AnalyseArguments),
-    /// Search one position and show what is known about each move.
+    /// Search one position and show visits and value of each move.
     #[command(
-        after_help = "FILE holds one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
-            With --iterations, --seed and one thread the search repeats exactly.\n\n\
+        after_help = "FILE has one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
+            Without --seconds and --iterations the search takes 5 seconds. With --iterations, --seed and\n\
+            one thread its result is always the same.\n\n\
             Examples:\n  panza search connectFour --seconds 10 --threads 2\n  \
             panza search ticTacToe --state position.txt --role oplayer --iterations 10000 --seed 1"
     )]
@@ -136,19 +145,20 @@ enum Command {
     #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
             panza bench hex --engine prover --seconds 20 --threads 2 --json")]
     Bench(bench::BenchArguments),
-    /// Play a tournament between players that a file names, go on where it was broken off, and show
-    /// what it came to.
+    /// Play a tournament from a file and show scores with intervals.
     #[command(
-        after_help = "FILE is TOML; config/example-tournament.toml explains every key. The least of it:\n\n  \
-            games = [\"ticTacToe\", \"connectFour\"]\n  games_a_side = 10\n  start_clock = 10\n  play_clock = 1\n  \
-            cores = [0, 1]\n  [[players]]\n  name = \"new\"\n  \
-            command = [\"target/release/panza\", \"serve\", \"--listen\", \"127.0.0.1:{port}\"]\n  \
+        after_help = "FILE is TOML; config/example-tournament.toml explains every key and runs as it stands. The\n\
+            shortest file:\n\n  \
+            games = [\"ticTacToe\", \"connectFour\"]\n  \
+            [[players]]\n  name = \"panza\"\n  builtin = \"panza\"\n  \
             [[players]]\n  name = \"chance\"\n  builtin = \"random\"\n\n\
-            Each finished match is a line of the results file. A match is known by its players and their versions, game, clocks,\n\
-            round and side; what is there is not played again. A match whose player does not start does not count.\n\
-            Shares and intervals (Wilson, 95 %) are those of the first player of a pair; games that it lost come first.\n\
-            Status 1: matches could not be played, or had no end. Ctrl-C aborts the matches under way and ends all players.\n\n\
-            Examples:\n  panza tournament spring.toml\n  panza tournament spring.toml --limit 1 --json\n  \
+            Each finished match is appended to a file of results. The same command continues an\n\
+            interrupted tournament. A match is identified by players, versions, game, clocks, round and\n\
+            side. Shares and Wilson intervals (95 %) are those of the first player of a pair; the game with\n\
+            its lowest share comes first.\n\
+            Status 1: matches could not be played, or have no result.\n\n\
+            Examples:\n  panza tournament config/example-tournament.toml\n  \
+            panza tournament spring.toml --limit 1 --json\n  \
             panza tournament --show spring.toml summer.toml"
     )]
     Tournament(tournament::TournamentArguments),
@@ -166,7 +176,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(_) => None,
         _ => Some(telemetry::init(tracing::Level::WARN)?),
     };
-    // These have leave to take.
+    // The other commands end their matches and connections first.
     if !matches!(
         command,
         Command::Serve(_) | Command::Match(_) | Command::Tournament(_)

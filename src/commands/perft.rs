@@ -45,9 +45,6 @@ pub struct DepthCount {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Unusable arguments, or rules that the machine refuses.
 pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let built = engine_choice::build(&game.rules, arguments.machine)?;

@@ -41,9 +41,6 @@ pub struct SearchArguments {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// A game or position that cannot be read, an unknown role, or rules that no machine takes.
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;

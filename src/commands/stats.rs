@@ -21,9 +21,6 @@ pub struct StatsArguments {
 }
 
 /// Runs the command. A game that cannot be compiled has no sizes; the prover runs it.
-///
-/// # Errors
-/// A game that cannot be read.
 pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));

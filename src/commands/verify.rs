@@ -37,9 +37,6 @@ fn parse_machines(text: &str) -> Result<Machines, String> {
 }
 
 /// Runs the command. Any disagreement makes it [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// A game or trace that cannot be read, or rules that the machine refuses.
 pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let is_all = arguments.machine.is_none();

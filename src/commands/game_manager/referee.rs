@@ -1,11 +1,10 @@
-//! What counts: the state of the match by the rules, evaluated by the reference prover and nothing
-//! else.
+//! The state of a match, evaluated by the reference prover.
 
 use crate::gdl::{Rules, sexpr};
 use crate::ids::{Id, RoleId, TermId};
 use crate::prover::{Prover, ProverError, State};
 
-/// Keeps the state of one match.
+/// The state of one match.
 pub struct Referee {
     prover: Prover,
     state: State,
@@ -58,8 +57,7 @@ impl Referee {
             .collect()
     }
 
-    /// The move that an answer names: its first expression, as ggp-base reads it. Nothing when it
-    /// starts with no expression, or one that is no term.
+    /// The first expression of an answer as a move, as in ggp-base. None where that is no term.
     pub fn read_move(&mut self, answer: &str) -> Option<TermId> {
         let (expressions, faults) = sexpr::parse(answer);
         if !faults.is_empty() {
@@ -82,7 +80,7 @@ impl Referee {
         Ok(())
     }
 
-    /// Each role's goal; nothing where it is not defined.
+    /// Each role's goal, where it is defined.
     ///
     /// # Errors
     /// The prover gave up.

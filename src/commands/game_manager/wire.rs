@@ -1,9 +1,8 @@
-//! One request to a player and its answer, over HTTP as game managers speak it.
+//! One request to a player and its answer, over the HTTP of game managers.
 //!
-//! Each request is a connection of its own: an HTTP/1.0 POST whose body is one s-expression. The
-//! clock of a request starts when the connection stands, as ggp-base's GameServer counts;
-//! connecting has a limit of its own. The status of the answer is not looked at, its body is, as
-//! ggp-base does.
+//! Each request has a connection of its own: an HTTP/1.0 POST whose body is one s-expression. As in
+//! ggp-base's GameServer, the clock of a request starts when the connection is established, and the
+//! status of the answer is ignored. Connecting has a time limit of its own.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer answers are broken off: no move is as long.
+/// Longer answers are refused.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// Where a player listens.
@@ -77,9 +76,8 @@ pub enum NoAnswer {
     Connection(String),
 }
 
-/// Sends one request and waits for the body of the answer, without white space around it. The
-/// request tells, in a header as Tiltyard sends it, who the `players` are; nothing where none are
-/// named.
+/// Sends one request and waits for the body of the answer, without white space around it. `players`
+/// go into a header as Tiltyard sends it, unless they are empty.
 ///
 /// # Errors
 /// No connection within `connect`, none that holds, or no whole answer within `clock` of
@@ -96,11 +94,10 @@ pub async fn ask(
     let stream = match timeout(connect, connecting).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return Err(NoAnswer::Connection(format!("no connection: {error}"))),
-        // A connection that does not come about in time is a timeout to ggp-base too.
+        // A timeout in ggp-base too.
         Err(_) => return Err(NoAnswer::Timeout),
     };
-    // Without this the last part of a request may wait for an acknowledgement; it only costs speed
-    // if it fails.
+    // Without this the last part of a request may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     match timeout(clock, exchange(stream, address, receiver, players, body)).await {
         Ok(Ok(answer)) => Ok(answer),
@@ -109,7 +106,7 @@ pub async fn ask(
     }
 }
 
-/// Ends the task that drives a connection when nobody waits for its answer any more.
+/// Ends the task of a connection when its answer is no longer awaited.
 struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
@@ -148,7 +145,7 @@ async fn exchange(
         .await
         .map_err(|error| describe(&error))?;
     let _driver = Driver(tokio::spawn(async move {
-        // What goes wrong here reaches us through the answer.
+        // Its errors are those of the answer too.
         let _ = connection.await;
     }));
     let response = sender

@@ -1,20 +1,19 @@
-//! `panza tournament`: matches between players as a file says, and tables of what they came to.
+//! `panza tournament`: plays the matches of a file, and shows tables of the results.
 //!
-//! [`written`] reads the file into a [`plan`]; [`play`] plays what [`results`] does not hold yet,
-//! with the players that [`seats`] starts, and [`progress`] tells how it goes;
-//! [`tally`] adds up and [`page`] shows.
+//! `written` parses the file into a `plan`. `play` plays the matches that have no result yet, with
+//! players that `seats` starts, and `progress` reports them. [`tally`] adds up the [`results`], and
+//! [`page`] formats the tables.
 //!
-//! Invariant: tables are made from the file of results alone, so that they are the same whenever
-//! they are made.
+//! Invariant: tables depend on the file of results alone.
 
 pub mod page;
-pub mod plan;
-pub mod play;
-pub mod progress;
+mod plan;
+mod play;
+mod progress;
 pub mod results;
-pub mod seats;
+mod seats;
 pub mod tally;
-pub mod written;
+mod written;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,10 +42,10 @@ pub struct TournamentArguments {
     /// The file of results, for a single FILE. [default: FILE with the ending .results.jsonl]
     #[arg(long, value_name = "PATH")]
     results: Option<PathBuf>,
-    /// Play nothing; show the results there are.
+    /// Show the results without playing.
     #[arg(long)]
     show: bool,
-    /// Play at most so many matches now.
+    /// Play at most N matches now.
     #[arg(long, value_name = "N", conflicts_with = "show")]
     limit: Option<usize>,
 }
@@ -87,7 +86,8 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
             all.extend(results);
             if played.failed + played.left_out > 0 {
                 output.complaint(format_args!(
-                    "{}: {} matches could not be played and {} were left out; the same command plays them again",
+                    "{}: {} matches could not be played and {} were left out; \
+                     the same command tries them again",
                     file.display(),
                     played.failed,
                     played.left_out
@@ -131,7 +131,7 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
     if !plan.cores.is_empty() {
         let playing: BTreeSet<usize> = plan.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
         for player in playing.into_iter().map(|player| &plan.players[player]) {
-            // What random and legal do takes no time.
+            // random and legal take no processor time.
             if matches!(
                 &player.entry,
                 Entry::Player {
@@ -140,7 +140,7 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
                 }
             ) {
                 output.complaint(format_args!(
-                    "{shown}: player `{}` is no process that is started here, so `cores` do not confine it",
+                    "{shown}: player `{}` has no process of its own, so `cores` do not confine it",
                     player.name
                 ));
             }
@@ -167,7 +167,7 @@ fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, V
         interrupt::watch(child::end_all)
     };
     let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
-    // A connection that hangs must not keep the program.
+    // A connection that hangs must not keep the program running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     let played = played?;
 

@@ -34,15 +34,12 @@ const SIDES: u32 = 2;
 /// A tournament that can be played.
 #[derive(Debug)]
 pub struct Plan {
-    /// All players.
     pub players: Vec<Contestant>,
     /// Who meets whom, by position in `players`: A and B.
     pub pairs: Vec<(usize, usize)>,
-    /// All games.
     pub events: Vec<Event>,
     /// Seed of all matches.
     pub seed: u64,
-    /// Matches at once.
     pub parallel: usize,
     /// Cores for the players of matches, as many as play at once; or none.
     pub cores: Vec<CoreId>,
@@ -53,9 +50,7 @@ pub struct Plan {
 /// A player of the tournament.
 #[derive(Debug)]
 pub struct Contestant {
-    /// Its name in tables.
     pub name: String,
-    /// How it is reached.
     pub entry: Entry,
     /// Its version, as tables show it.
     pub version: String,
@@ -63,12 +58,10 @@ pub struct Contestant {
     pub ready: Duration,
 }
 
-/// How a player is reached.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entry {
     /// A player in this process, or one that listens already.
     Player {
-        /// Which one.
         spec: PlayerSpec,
         /// The settings of a `panza`.
         settings: SettingsChoice,
@@ -85,9 +78,7 @@ pub enum Entry {
 /// A game with its clocks.
 #[derive(Debug)]
 pub struct Event {
-    /// The game.
     pub game: Game,
-    /// Its number of roles.
     pub n_roles: usize,
     /// Seconds from the rules to the first move.
     pub start_clock: u32,
@@ -104,7 +95,6 @@ pub struct Fixture {
     pub pair: usize,
     /// By position in [`Plan::events`].
     pub event: usize,
-    /// From 0.
     pub round: u32,
     /// 0 where A has the first role, 1 where B has it.
     pub side: u32,
@@ -131,9 +121,6 @@ pub fn is_role_of_a(role: usize, side: u32) -> bool {
 
 impl Plan {
     /// Reads a tournament and its rulesheets.
-    ///
-    /// # Errors
-    /// Something that cannot be played, with the file, the line and what was expected.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
@@ -141,7 +128,6 @@ impl Plan {
         written::parse(&text, &shown)
     }
 
-    /// All matches, in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
         let rounds = self.events.iter().map(|event| event.games_a_side).max();
         let mut fixtures = Vec::new();

@@ -34,21 +34,16 @@ const MAX_FAILURES: u32 = 3;
 /// What became of the matches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Played {
-    /// Matches with a new result.
     pub finished: usize,
     /// Matches whose players did not start.
     pub failed: usize,
     /// Matches of players that are not started again.
     pub left_out: usize,
-    /// Whether it was interrupted.
     pub is_interrupted: bool,
 }
 
 /// Plays `fixtures`, in their order. `known` are earlier results, for the running score and the
 /// time left.
-///
-/// # Errors
-/// A result that cannot be written, or rules that cannot be evaluated.
 pub fn play(
     plan: &Plan,
     fixtures: &[Fixture],

@@ -27,7 +27,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A player of a match; it ends with [`Seated::leave`], a process also when this is dropped.
 #[derive(Debug)]
 pub struct Seated {
-    /// Its place in the match.
     pub seat: Seat,
     running: Running,
 }
@@ -38,7 +37,6 @@ enum Running {
     Child(Child),
 }
 
-/// The conditions of a player in a match.
 #[derive(Debug)]
 pub struct Conditions<'a> {
     /// Seed of its random numbers, where it takes one.
@@ -51,9 +49,6 @@ pub struct Conditions<'a> {
 
 impl Seated {
     /// Starts a player. It may not be ready yet.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn start(
         player: &Contestant,
         conditions: &Conditions<'_>,
@@ -97,9 +92,6 @@ impl Seated {
     }
 
     /// Waits until it is ready; false when `cancelled` became true meanwhile.
-    ///
-    /// # Errors
-    /// It ended, or was not ready in time.
     pub fn wait_until_ready(
         &mut self,
         patience: Duration,

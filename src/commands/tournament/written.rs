@@ -25,9 +25,6 @@ const MOST_GAMES_A_SIDE: u32 = 10_000;
 const READY_SECONDS: f64 = 30.0;
 
 /// Reads a tournament and the rulesheets that it names; `shown` is the text's name in messages.
-///
-/// # Errors
-/// Something that cannot be played, with the file, the line and what was expected.
 pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {
     let source = Source { text, shown };
     let written: Written = toml::from_str(text).map_err(|error| {
