@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::corpus::corpus;
 use crate::support::renamed::Disguise;
-use panza::analysis::signature::{Canonical, Signature, WORK, signature, translate};
+use panza::analysis::signature::{Canonical, Signature, WORK, signature};
 use panza::commands::game_source::EMBEDDED;
 use panza::gdl::{self, Rules, Sexpr, sexpr};
 
@@ -52,6 +52,11 @@ fn disguised(term: &str, disguise: &Disguise) -> String {
         }
     }
     show(&sexpr::parse(term).0[0], disguise)
+}
+
+/// A fact or move of one game in the names of another with the same canonical text.
+fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
+    (from.text() == to.text()).then(|| to.from_canonical(&from.to_canonical(term)?))?
 }
 
 #[test]

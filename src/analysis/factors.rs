@@ -22,12 +22,12 @@ use std::time::Instant;
 
 use self::disjoint_sets::DisjointSets;
 use self::ends::Ends;
-use self::freedom::{Freedom, freedom};
+use self::freedom::{Freedom, freedom, support};
 use self::moves::{Touching, Usual};
 use super::autonomous::autonomous_bases;
 use super::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::{Effects, Network, Node, VisitedNodes, effects};
+use crate::propnet::{Effects, Network, VisitedNodes, effects};
 
 /// The most rounds of merging.
 const MAX_ROUNDS: usize = 64;
@@ -138,24 +138,10 @@ pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<Mov
 
 /// The bases that are not autonomous and on which legal moves, the end or a goal depend.
 fn relevant(network: &Network, is_autonomous: &IdVec<BaseId, bool>) -> IdVec<BaseId, bool> {
-    let mut counts: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
-    let mut seen = vec![false; network.gates.len()];
     let goals = network.goals.iter().map(|&(_, _, signal)| signal);
-    let legal = network.legal.iter().copied();
-    let mut open: Vec<_> = goals.chain(legal).chain([network.terminal]).collect();
-    while let Some(signal) = open.pop() {
-        match network.node(signal) {
-            Node::Base(base) if !is_autonomous[base] && !counts[base] => {
-                counts[base] = true;
-                open.push(network.next[base]);
-            }
-            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
-                open.extend(network.inputs(gate));
-            }
-            _ => {}
-        }
-    }
-    counts
+    let outputs = goals.chain(network.legal.iter().copied());
+    let outputs = outputs.chain([network.terminal]);
+    support(network, outputs, |base| !is_autonomous[base])
 }
 
 /// A factor's index, and a hash of a move's effects and conditions in it.

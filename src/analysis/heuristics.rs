@@ -96,10 +96,8 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
     }
     found.sort_by(|left, right| {
         let weight = |heuristic: &Heuristic| {
-            heuristic
-                .worth
-                .iter()
-                .fold(0.0f32, |most, worth| most.max(worth.abs()))
+            let worths = heuristic.worth.iter();
+            worths.fold(0.0f32, |most, worth| most.max(worth.abs()))
         };
         weight(right)
             .total_cmp(&weight(left))

@@ -19,7 +19,7 @@ use std::time::Instant;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
-use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, Node, PlayedPosition};
+use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
 
 /// How many random games are played.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ impl MutexGroups {
 /// The machine must be one of the network's game.
 pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> MutexGroups {
     let seen = PlayStatistics::play(machine, network.facts.len(), budget);
-    let n_users = users(network);
+    let n_users = network.base_fan_out();
     // The number of gate updates that a base causes.
     let weight = |base: &BaseId| n_users[base.index()] * seen.n_changes[base.index()];
     let mut changing: Vec<BaseId> = network
@@ -142,7 +142,6 @@ impl PlayStatistics {
         let mut random = Random::new(budget.seed);
         let mut words = Random::new(budget.seed ^ 0x5EED);
         let n_roles = machine.info().n_roles();
-        let mut joint_move = Vec::with_capacity(n_roles);
         let initial = machine.initial_state();
         let (mut state, mut before) = (initial.clone(), initial.clone());
         let mut depth = 0;
@@ -150,10 +149,11 @@ impl PlayStatistics {
             && budget.until.is_none_or(|until| Instant::now() < until)
         {
             reasoner.set_state(&state);
-            let is_over = reasoner.is_terminal()
-                || depth == budget.states_per_game
-                || !choose(&mut *reasoner, n_roles, &mut random, &mut joint_move);
-            if is_over {
+            let joint_move = match reasoner.is_terminal() || depth == budget.states_per_game {
+                true => None,
+                false => random_joint_move(&mut *reasoner, n_roles, &mut random),
+            };
+            let Some(joint_move) = joint_move else {
                 if depth == 0 {
                     break;
                 }
@@ -161,15 +161,15 @@ impl PlayStatistics {
                 state.clone_from(&initial);
                 before.clone_from(&initial);
                 continue;
-            }
+            };
             seen.n_games += usize::from(depth == 0);
             seen.note(&state, &before, words.bits());
-            seen.played.push(PlayedPosition {
-                state: state.clone(),
-                moves: joint_move.clone(),
-            });
             before.clone_from(&state);
             reasoner.next_state(&joint_move, &mut state);
+            seen.played.push(PlayedPosition {
+                state: before.clone(),
+                moves: joint_move,
+            });
             depth += 1;
         }
         seen
@@ -204,22 +204,19 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Draws a legal move for each role; false when one has none.
-fn choose(
+/// A random legal move for each role; `None` if some role has none.
+pub(super) fn random_joint_move(
     reasoner: &mut dyn Reasoner,
     n_roles: usize,
     random: &mut Random,
-    joint_move: &mut Vec<MoveId>,
-) -> bool {
-    joint_move.clear();
-    for role in (0..n_roles).map(RoleId::from_index) {
-        let moves = reasoner.legal_moves(role);
-        if moves.is_empty() {
-            return false;
-        }
-        joint_move.push(moves[random.below(moves.len() as u32) as usize]);
-    }
-    true
+) -> Option<Vec<MoveId>> {
+    let roles = (0..n_roles).map(RoleId::from_index);
+    roles
+        .map(|role| {
+            let legal = reasoner.legal_moves(role);
+            (!legal.is_empty()).then(|| legal[random.below(legal.len() as u32) as usize])
+        })
+        .collect()
 }
 
 /// Collects the sets whose sums add up.
@@ -355,19 +352,6 @@ pub(super) fn parts(fact: &str) -> Vec<&str> {
     }
     parts.push(&inner[start..]);
     parts
-}
-
-/// How many gates have the base as an input.
-fn users(network: &Network) -> Vec<usize> {
-    let mut n_users = vec![0; network.facts.len()];
-    for gate in network.gates.ids() {
-        for &input in network.inputs(gate) {
-            if let Node::Base(base) = network.node(input) {
-                n_users[base.index()] += 1;
-            }
-        }
-    }
-    n_users
 }
 
 #[cfg(test)]

@@ -117,12 +117,6 @@ impl Canonical {
     }
 }
 
-/// A fact or move of one game in the names of another; `None` if the canonical texts differ, or it is
-/// no term of the first game.
-pub fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
-    (from.text == to.text).then(|| to.from_canonical(&from.to_canonical(term)?))?
-}
-
 /// A ground term with its names replaced, one space between elements.
 fn renamed<'a>(term: &str, rename: &impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let (expressions, faults) = sexpr::parse(term);

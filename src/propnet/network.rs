@@ -130,6 +130,17 @@ impl Network {
         self.inputs.len()
     }
 
+    /// Per base, the number of gates that read it.
+    pub fn base_fan_out(&self) -> Vec<usize> {
+        let mut n_users = vec![0; self.facts.len()];
+        for &input in &self.inputs {
+            if let Node::Base(base) = self.node(input) {
+                n_users[base.index()] += 1;
+            }
+        }
+        n_users
+    }
+
     /// Gates and edges together.
     pub fn size(&self) -> usize {
         self.gates.len() + self.n_edges()

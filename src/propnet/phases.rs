@@ -213,14 +213,7 @@ pub fn mutex_groups_by_form(network: &Network) -> Vec<MutexGroup> {
         }
     }
     // A group that few gates read is no turn order.
-    let mut n_users = vec![0usize; network.facts.len()];
-    for gate in network.gates.ids() {
-        for &input in network.inputs(gate) {
-            if let Node::Base(base) = network.node(input) {
-                n_users[base.index()] += 1;
-            }
-        }
-    }
+    let n_users = network.base_fan_out();
     let users = |base: &BaseId| n_users[base.index()];
     found.sort_by_cached_key(|group| std::cmp::Reverse(group.iter().map(users).sum::<usize>()));
     found

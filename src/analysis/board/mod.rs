@@ -14,10 +14,10 @@ mod shape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::mutex_groups::random_joint_move;
 use crate::gdl::{Rules, sexpr};
-use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::machine::{Machine, Reasoner};
 pub use layout::{Board, Content, Layout};
 use shape::Shape;
 
@@ -103,7 +103,11 @@ pub fn sample_states(
     let mut samples = vec![machine.info().state_facts(&initial)];
     let mut next = Vec::new();
     while samples.len() < limit && go_on() {
-        match random_joint_move(machine, reasoner.as_mut(), random) {
+        let joint_move = match reasoner.is_terminal() {
+            true => None,
+            false => random_joint_move(reasoner.as_mut(), machine.info().n_roles(), random),
+        };
+        match joint_move {
             Some(joint_move) => reasoner.next_state(&joint_move, &mut next),
             None if samples.len() == 1 => break,
             None => next.clone_from(&initial),
@@ -112,23 +116,6 @@ pub fn sample_states(
         samples.push(machine.info().state_facts(&next));
     }
     samples
-}
-
-/// A random joint move in the reasoner's state; `None` if it is terminal or a role has no move.
-fn random_joint_move(
-    machine: &Arc<dyn Machine>,
-    reasoner: &mut dyn Reasoner,
-    random: &mut Random,
-) -> Option<Vec<MoveId>> {
-    if reasoner.is_terminal() {
-        return None;
-    }
-    (0..machine.info().n_roles())
-        .map(|role| {
-            let legal = reasoner.legal_moves(RoleId::from_index(role));
-            (!legal.is_empty()).then(|| legal[random.below(legal.len() as u32) as usize])
-        })
-        .collect()
 }
 
 /// The argument texts of facts, by function.

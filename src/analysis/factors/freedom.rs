@@ -46,6 +46,31 @@ fn cone(network: &Network, outputs: impl Iterator<Item = Signal>) -> Vec<GateId>
     gates.filter(|gate| is_wanted[gate.index()]).collect()
 }
 
+/// The bases among `wanted` on which some outputs depend, directly or through the next values of
+/// such bases.
+pub(super) fn support(
+    network: &Network,
+    outputs: impl Iterator<Item = Signal>,
+    wanted: impl Fn(BaseId) -> bool,
+) -> IdVec<BaseId, bool> {
+    let mut found: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
+    let mut seen = vec![false; network.gates.len()];
+    let mut open: Vec<Signal> = outputs.collect();
+    while let Some(signal) = open.pop() {
+        match network.node(signal) {
+            Node::Base(base) if wanted(base) && !found[base] => {
+                found[base] = true;
+                open.push(network.next[base]);
+            }
+            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
+                open.extend(network.inputs(gate));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 struct Ternary<'a> {
     network: &'a Network,
     bases: IdVec<BaseId, May>,
@@ -118,21 +143,9 @@ pub(super) fn freedom(
 ) -> Option<IdVec<MoveId, Freedom>> {
     let legal_cone = cone(network, network.legal.iter().copied());
     // The autonomous bases on which legality depends, directly or not.
-    let mut is_needed: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
-    let mut open: Vec<Signal> = network.legal.iter().copied().collect();
-    let mut seen = vec![false; network.gates.len()];
-    while let Some(signal) = open.pop() {
-        match network.node(signal) {
-            Node::Base(base) if is_autonomous[base] && !is_needed[base] => {
-                is_needed[base] = true;
-                open.push(network.next[base]);
-            }
-            Node::Gate(gate) if !std::mem::replace(&mut seen[gate.index()], true) => {
-                open.extend(network.inputs(gate));
-            }
-            _ => {}
-        }
-    }
+    let is_needed = support(network, network.legal.iter().copied(), |base| {
+        is_autonomous[base]
+    });
     let needed: Vec<BaseId> = network
         .facts
         .ids()

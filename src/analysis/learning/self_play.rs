@@ -56,6 +56,19 @@ struct Game {
     ends: Vec<u32>,
 }
 
+impl Game {
+    /// The current state, of so many words.
+    fn state(&self, words: usize) -> &[u64] {
+        &self.states[self.length * words..]
+    }
+
+    /// The legal moves of a role.
+    fn moves_of(&self, role: usize) -> &[MoveId] {
+        let start = role.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.legal[start as usize..self.ends[role] as usize]
+    }
+}
+
 /// The games in progress and the trainer they feed.
 pub(super) struct SelfPlay {
     expander: Box<dyn Expander>,
@@ -161,7 +174,7 @@ impl SelfPlay {
             .games
             .iter()
             .map(|game| ExpansionStep {
-                state: &game.states[game.length * words..],
+                state: game.state(words),
                 joint_move: None,
             })
             .collect();
@@ -255,7 +268,7 @@ impl SelfPlay {
                 continue;
             }
             for role in 0..n_roles {
-                let moves = moves_of(game, role);
+                let moves = game.moves_of(role);
                 if moves.len() < 2 {
                     continue;
                 }
@@ -267,7 +280,7 @@ impl SelfPlay {
                     for other in 0..n_roles {
                         batch.joint_moves.push(match other == role {
                             true => mv,
-                            false => any_of(moves_of(game, other), &mut self.random),
+                            false => any_of(game.moves_of(other), &mut self.random),
                         });
                     }
                     batch.candidates.push((index as u32, role as u32, mv));
@@ -296,7 +309,7 @@ impl SelfPlay {
                 .map(|(&(game, _, _), joint_move)| {
                     let game = &self.games[game as usize];
                     ExpansionStep {
-                        state: &game.states[game.length * words..],
+                        state: game.state(words),
                         joint_move: Some(joint_move),
                     }
                 })
@@ -309,7 +322,7 @@ impl SelfPlay {
         let mut joint_moves: Vec<MoveId> = Vec::with_capacity(self.games.len() * n_roles);
         for (index, game) in self.games.iter().enumerate() {
             for role in 0..n_roles {
-                let moves = moves_of(game, role);
+                let moves = game.moves_of(role);
                 let chosen = best[index * n_roles + role].map(|(_, mv)| mv);
                 joint_moves.push(chosen.unwrap_or_else(|| any_of(moves, &mut self.random)));
             }
@@ -319,7 +332,7 @@ impl SelfPlay {
             .iter()
             .zip(joint_moves.chunks(n_roles))
             .map(|(game, joint_move)| ExpansionStep {
-                state: &game.states[game.length * words..],
+                state: game.state(words),
                 joint_move: Some(joint_move),
             })
             .collect();
@@ -348,7 +361,7 @@ impl SelfPlay {
         for (position, &(game, role, mv)) in batch.candidates.iter().enumerate() {
             let role = role as usize;
             let at = &self.games[game as usize];
-            let from = &at.states[at.length * words..];
+            let from = at.state(words);
             let accumulator = match accumulator {
                 Some((of, known)) if of == game => known,
                 _ => {
@@ -393,9 +406,4 @@ fn any_of(moves: &[MoveId], random: &mut Random) -> MoveId {
         1 => moves[0],
         len => moves[random.below(len as u32) as usize],
     }
-}
-
-fn moves_of(game: &Game, role: usize) -> &[MoveId] {
-    let start = role.checked_sub(1).map_or(0, |before| game.ends[before]);
-    &game.legal[start as usize..game.ends[role] as usize]
 }

@@ -19,6 +19,11 @@ const RACE: &str = "(role red) (role blue) (init (step 1)) (succ 1 2) (succ 2 3)
     (<= terminal (true (step 3)))
     (goal red 100) (goal blue 0)";
 
+/// A fact or move of one game in the names of another with the same canonical text.
+fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
+    (from.text() == to.text()).then(|| to.from_canonical(&from.to_canonical(term)?))?
+}
+
 #[test]
 fn names_and_order_make_no_difference() {
     let other = "(<= (goal azul 0)) (s b c) (s a b) (<= (legal ?who halt) (role ?who))
