@@ -45,7 +45,7 @@ const TABLE: &[Row] = &[
     row(
         "build",
         These(&[
-            "gdl", "prover", "ground", "propnet", "machine", "analysis", "ids",
+            "gdl", "prover", "ground", "propnet", "machine", "analysis", "sync", "ids",
         ]),
     ),
     row(
@@ -131,7 +131,10 @@ const LAYERED: &[&str] = &["build", "commands", "metagame", "player"];
 
 /// Modules, and folders of modules, whose parts may import each other in circles.
 const CIRCLES: &[&str] = &[
-    "search", "analysis", "commands", "machine", "player", "propnet", "prover",
+    "search",
+    "analysis/evaluation",
+    "analysis/learning",
+    "player",
 ];
 
 const fn row(module: &'static str, may_import: Allowed) -> Row {

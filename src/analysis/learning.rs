@@ -12,6 +12,7 @@
 //! Never knows: trees, GDL text, what a fact means.
 
 mod self_play;
+pub mod validation;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 use self::self_play::{MAX_LENGTH, SelfPlay};
 use super::evaluation::Evaluation;
-use super::validation::{Validation, validate};
+use self::validation::{Validation, validate};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 

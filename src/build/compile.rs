@@ -11,7 +11,7 @@ use crate::ids::BaseId;
 use crate::machine::Machine;
 use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::specialised::SpecialisedLayout;
+use crate::machine::specialised::{self, SpecialisedLayout};
 use crate::propnet::{self, MutexGroup, Network, SpecialisedGame, passes};
 
 /// Gates and edges above which only one mutex group is tried.
@@ -233,7 +233,11 @@ impl PhaseChoice<'_> {
             };
             compile_time += specialised_at.elapsed();
             let before = machine.run_specialised((group.to_vec(), Some(layout)));
-            let work = machine.work(played).unwrap_or(u64::MAX);
+            let work = machine.specialised().and_then(|layout| {
+                let phase_of = |state: &[u64]| machine.specialised_phase_of(state);
+                specialised::work(layout, machine.info().n_roles(), phase_of, played)
+            });
+            let work = work.unwrap_or(u64::MAX);
             if best.as_ref().is_none_or(|&(least, _)| work < least) {
                 best = Some((work, networks));
             } else {

@@ -1,4 +1,5 @@
-//! Recovery from parentheses that do not match, by the layout of the text.
+//! From text to s-expressions, with recovery from parentheses that do not match by the layout of the
+//! text.
 //!
 //! A list left open swallows all statements after it. Most rulesheets start each statement in the
 //! first column, so the text is cut there into chunks and each chunk is read alone: a fault stays
@@ -7,11 +8,42 @@
 //! which list is open too long, as in Parinfer (Lavers, 2015).
 
 use super::diagnostic::Diagnostic;
-use super::sexpr::{Builder, Sexpr, unclosed};
-use super::token::{Token, TokenKind};
+use super::sexpr::{Builder, MAX_DEPTH, Sexpr, unclosed};
+use super::span::Span;
+use super::token::{Token, TokenKind, tokens};
 
 /// Words that start a condition and never a statement.
 const CONDITION_WORDS: [&str; 6] = ["true", "does", "not", "or", "and", "distinct"];
+
+/// Reads all top-level expressions of a text, and what is wrong with it.
+///
+/// Where the parentheses do not match, the layout of the text shows which statements are broken.
+pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
+    if text.len() > u32::MAX as usize {
+        let message = format!(
+            "the text has {} bytes, at most {} can be read",
+            text.len(),
+            u32::MAX
+        );
+        let fault = Diagnostic::error("text-too-long", Span::default(), message);
+        return (Vec::new(), vec![fault]);
+    }
+    let tokens: Vec<Token> = tokens(text)
+        .filter(|token| token.kind != TokenKind::Comment)
+        .collect();
+    let plain = Builder::read(text, &tokens);
+    if plain.is_sound() && !has_rule_in_rule(text, &tokens) {
+        return (plain.top, Vec::new());
+    }
+    if let Some(depth_fault) = plain.too_deep {
+        let message = format!("lists are nested more than {MAX_DEPTH} deep here");
+        let fault = Diagnostic::error("nesting-too-deep", depth_fault, message);
+        return (plain.closed(), vec![fault]);
+    }
+    by_layout(text, &tokens, plain.n_faults())
+        .filter(|(_, faults)| !faults.is_empty())
+        .unwrap_or_else(|| plain.with_faults(None))
+}
 
 /// A token with its place in the layout.
 #[derive(Clone, Copy)]

@@ -7,9 +7,9 @@
 use std::fmt;
 
 use super::diagnostic::Diagnostic;
-use super::recover;
+pub use super::recover::parse;
 use super::span::Span;
-use super::token::{Token, TokenKind, tokens};
+use super::token::{Token, TokenKind};
 
 /// Lists nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 256;
@@ -75,47 +75,16 @@ impl fmt::Display for Sexpr {
     }
 }
 
-/// Reads all top-level expressions of a text, and what is wrong with it.
-///
-/// Where the parentheses do not match, the layout of the text shows which statements are broken
-/// ([`recover`]).
-pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
-    if text.len() > u32::MAX as usize {
-        let message = format!(
-            "the text has {} bytes, at most {} can be read",
-            text.len(),
-            u32::MAX
-        );
-        let fault = Diagnostic::error("text-too-long", Span::default(), message);
-        return (Vec::new(), vec![fault]);
-    }
-    let tokens: Vec<Token> = tokens(text)
-        .filter(|token| token.kind != TokenKind::Comment)
-        .collect();
-    let plain = Builder::read(text, &tokens);
-    if plain.is_sound() && !recover::has_rule_in_rule(text, &tokens) {
-        return (plain.top, Vec::new());
-    }
-    if let Some(depth_fault) = plain.too_deep {
-        let message = format!("lists are nested more than {MAX_DEPTH} deep here");
-        let fault = Diagnostic::error("nesting-too-deep", depth_fault, message);
-        return (plain.closed(), vec![fault]);
-    }
-    recover::by_layout(text, &tokens, plain.n_faults())
-        .filter(|(_, faults)| !faults.is_empty())
-        .unwrap_or_else(|| plain.with_faults(None))
-}
-
 /// Lists under construction.
 pub(super) struct Builder<'a> {
     text: &'a str,
-    top: Vec<Sexpr>,
+    pub(super) top: Vec<Sexpr>,
     /// Each open list: its items so far and its parenthesis.
     open: Vec<(Vec<Sexpr>, Span)>,
     /// Each `)` that closes nothing.
     stray: Vec<Span>,
     /// The first `(` nested too deep. The content of such lists is skipped.
-    too_deep: Option<Span>,
+    pub(super) too_deep: Option<Span>,
     /// How many open lists are nested too deep.
     n_too_deep: usize,
     end: Span,
@@ -186,7 +155,7 @@ impl<'a> Builder<'a> {
         self.n_faults() == 0 && self.too_deep.is_none()
     }
 
-    fn n_faults(&self) -> usize {
+    pub fn n_faults(&self) -> usize {
         self.open.len() + self.stray.len()
     }
 

@@ -104,7 +104,7 @@ impl CounterMachine {
 
     /// Which phase of the specialised game a state belongs to.
     #[inline(always)]
-    pub(super) fn specialised_phase_of(&self, state: &[u64]) -> Option<usize> {
+    pub fn specialised_phase_of(&self, state: &[u64]) -> Option<usize> {
         match self.mutex_group.len() {
             0 => Some(0),
             _ => self.phase_of(state).checked_sub(1),

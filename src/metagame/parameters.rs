@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::analysis::evaluation::Evaluation;
-use crate::analysis::validation::Validation;
+use crate::analysis::learning::validation::Validation;
 use crate::search::SearchConfig;
 
 /// Search settings that are chosen for a game.

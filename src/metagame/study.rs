@@ -18,7 +18,7 @@ use crate::analysis::heuristics::{self, Heuristic};
 use crate::analysis::learning::{self, LearningBudget};
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::analysis::step_budget::StepBudget;
-use crate::analysis::validation::Validation;
+use crate::analysis::learning::validation::Validation;
 use crate::build::BuiltGame;
 use crate::search::SearchConfig;
 

@@ -4,38 +4,11 @@
 //! gates and folds constants as they arise. Atoms of a recursive component each get an OR gate first,
 //! whose inputs are set when all atoms of the component have one.
 
-use thiserror::Error;
-
-use super::builder::Builder;
+use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Signal};
 use super::normalise::normalised;
 use crate::ground::{AtomKind, Budget, GroundProgram, components};
 use crate::ids::{AtomId, Id, IdVec};
-
-/// Why there is no network.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum BuildError {
-    /// A ground atom depends on its own negation.
-    #[error("`{atom}` depends on its own negation")]
-    NotStratified {
-        /// One such atom.
-        atom: String,
-    },
-    /// The deadline passed.
-    #[error("the network was not finished in time: {gates} gates so far")]
-    OutOfTime {
-        /// Gates so far.
-        gates: usize,
-    },
-    /// The memory limit was reached.
-    #[error("the network passed its limit of {max_bytes} bytes: {gates} gates so far")]
-    OutOfMemory {
-        /// The limit.
-        max_bytes: usize,
-        /// Gates so far.
-        gates: usize,
-    },
-}
 
 /// Builds the network of a ground program.
 ///

@@ -6,11 +6,36 @@ use std::time::Instant;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use thiserror::Error;
 
-use super::build::BuildError;
 use super::network::{Gate, GateKind, Signal};
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
+
+/// Why there is no network.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BuildError {
+    /// A ground atom depends on its own negation.
+    #[error("`{atom}` depends on its own negation")]
+    NotStratified {
+        /// One such atom.
+        atom: String,
+    },
+    /// The deadline passed.
+    #[error("the network was not finished in time: {gates} gates so far")]
+    OutOfTime {
+        /// Gates so far.
+        gates: usize,
+    },
+    /// The memory limit was reached.
+    #[error("the network passed its limit of {max_bytes} bytes: {gates} gates so far")]
+    OutOfMemory {
+        /// The limit.
+        max_bytes: usize,
+        /// Gates so far.
+        gates: usize,
+    },
+}
 
 /// Gates under construction.
 pub(super) struct Builder {

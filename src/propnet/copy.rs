@@ -4,8 +4,7 @@
 //! its copied inputs. Blocks are copied gate by gate. Signals without a copy are left out of the
 //! inputs of the gates that use them.
 
-use super::build::BuildError;
-use super::builder::Builder;
+use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};

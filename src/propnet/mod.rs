@@ -23,9 +23,11 @@ mod normalise;
 mod part;
 pub mod passes;
 mod phases;
+mod playout_sample;
 mod specialise;
 
-pub use build::{BuildError, build};
+pub use build::build;
+pub use builder::BuildError;
 pub use effects::{Effects, VisitedNodes, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use part::{Selection, part};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::passes::PlayoutSample;
+use super::playout_sample::PlayoutSample;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
 /// The source of a signal.

@@ -6,8 +6,7 @@
 //! and won by its own lines. A move of the factor is legal when any of the moves that it stands for
 //! is, with conditions outside the factor taken as true.
 
-use super::build::BuildError;
-use super::builder::Builder;
+use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;

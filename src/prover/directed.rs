@@ -3,44 +3,15 @@
 //! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when
 //! there is nothing left to make goal-directed do the hard limits count.
 
-use std::collections::BTreeSet;
-
-use super::dependency::{ComponentId, DOES, TRUE};
-use super::engine::{Engine, Question, Stopped};
+use super::dependency::ComponentId;
+use super::engine::{Bounds, Engine, Stopped, is_asked_for};
 use super::error::{Limits, ProverError};
 use super::store::Fault;
-use crate::gdl::keyword;
 use crate::gdl::rules::Signature;
 
 /// Soft limits: beyond them goal-directed evaluation is tried.
 const SOFT_FACTS: usize = 300_000;
 const SOFT_WORK: u64 = 50_000_000;
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bounds {
-    /// The soft ones; beyond them goal-directed evaluation is tried.
-    Soft,
-    /// The soft ones, but no more than this much work; beyond them the trial has failed.
-    Trial(u64),
-    /// Those of the caller; beyond them there is no answer.
-    Hard,
-}
-
-#[derive(Clone, Debug)]
-pub struct Choice {
-    /// The relations evaluated goal-directed.
-    pub on_demand: BTreeSet<Signature>,
-    pub limits: Bounds,
-}
-
-impl Default for Choice {
-    fn default() -> Self {
-        Self {
-            on_demand: BTreeSet::new(),
-            limits: Bounds::Soft,
-        }
-    }
-}
-
 impl Engine {
     pub fn current_limits(&self) -> Limits {
         self.limits_within(self.choice.limits)
@@ -192,12 +163,4 @@ impl Engine {
             },
         }
     }
-}
-
-/// Whether questions are about this relation, or a state or joint move gives it.
-pub fn is_asked_for(signature: Signature) -> bool {
-    [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
-        || Question::ALL
-            .iter()
-            .any(|question| question.signature() == signature)
 }

@@ -3,11 +3,10 @@
 //! A component is evaluated when its last contents belong to another state or joint move. What
 //! cannot be evaluated within the soft limits is rebuilt goal-directed ([`super::directed`]).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::demand::on_demand;
-use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
-use super::directed::{Bounds, Choice, is_asked_for};
+use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE};
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
@@ -18,6 +17,41 @@ use super::store::{Fault, Store};
 use crate::gdl::rules::Signature;
 use crate::gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
 use crate::ids::{Id, IdVec, Symbol, TermId};
+
+/// Which limits of an evaluation apply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bounds {
+    /// The soft ones; beyond them goal-directed evaluation is tried.
+    Soft,
+    /// The soft ones, but no more than this much work; beyond them the trial has failed.
+    Trial(u64),
+    /// Those of the caller; beyond them there is no answer.
+    Hard,
+}
+
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The relations evaluated goal-directed.
+    pub on_demand: BTreeSet<Signature>,
+    pub limits: Bounds,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self {
+            on_demand: BTreeSet::new(),
+            limits: Bounds::Soft,
+        }
+    }
+}
+
+/// Whether questions are about this relation, or a state or joint move gives it.
+pub fn is_asked_for(signature: Signature) -> bool {
+    [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
+        || Question::ALL
+            .iter()
+            .any(|question| question.signature() == signature)
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {

@@ -14,6 +14,14 @@ use crate::ids::{Id, Symbol, TermId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionId(u32);
 
+/// How a step obtains a term.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Build {
+    Known(TermId),
+    Register(u32),
+    Apply(FunctionId, Box<[Build]>),
+}
+
 struct Function {
     name: Symbol,
     terms: TupleMap<TermId>,

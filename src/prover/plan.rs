@@ -7,19 +7,11 @@
 
 use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
 use super::estimate::Estimates;
-use super::functions::FunctionId;
+use super::functions::Build;
 use super::index::{BucketId, Pattern};
 use super::store::{IndexId, Store};
 use crate::gdl::{Atom, Literal, Rule, Term};
 use crate::ids::TermId;
-
-/// How a step obtains a term.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Build {
-    Known(TermId),
-    Register(u32),
-    Apply(FunctionId, Box<[Build]>),
-}
 
 #[derive(Clone, Debug)]
 pub enum Place {

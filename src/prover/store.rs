@@ -5,9 +5,8 @@
 
 use super::dependency::RelationId;
 use super::error::Limits;
-use super::functions::{FunctionId, Functions};
+use super::functions::{Build, FunctionId, Functions};
 use super::index::{Index, Pattern};
-use super::plan::Build;
 use super::relation::Relation;
 use crate::gdl::TermTable;
 use crate::ids::{IdVec, TermId, define_id};

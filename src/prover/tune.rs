@@ -5,8 +5,7 @@
 //! plans.
 
 use super::dependency::Stage;
-use super::directed::Bounds;
-use super::engine::{Engine, Question};
+use super::engine::{Bounds, Engine, Question};
 use super::error::ProverError;
 use super::state::State;
 use crate::gdl::rules::Signature;

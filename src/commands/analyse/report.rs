@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::analysis::learning::validation::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, SampledRole, Spread, Turns};
-use crate::analysis::validation::PLAYOUTS;
 use crate::commands::output::{Column, grouped, table};
 use crate::metagame::{
     AutonomousReport, EvaluationReport, FactorReport, LatchReport, StudyReport, SymmetryReport,

@@ -9,14 +9,11 @@
 //! least one role and each of its players can be started as often as it is seated.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
-
 use super::results::Key;
-use super::written;
-use crate::commands::arguments::{SettingsChoice, read_limited};
+use crate::commands::arguments::SettingsChoice;
 use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
@@ -26,8 +23,6 @@ pub const PORT: &str = "{port}";
 /// The placeholder for the seed of the match in a player's command.
 pub const SEED: &str = "{seed}";
 
-/// Larger files are refused.
-const MAX_BYTES: u64 = 1 << 20;
 /// A has the first role, or B has.
 const SIDES: u32 = 2;
 
@@ -120,14 +115,7 @@ pub fn is_role_of_a(role: usize, side: u32) -> bool {
 }
 
 impl Plan {
-    /// Reads a tournament and its rulesheets.
-    pub fn load(file: &Path) -> anyhow::Result<Self> {
-        let shown = file.display().to_string();
-        let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
-            .with_context(|| format!("`{shown}` is not UTF-8"))?;
-        written::parse(&text, &shown)
-    }
-
+    /// All matches, in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
         let rounds = self.events.iter().map(|event| event.games_a_side).max();
         let mut fixtures = Vec::new();

@@ -5,24 +5,39 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Plan};
-use crate::commands::arguments::SettingsChoice;
+use crate::commands::arguments::{SettingsChoice, read_limited};
 use crate::commands::game_source::Game;
 use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
 
+/// Larger files are refused.
+const MAX_BYTES: u64 = 1 << 20;
 const LONGEST_CLOCK: u32 = 86_400;
 const MOST_GAMES_A_SIDE: u32 = 10_000;
 /// Java programs take long to start.
 const READY_SECONDS: f64 = 30.0;
+
+impl Plan {
+    /// Reads a tournament and its rulesheets.
+    ///
+    /// # Errors
+    /// Something that cannot be played, with the file, the line and what was expected.
+    pub fn load(file: &Path) -> anyhow::Result<Self> {
+        let shown = file.display().to_string();
+        let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
+            .with_context(|| format!("`{shown}` is not UTF-8"))?;
+        parse(&text, &shown)
+    }
+}
 
 /// Reads a tournament and the rulesheets that it names; `shown` is the text's name in messages.
 pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {

@@ -19,3 +19,4 @@ mod work;
 pub use layout::SpecialisedLayout;
 pub(super) use run::{Stopped, move_index};
 pub(super) use values::SpecialisedCounters;
+pub use work::work;

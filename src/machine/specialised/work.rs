@@ -6,7 +6,6 @@
 use super::layout::{NO_ROW, SpecialisedLayout};
 use super::run::move_index;
 use super::values::SpecialisedCounters;
-use crate::machine::counter::CounterMachine;
 use crate::propnet::PlayedPosition;
 
 /// The cost of updating a number's users, besides one per user.
@@ -16,14 +15,14 @@ const FETCH_COST: u64 = 6;
 /// The cost of evaluating a lazy gate.
 const LAZY_GATE_COST: u64 = 10;
 
-impl CounterMachine {
-    /// The cost of replaying some positions on the specialised phases; `None` when these do not cover
-    /// them.
-    pub fn work(&self, positions: &[PlayedPosition]) -> Option<u64> {
-        let layout = self.specialised()?;
-        let mut counters = SpecialisedCounters::new(layout, self.layout().info.roles.len());
-        counters.work(layout, |state| self.specialised_phase_of(state), positions)
-    }
+/// The cost of replaying some positions; `None` when the phases do not cover them.
+pub fn work(
+    layout: &SpecialisedLayout,
+    n_roles: usize,
+    phase_of: impl Fn(&[u64]) -> Option<usize>,
+    positions: &[PlayedPosition],
+) -> Option<u64> {
+    SpecialisedCounters::new(layout, n_roles).work(layout, phase_of, positions)
 }
 
 impl SpecialisedCounters {

@@ -27,14 +27,13 @@ pub mod shared;
 pub mod spread;
 mod weighted;
 
-use super::build::BuildError;
-use super::builder::Builder;
+use super::builder::{BuildError, Builder};
 use super::copy::{Target, copy_gates};
 use super::network::{Network, Signal};
 use super::normalise::normalised;
+pub use super::playout_sample::PlayoutSample;
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
-pub use sample::PlayoutSample;
 use set::Schedule;
 pub use set::{Pass, PassSet, UnknownPass};
 

@@ -14,6 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id};
+use crate::propnet::playout_sample::PlayoutSample;
 use crate::propnet::{GateKind, Network, Signal};
 
 /// A network with more gates in blocks is not sampled.
@@ -25,17 +26,6 @@ const MAX_STEPS: usize = 32;
 const MIN_STEPS: usize = 12;
 /// Edges evaluated in all steps beyond the first [`MIN_STEPS`].
 const MAX_WORK: usize = 6_000_000;
-
-/// States of random playouts.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PlayoutSample {
-    n_steps: usize,
-    /// Per step, the playouts whose change since the step before was made by the game, not by a
-    /// restart.
-    counted: Vec<u64>,
-    /// Per base and step, the playouts in which the base is true.
-    bases: Vec<u64>,
-}
 
 impl PlayoutSample {
     /// Plays at random; `None` when the budget ends first.

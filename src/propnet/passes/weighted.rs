@@ -11,11 +11,12 @@
 use std::sync::Arc;
 
 use super::rewrite;
-use super::sample::{PlayoutSample, Values};
+use super::sample::Values;
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
 use crate::propnet::network::Gate;
 use crate::propnet::normalise::normalised;
+use crate::propnet::playout_sample::PlayoutSample;
 use crate::propnet::{BuildError, GateKind, Network, Signal};
 
 /// A network with editable gates.

@@ -18,8 +18,7 @@
 mod keyed;
 mod phase;
 
-use super::build::BuildError;
-use super::builder::Builder;
+use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;

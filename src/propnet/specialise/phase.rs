@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::SpecialisedPhase;
 use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
-use crate::propnet::build::BuildError;
+use crate::propnet::builder::BuildError;
 use crate::propnet::builder::Builder;
 use crate::propnet::network::{Network, Node, Signal};
 

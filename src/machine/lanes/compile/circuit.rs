@@ -12,7 +12,6 @@
 use rustc_hash::FxHashMap;
 
 use super::super::program::{Location, Program, depends_on};
-use super::emit::Emitter;
 
 /// A value or its inverse, or a constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -447,20 +446,6 @@ impl Circuit {
             ..program
         };
         (programs.map(reserved).collect(), next_slot)
-    }
-
-    /// The program of some outputs, depth first so that a value is used soon after it is computed.
-    /// Nodes for which `taken` returns a location are loaded from there.
-    fn emit(
-        &self,
-        outputs: &[(Literal, Location)],
-        taken: impl Fn(usize) -> Option<Location>,
-    ) -> Program {
-        let mut emitter = Emitter::new(self, &taken);
-        for &(literal, location) in outputs {
-            emitter.store(literal, location);
-        }
-        emitter.finish()
     }
 }
 

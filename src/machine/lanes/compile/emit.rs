@@ -27,6 +27,22 @@ pub(super) struct Emitter<'a> {
     made: FxHashMap<u32, Made>,
 }
 
+impl Circuit {
+    /// The program of some outputs, depth first so that a value is used soon after it is computed.
+    /// Nodes for which `taken` returns a location are loaded from there.
+    pub(super) fn emit(
+        &self,
+        outputs: &[(Literal, Location)],
+        taken: impl Fn(usize) -> Option<Location>,
+    ) -> Program {
+        let mut emitter = Emitter::new(self, &taken);
+        for &(literal, location) in outputs {
+            emitter.store(literal, location);
+        }
+        emitter.finish()
+    }
+}
+
 impl<'a> Emitter<'a> {
     /// An empty program. Nodes for which `taken` returns a location are loaded from there.
     pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Location>) -> Self {

@@ -6,11 +6,21 @@
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Signal, SpecialisedGame, SpecialisedPhase};
 
-use super::effects::UpdateKind;
 use super::{
     Copies, Effects, GoalPass, Guarded, LazyGate, Mask, NO_ROW, NextWord, Operand, PhaseLayout,
     RoleLayout, SpecialisedLayout, Users,
 };
+
+/// How effects update the bases that they list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum UpdateKind {
+    /// Each takes the value of its signal.
+    Assign,
+    /// Each becomes false.
+    Clear,
+    /// Each becomes true if its signal is on, and else stays.
+    Set,
+}
 
 /// The most inputs that seven bits count, with a margin at either end.
 const MAX_INPUTS: usize = 60;

@@ -3,22 +3,11 @@
 use crate::ids::BaseId;
 use crate::propnet::{KeyedUpdate, Node, Signal, SpecialisedPhase};
 
-use super::compile::Compiler;
+use super::compile::{Compiler, UpdateKind};
 use super::{Copies, Effects, KeyWord, Mask, NO_ROW};
 
 /// Effects that copy at least so many bases do so by the word.
 const MIN_COPIES: usize = 6;
-
-/// How effects update the bases that they list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum UpdateKind {
-    /// Each takes the value of its signal.
-    Assign,
-    /// Each becomes false.
-    Clear,
-    /// Each becomes true if its signal is on, and else stays.
-    Set,
-}
 
 impl Compiler<'_> {
     /// The effects of a list of updates, bases rising: constants become masks, the rest fetched bits.

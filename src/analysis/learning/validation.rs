@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::evaluation::Evaluation;
-use super::learning::LearningBudget;
+use super::LearningBudget;
+use crate::analysis::evaluation::Evaluation;
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 
