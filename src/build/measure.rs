@@ -1,6 +1,6 @@
 //! The choice between counters and lanes, by measurement.
 //!
-//! Each engine runs random playouts for some hundredths of a second of processor time. BatchPlayouts are
+//! Each engine runs random playouts for some hundredths of a second of processor time. Playouts are
 //! made by the fastest; single states stay with the counters.
 
 use std::sync::Arc;

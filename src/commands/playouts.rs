@@ -18,9 +18,9 @@ pub const MAX_STEPS: u32 = 10_000;
 /// The counts of one or more threads.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
-    /// BatchPlayouts that ended.
+    /// Playouts that ended.
     pub playouts: u64,
-    /// BatchPlayouts that were cut off.
+    /// Playouts that were cut off.
     pub cut_off: u64,
     /// Joint moves made, those of playouts that were cut off included.
     pub steps: u64,
@@ -29,13 +29,13 @@ pub struct Figures {
     /// Sum of each role's goals over the playouts that ended. Abreast, playouts that were cut off
     /// count too, with the goals of their last state.
     pub goal_sums: Vec<u64>,
-    /// BatchPlayouts in that sum.
+    /// Playouts in that sum.
     pub with_goals: u64,
-    /// BatchPlayouts that a thread has under way abreast; none where it makes one after the other.
+    /// Playouts that a thread has under way abreast; none where it makes one after the other.
     pub width: Option<usize>,
     /// Processor time, all threads together.
     pub cpu: Duration,
-    /// BatchPlayouts per second of processor time, the threads' rates added up.
+    /// Playouts per second of processor time, the threads' rates added up.
     pub playouts_per_second: f64,
     /// Joint moves per second of processor time, the threads' rates added up.
     pub steps_per_second: f64,

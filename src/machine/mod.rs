@@ -110,7 +110,7 @@ pub struct PlayoutTotals {
     pub playouts: u32,
     /// Joint moves made.
     pub steps: u64,
-    /// BatchPlayouts that ended at the step limit.
+    /// Playouts that ended at the step limit.
     pub cut_off: u32,
 }
 
@@ -130,7 +130,7 @@ pub trait BatchPlayouts: Send {
     /// How many can be under way abreast.
     fn width(&self) -> usize;
 
-    /// BatchPlayouts wanted and not ended. While there are fewer than the width, some lanes idle.
+    /// Playouts wanted and not ended. While there are fewer than the width, some lanes idle.
     fn n_outstanding(&self) -> u64;
 
     /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of

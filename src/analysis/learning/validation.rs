@@ -25,7 +25,7 @@ pub struct Validation {
     pub share: f64,
 }
 
-/// BatchPlayouts per position.
+/// Playouts per position.
 pub const PLAYOUTS: u32 = 16;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;

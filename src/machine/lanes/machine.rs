@@ -1,6 +1,6 @@
 //! The lanes engine as a machine.
 //!
-//! BatchPlayouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
+//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
 //! states and small batches to the counters, which are faster at them. A machine for comparing
 //! engines evaluates single states in one lane of an expander: slow, but every answer comes from
 //! lanes.
