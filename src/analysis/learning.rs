@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use self::self_play::{MAX_LENGTH, SelfPlay};
-use super::evaluation::Evaluation;
 use self::validation::{Validation, validate};
+use super::evaluation::Evaluation;
 use crate::machine::Machine;
 use crate::machine::random::Random;
 

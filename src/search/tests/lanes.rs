@@ -29,11 +29,7 @@ struct Watch {
     gangs: AtomicUsize,
     /// Requests submitted.
     submitted: AtomicU64,
-<<<<<<< HEAD:src/search/tests/lanes.rs
     /// Playouts submitted.
-=======
-    /// Playouts taken on.
->>>>>>> 8e3f880 (Say playouts again in comments):src/search/tests/abreast.rs
     playouts: AtomicU64,
     /// Steps of a gang.
     advances: AtomicU64,
