@@ -15,10 +15,10 @@ use super::tuning::{self, Trial};
 use crate::analysis::autonomous::{self, Autonomous};
 use crate::analysis::evaluation::Evaluation;
 use crate::analysis::heuristics::{self, Heuristic};
+use crate::analysis::learning::validation::Validation;
 use crate::analysis::learning::{self, LearningBudget};
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::analysis::step_budget::StepBudget;
-use crate::analysis::learning::validation::Validation;
 use crate::build::BuiltGame;
 use crate::search::SearchConfig;
 
