@@ -1,8 +1,7 @@
-//! Static checks: what is wrong with rules that could be read.
+//! Static checks of rules that could be read.
 //!
-//! Faults that change what the rules mean are errors, oddities that every reasoner takes in its
-//! stride are warnings; whether a game is played all the same is decided by [`super::is_playable`],
-//! which few errors forbid.
+//! Faults that change the meaning of the rules are errors; those that every reasoner accepts are
+//! warnings. [`super::is_playable`] says whether the game can be played in spite of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -86,9 +85,13 @@ impl Checker<'_> {
             );
             let help =
                 "relations of one name and different arity are different relations; a misprint?";
-            let warning = Diagnostic::warning("arity-clash", span, message).with_help(help);
-            self.diagnostics.push(warning);
+            self.warn("arity-clash", span, message, help);
         }
+    }
+
+    fn warn(&mut self, code: &'static str, span: Span, message: impl Into<String>, help: &str) {
+        let warning = Diagnostic::warning(code, span, message).with_help(help);
+        self.diagnostics.push(warning);
     }
 
     fn keywords(&mut self) {
@@ -99,24 +102,17 @@ impl Checker<'_> {
                     "`{}` is given by the state and the moves, no rule may define it",
                     self.name(head)
                 );
-                self.diagnostics.push(Diagnostic::error(
-                    "given-relation-defined",
-                    rule.head.span,
-                    message,
-                ));
+                let fault = Diagnostic::error("given-relation-defined", rule.head.span, message);
+                self.diagnostics.push(fault);
             }
-            for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
+            for atom in rule.body.iter().filter_map(Literal::atom) {
                 if atom.relation == keyword::NEXT {
-                    let message = "`next` stands in a body";
-                    let help = "`next` may only be defined; ask for its conditions instead";
-                    self.diagnostics.push(
-                        Diagnostic::warning("next-in-body", atom.span, message).with_help(help),
-                    );
+                    let help = "`next` may only be defined; repeat its conditions instead";
+                    self.warn("next-in-body", atom.span, "`next` stands in a body", help);
                 }
                 if atom.relation == keyword::INIT && head != keyword::INIT {
                     let message = "`init` stands in the body of a rule that does not define `init`";
-                    self.diagnostics
-                        .push(Diagnostic::warning("init-in-body", atom.span, message));
+                    self.warn("init-in-body", atom.span, message, "");
                 }
             }
         }
@@ -126,59 +122,38 @@ impl Checker<'_> {
         let mut reported = HashSet::new();
         for rule in &self.rules.rules {
             let bound = rule.bound_variables();
-            let mut free_in = |visit: &dyn Fn(&mut Vec<u32>),
-                               span: Span,
-                               place: &str,
-                               effect: &str| {
-                let mut used = Vec::new();
-                visit(&mut used);
-                used.retain(|&variable| !bound[variable as usize]);
-                used.sort_unstable();
-                used.dedup();
-                for variable in used {
-                    let name = &rule.variables[variable as usize];
-                    if !reported.insert((rule.span, name)) {
-                        continue;
-                    }
+            let is_free = |variable: u32| !bound[variable as usize];
+            let effect = match (rule.head.relation, &rule.head.arguments[..]) {
+                (keyword::LEGAL | keyword::GOAL, [Term::Variable(role), _]) if is_free(*role) => {
+                    "any role is meant"
+                }
+                _ => "the rule derives nothing",
+            };
+            let mut free: Vec<(u32, Span, &str, &str)> = Vec::new();
+            rule.head.for_each_variable(&mut |variable| {
+                free.push((variable, rule.head.span, "in the head", effect));
+            });
+            for literal in &rule.body {
+                let (place, effect) = match literal {
+                    Literal::Positive(_) => continue,
+                    Literal::Negative(_) => ("under `not`", "no value may satisfy the condition"),
+                    Literal::Distinct(..) => ("in `distinct`", "the condition is left out"),
+                };
+                literal.for_each_variable(&mut |variable| {
+                    free.push((variable, literal.span(), place, effect));
+                });
+            }
+            for (variable, span, place, effect) in free {
+                let name = &rule.variables[variable as usize];
+                if is_free(variable) && reported.insert((rule.span, name)) {
                     let name = brief(name);
                     let message =
                         format!("`{name}` is used {place} but no positive literal binds it");
                     let help = format!(
                         "bind it with a condition such as `(index {name})`; as it stands, {effect}"
                     );
-                    self.diagnostics.push(
-                        Diagnostic::warning("unsafe-variable", span, message).with_help(help),
-                    );
+                    self.warn("unsafe-variable", span, message, &help);
                 }
-            };
-            let head = &rule.head;
-            let is_open_role = matches!(
-                (head.relation, &head.arguments[..]),
-                (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) if !bound[*variable as usize]
-            );
-            let effect = if is_open_role {
-                "any role is meant"
-            } else {
-                "the rule derives nothing"
-            };
-            free_in(
-                &|used| head.for_each_variable(&mut |v| used.push(v)),
-                head.span,
-                "in the head",
-                effect,
-            );
-            for literal in &rule.body {
-                let (place, effect) = match literal {
-                    Literal::Positive(_) => continue,
-                    Literal::Negative(_) => ("under `not`", "it means that no value will do"),
-                    Literal::Distinct(..) => ("in `distinct`", "the condition is left out"),
-                };
-                free_in(
-                    &|used| literal.for_each_variable(&mut |v| used.push(v)),
-                    literal.span(),
-                    place,
-                    effect,
-                );
             }
         }
     }
@@ -198,11 +173,10 @@ impl Checker<'_> {
                 Term::Function(..) => false,
             };
             if !is_sound {
-                let shown = self.rules.show_term(value, &rule.variables).to_string();
+                let shown = self.rules.show_term(value, &rule.variables);
                 let message =
                     format!("the goal value is `{shown}`, expected a whole number from 0 to 100");
-                self.diagnostics
-                    .push(Diagnostic::warning("goal-value", rule.head.span, message));
+                self.warn("goal-value", rule.head.span, message, "");
             }
         }
     }
@@ -232,11 +206,8 @@ impl Checker<'_> {
                     "`{}` depends on `{wrong}` here, which it may not",
                     self.name(head.0)
                 );
-                self.diagnostics.push(Diagnostic::error(
-                    "forbidden-dependency",
-                    atom.span,
-                    message,
-                ));
+                let fault = Diagnostic::error("forbidden-dependency", atom.span, message);
+                self.diagnostics.push(fault);
             }
         }
     }
@@ -257,27 +228,20 @@ impl Checker<'_> {
                         self.shown(head),
                         self.shown(atom.signature())
                     );
-                    let help =
-                        "the standard forbids it; it is played where the instances are in order";
-                    self.diagnostics.push(
-                        Diagnostic::warning("unstratified", atom.span, message).with_help(help),
-                    );
+                    let help = "the standard forbids it; the game is played if its ground instances are stratified";
+                    self.warn("unstratified", atom.span, message, help);
                     continue;
                 }
                 let restriction = restriction.get_or_insert_with(|| Restriction::of(rule, graph));
                 for argument in &atom.arguments {
                     if !restriction.allows(argument) {
-                        let shown = self.rules.show_term(argument, &rule.variables).to_string();
+                        let shown = self.rules.show_term(argument, &rule.variables);
                         let shown = brief(&shown);
                         let message = format!(
                             "the recursion through `{}` is not restricted: `{shown}` is neither in the head nor bound by a condition outside the recursion",
                             self.shown(atom.signature())
                         );
-                        self.diagnostics.push(Diagnostic::warning(
-                            "unrestricted-recursion",
-                            atom.span,
-                            message,
-                        ));
+                        self.warn("unrestricted-recursion", atom.span, message, "");
                     }
                 }
             }

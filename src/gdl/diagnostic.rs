@@ -1,5 +1,4 @@
-//! What there is to say about a rulesheet: code, place, message and help, shown the way rustc shows
-//! its own.
+//! Diagnostics of a rulesheet: code, place, message and help, rendered as rustc does.
 
 use std::borrow::Cow;
 
@@ -7,12 +6,12 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use super::span::{Span, line_and_column};
 
-/// How bad it is.
+/// How serious a diagnostic is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
     /// The rules cannot be played as they stand.
     Error,
-    /// The rules offend the standard, and are played all the same.
+    /// The rules break the standard and are played nevertheless.
     Warning,
 }
 
@@ -109,11 +108,9 @@ impl Diagnostic {
     }
 }
 
-/// How much of a name a message shows.
 const LONGEST_NAME: usize = 80;
 
-/// A name as messages show it: cut short when it is longer than any name should be, so that many
-/// messages about one long name stay small.
+/// A name as messages show it, cut to [`LONGEST_NAME`] characters.
 pub(super) fn brief(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((at, _)) => Cow::Owned(format!("{}...", &name[..at])),

@@ -1,16 +1,15 @@
-//! One layout for every rulesheet.
+//! The canonical layout of a rulesheet.
 //!
-//! A rule stands with its head on the first line and each condition on a line of its own, indented
-//! by two; what fits on a line of [`WIDTH`] characters stays there. Comments stay where they are:
-//! behind what they follow, or on a line of their own. Single blank lines between statements are
-//! kept, several become one. Formatting twice gives what formatting once does, and the rules read
-//! the same before and after.
+//! A rule has its head on the first line and each condition on a line of its own, indented by two.
+//! A line that fits into [`WIDTH`] characters is not broken. Comments stay behind the token they
+//! follow, or on a line of their own. Single blank lines between statements are kept. Formatting is
+//! idempotent and does not change the rules.
 
 use super::diagnostic::Diagnostic;
 use super::sexpr;
 use super::token::{TokenKind, tokens};
 
-/// Lines are kept to this many characters where the rules allow.
+/// Characters per line, where the rules allow.
 const WIDTH: usize = 100;
 
 struct Entry<'a> {
@@ -113,8 +112,7 @@ fn on_one_line(entry: &Entry<'_>, room: usize) -> Option<String> {
     write_on_line(entry, &mut line, &mut left).then_some(line)
 }
 
-/// Adds an entry to a line that has room for so many characters; false as soon as it cannot be
-/// done, so that a long list costs no more than a line.
+/// Adds an entry to a line with room for `left` characters; false as soon as it does not fit.
 fn write_on_line(entry: &Entry<'_>, line: &mut String, left: &mut usize) -> bool {
     match &entry.content {
         Content::Symbol(text) => take(text, line, left),
@@ -222,7 +220,7 @@ mod tests {
             rules
                 .rules
                 .iter()
-                .map(|rule| rules.show_rule(rule).to_string())
+                .map(|rule| rules.show_rule(rule))
                 .collect::<Vec<_>>()
         };
         assert_eq!(rules(text), rules(&once), "the rules stay the same");

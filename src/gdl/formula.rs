@@ -1,16 +1,14 @@
-//! Formulas: bodies on their way to plain conjunctions.
+//! Formulas: bodies before they are expanded into conjunctions.
 //!
-//! Negation stands at the leaves, so a formula is a tree of "all of" and "any of"; its disjunctive
-//! normal form has one conjunction per way to choose. What that costs is counted before it is done.
+//! Negation stands at the leaves, so a formula is a tree of conjunctions and disjunctions. Its size
+//! in disjunctive normal form is computed before it is expanded.
 //!
-//! Invariant: a formula that never holds for want of alternatives is `Any` of nothing, and none
-//! stands inside another.
+//! Invariant: a formula without alternatives is an empty `Any`, and no other formula contains one.
 
 use std::collections::HashSet;
 
 use super::rules::{Atom, Literal, Term};
 
-/// A body formula, negation at the leaves.
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
     Literal(Literal),
@@ -19,7 +17,7 @@ pub(super) enum Formula {
     Any(Vec<Formula>),
 }
 
-/// A conjunction; one with a part that never holds never holds.
+/// A conjunction, simplified when a part never holds.
 pub(super) fn all(parts: Vec<Formula>) -> Formula {
     let is_impossible = |part: &Formula| matches!(part, Formula::Any(parts) if parts.is_empty());
     if parts.iter().any(is_impossible) {
@@ -28,14 +26,13 @@ pub(super) fn all(parts: Vec<Formula>) -> Formula {
     Formula::All(parts)
 }
 
-/// A disjunction, parts that never hold left out. So a formula has no alternatives only when it is
-/// `Any` of nothing, and counting them tells what multiplying out costs.
+/// A disjunction without the parts that never hold.
 pub(super) fn any(mut parts: Vec<Formula>) -> Formula {
     parts.retain(|part| !matches!(part, Formula::Any(parts) if parts.is_empty()));
     Formula::Any(parts)
 }
 
-/// How many conjunctions a formula has, at most `usize::MAX`.
+/// The number of conjunctions in disjunctive normal form, saturating.
 pub(super) fn alternatives(formula: &Formula) -> usize {
     match formula {
         Formula::Literal(_) | Formula::Equal(..) => 1,
@@ -50,7 +47,6 @@ pub(super) fn alternatives(formula: &Formula) -> usize {
     }
 }
 
-/// Literals and equalities that hold together.
 #[derive(Clone, Default)]
 pub(super) struct Conjunction {
     pub literals: Vec<Literal>,
@@ -100,7 +96,7 @@ pub(super) fn conjunctions(formula: &Formula) -> Vec<Conjunction> {
     }
 }
 
-/// A formula as a list of parts that hold together, none of which is `All`.
+/// The conjuncts of a formula.
 pub(super) fn flatten_all(formula: Formula, into: &mut Vec<Formula>) {
     match formula {
         Formula::All(parts) => parts.into_iter().for_each(|part| flatten_all(part, into)),
@@ -130,14 +126,12 @@ pub(super) fn variables_of(formula: &Formula) -> HashSet<u32> {
     found
 }
 
-/// What putting a term in place of a variable costs.
+/// The size of terms, and how often a variable occurs in them.
 #[derive(Default)]
 pub(super) struct Measure {
-    /// Terms within terms, themselves included.
+    /// All terms and subterms.
     pub nodes: usize,
-    /// How often the variable occurs.
     pub occurrences: usize,
-    /// How deep terms nest.
     pub depth: usize,
 }
 
@@ -166,14 +160,12 @@ impl Measure {
     }
 }
 
-/// Terms within terms, and one for the literal.
 pub(super) fn size_of_literal(literal: &Literal) -> usize {
     let mut measure = Measure::default();
     measure.add_literal(literal, u32::MAX);
     measure.nodes
 }
 
-/// Terms within terms, and one for the atom.
 pub(super) fn size_of_atom(atom: &Atom) -> usize {
     let mut measure = Measure::default();
     atom.arguments
@@ -182,7 +174,6 @@ pub(super) fn size_of_atom(atom: &Atom) -> usize {
     measure.nodes + 1
 }
 
-/// Terms within terms, and one per literal.
 pub(super) fn size_of(formula: &Formula) -> usize {
     match formula {
         Formula::Literal(literal) => size_of_literal(literal),

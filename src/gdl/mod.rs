@@ -1,11 +1,11 @@
 //! Game Description Language: from text to checked rules.
 //!
-//! Text becomes tokens ([`token`]), tokens become s-expressions ([`sexpr`]), and those become
-//! [`Rules`] ([`read`]): negation pushed inwards and `or` expanded, so that a body is a plain list
-//! of literals. Reading never stops at the first fault; every fault becomes a [`Diagnostic`].
+//! Text becomes tokens, tokens become s-expressions ([`sexpr`]), and those become [`Rules`]
+//! ([`read`]): negation is pushed inwards and `or` is expanded, so that a body is a list of
+//! literals. Reading continues after a fault; every fault becomes a [`Diagnostic`].
 //!
-//! Invariants: a span always lies inside the text it was read from; in [`Rules`] every variable
-//! index is below its rule's variable count and keywords are lower case.
+//! Invariants: a span lies inside the text it was read from; in [`Rules`] every variable index is
+//! below its rule's variable count, and keywords are lower case.
 //!
 //! Never knows: propositions, gates, time, files, HTTP.
 
@@ -21,7 +21,7 @@ pub mod sexpr;
 pub mod span;
 pub mod symbols;
 pub mod term;
-pub mod token;
+mod token;
 mod usage;
 
 use std::collections::HashSet;

@@ -1,11 +1,10 @@
 //! From s-expressions to [`Rules`].
 //!
 //! Bodies are formulas of `and`, `or`, `not`, `distinct` and atoms. Negation is pushed inwards,
-//! then `or` is multiplied out; a body that would become more than [`MAX_ALTERNATIVES`] rules keeps
-//! its `or`s as helper relations instead. `(not (distinct a b))` is equality and is solved by
-//! unification. Both can make much of little text, so what they make is counted, and a rule that
-//! makes too much is a fault. A faulty statement is reported and left out; the others are still
-//! read.
+//! then `or` is expanded; a body with more than [`MAX_ALTERNATIVES`] conjunctions gets helper
+//! relations for its `or`s instead. `(not (distinct a b))` is equality and is solved by
+//! unification. Both can blow up, so the copies they make are counted, and a rule beyond the limit
+//! is a fault. A faulty statement is reported and left out; the others are still read.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -20,10 +19,9 @@ use super::sexpr::{MAX_DEPTH, Sexpr};
 use super::span::Span;
 use crate::ids::Symbol;
 
-/// A body is multiplied out into at most this many rules.
+/// A body is expanded into at most this many rules.
 const MAX_ALTERNATIVES: usize = 64;
-/// How many terms and letters may be copied to multiply out `or` and to solve equalities, over a
-/// whole rulesheet.
+/// Limit on the terms and letters copied to expand `or` and to solve equalities, per rulesheet.
 const MAX_COPIES: usize = 1 << 23;
 
 /// The statements of a rulesheet. One that is wrapped in one more pair of parentheses, as START
@@ -47,7 +45,6 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
     };
     for statement in statements {
         let n_rules = reader.rules.rules.len();
-        // The fault itself is in the list of diagnostics already.
         if let Err(Reported) = reader.statement(statement) {
             reader.rules.rules.truncate(n_rules);
         }
@@ -55,8 +52,7 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
     (reader.rules, reader.diagnostics)
 }
 
-/// What helper relations are called, before their number: a beginning that no symbol of these
-/// statements has.
+/// The prefix of helper relations, which no symbol of these statements has.
 fn helper_prefix(statements: &[Sexpr]) -> String {
     fn longest_run(expression: &Sexpr) -> usize {
         match expression {
@@ -70,13 +66,12 @@ fn helper_prefix(statements: &[Sexpr]) -> String {
     format!("or{}", "$".repeat(run + 1))
 }
 
-/// A fault that was reported.
+/// A fault that is in the diagnostics.
 struct Reported;
 
-/// A rule makes more than can be counted.
+/// The expansion of a rule is beyond the limit.
 struct TooLarge;
 
-/// What may still be copied.
 struct Copies {
     left: usize,
 }
@@ -96,7 +91,6 @@ struct Reader {
     copies: Copies,
 }
 
-/// The variables of the statement being read.
 #[derive(Default)]
 struct Scope {
     names: Vec<Box<str>>,
@@ -185,7 +179,8 @@ impl Reader {
             is_helper: false,
         };
         if let Err(TooLarge) = self.expand(&pending, body) {
-            let message = "this rule, multiplied out, is too large to be read".into();
+            let message =
+                "this rule is too large when its `or`s and equalities are expanded".into();
             let help = "give parts of its conditions a relation of their own";
             return self.fail("rule-too-large", *span, message, help);
         }
@@ -222,7 +217,7 @@ impl Reader {
         })
     }
 
-    /// A name that is neither a variable nor one of the logical words.
+    /// A name that is neither a variable nor a logical word.
     fn name(&mut self, expression: &Sexpr, expected: &str) -> Result<Symbol, Reported> {
         let span = expression.span();
         let Some(text) = expression.symbol() else {
@@ -362,7 +357,7 @@ impl Reader {
         }
     }
 
-    /// Adds the rules that a head and its conditions stand for.
+    /// Adds the expanded rules of a head and its conditions.
     fn expand(&mut self, pending: &Pending, body: Vec<Formula>) -> Result<(), TooLarge> {
         let mut body = all(body);
         let mut n = alternatives(&body);
@@ -383,9 +378,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts a helper relation in place of each top-level `or`: its arguments are the variables that
-    /// the `or` shares with the rest of the rule, and each branch becomes a rule of its own,
-    /// together with those positive literals of the rule that bind what the branch needs.
+    /// Replaces each top-level `or` by a helper relation over the variables it shares with the rest
+    /// of the rule. Each branch becomes a rule of the helper, with the positive literals that bind
+    /// these variables.
     fn with_helpers(&mut self, pending: &Pending, body: Formula) -> Result<Formula, TooLarge> {
         let mut parts = Vec::new();
         flatten_all(body, &mut parts);
@@ -455,18 +450,16 @@ impl Reader {
     }
 }
 
-/// A rule whose body is not settled yet.
+/// The head of a rule whose body is not expanded yet.
 struct Pending {
     head: Atom,
     variables: Rc<[Box<str>]>,
     span: Span,
-    /// Whether it is one of many rules that share their variables' names.
     is_helper: bool,
 }
 
 impl Pending {
-    /// The rule for one conjunction, with its equalities solved and its variables renumbered;
-    /// nothing when the equalities contradict each other.
+    /// The rule for one conjunction, with equalities solved; nothing when they are contradictory.
     fn rule(
         &self,
         conjunction: Conjunction,
@@ -534,7 +527,7 @@ impl Pending {
     }
 }
 
-/// The rule with the numbers 0, 1, 2... for the variables that still occur.
+/// The rule with its remaining variables numbered from 0.
 fn renumbered(mut head: Atom, mut body: Vec<Literal>, names: &[Box<str>], span: Span) -> Rule {
     let mut number_of: HashMap<u32, u32> = HashMap::new();
     let mut variables = Vec::new();
@@ -567,7 +560,7 @@ mod tests {
         let shown = rules
             .rules
             .iter()
-            .map(|rule| rules.show_rule(rule).to_string())
+            .map(|rule| rules.show_rule(rule))
             .collect();
         (
             shown,

@@ -201,19 +201,11 @@ impl<'a, 't> Chunk<'a, 't> {
     fn has_conditions_in_column(&self, margin: u32) -> bool {
         let rules = self.parts(|at| starts_rule(&self.tokens[at..]));
         rules.iter().any(|rule| {
-            let (mut depth, mut found) = (0usize, false);
-            for placed in rule.tokens {
-                match placed.token.kind {
-                    TokenKind::Open => {
-                        found |= depth > 0 && placed.starts_line && placed.column <= margin;
-                        depth += 1;
-                    }
-                    TokenKind::Close if depth == 0 => return false,
-                    TokenKind::Close => depth -= 1,
-                    TokenKind::Symbol | TokenKind::Comment => {}
-                }
-            }
-            found && depth == 0
+            let plain = rule.plain();
+            let mut inner = rule.tokens.iter().skip(1);
+            plain.is_sound()
+                && plain.closed().len() == 1
+                && inner.any(|placed| placed.starts_line && placed.column <= margin)
         })
     }
 

@@ -5,7 +5,6 @@
 //! rule.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use super::span::Span;
 use super::symbols::Symbols;
@@ -208,100 +207,59 @@ impl Rules {
     }
 
     /// A term as GDL text. Variables are shown by number unless `names` has them.
-    pub fn show_term<'a>(
-        &'a self,
-        term: &'a Term,
-        names: &'a [Box<str>],
-    ) -> impl fmt::Display + 'a {
-        Shown(&self.symbols, names, Show::Term(term))
+    pub fn show_term(&self, term: &Term, names: &[Box<str>]) -> String {
+        match term {
+            Term::Variable(variable) => match names.get(*variable as usize) {
+                Some(name) => name.to_string(),
+                None => format!("?{variable}"),
+            },
+            Term::Constant(name) => self.symbols.name(*name).to_string(),
+            Term::Function(name, arguments) => {
+                self.show_list(self.symbols.name(*name), arguments.iter(), names)
+            }
+        }
+    }
+
+    fn show_list<'a>(
+        &self,
+        name: &str,
+        terms: impl Iterator<Item = &'a Term>,
+        names: &[Box<str>],
+    ) -> String {
+        let terms: String = terms
+            .map(|term| format!(" {}", self.show_term(term, names)))
+            .collect();
+        match terms.is_empty() {
+            true => name.to_string(),
+            false => format!("({name}{terms})"),
+        }
     }
 
     /// An atom as GDL text.
-    pub fn show_atom<'a>(
-        &'a self,
-        atom: &'a Atom,
-        names: &'a [Box<str>],
-    ) -> impl fmt::Display + 'a {
-        Shown(&self.symbols, names, Show::Atom(atom))
+    pub fn show_atom(&self, atom: &Atom, names: &[Box<str>]) -> String {
+        self.show_list(
+            self.symbols.name(atom.relation),
+            atom.arguments.iter(),
+            names,
+        )
     }
 
     /// A rule as GDL text on one line.
-    pub fn show_rule<'a>(&'a self, rule: &'a Rule) -> impl fmt::Display + 'a {
-        Shown(&self.symbols, &rule.variables, Show::Rule(rule))
-    }
-}
-
-enum Show<'a> {
-    Term(&'a Term),
-    Atom(&'a Atom),
-    Rule(&'a Rule),
-}
-
-struct Shown<'a>(&'a Symbols, &'a [Box<str>], Show<'a>);
-
-impl Shown<'_> {
-    fn term(&self, term: &Term, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match term {
-            Term::Variable(variable) => match self.1.get(*variable as usize) {
-                Some(name) => out.write_str(name),
-                None => write!(out, "?{variable}"),
-            },
-            Term::Constant(name) => out.write_str(self.0.name(*name)),
-            Term::Function(name, arguments) => self.applied(*name, arguments, out),
-        }
-    }
-
-    fn applied(
-        &self,
-        name: Symbol,
-        arguments: &[Term],
-        out: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        if arguments.is_empty() {
-            return out.write_str(self.0.name(name));
-        }
-        write!(out, "({}", self.0.name(name))?;
-        for argument in arguments {
-            out.write_str(" ")?;
-            self.term(argument, out)?;
-        }
-        out.write_str(")")
-    }
-
-    fn atom(&self, atom: &Atom, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.applied(atom.relation, &atom.arguments, out)
-    }
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.2 {
-            Show::Term(term) => self.term(term, out),
-            Show::Atom(atom) => self.atom(atom, out),
-            Show::Rule(rule) if rule.body.is_empty() => self.atom(&rule.head, out),
-            Show::Rule(rule) => {
-                out.write_str("(<= ")?;
-                self.atom(&rule.head, out)?;
-                for literal in &rule.body {
-                    out.write_str(" ")?;
-                    match literal {
-                        Literal::Positive(atom) => self.atom(atom, out)?,
-                        Literal::Negative(atom) => {
-                            out.write_str("(not ")?;
-                            self.atom(atom, out)?;
-                            out.write_str(")")?;
-                        }
-                        Literal::Distinct(left, right, _) => {
-                            out.write_str("(distinct ")?;
-                            self.term(left, out)?;
-                            out.write_str(" ")?;
-                            self.term(right, out)?;
-                            out.write_str(")")?;
-                        }
-                    }
+    pub fn show_rule(&self, rule: &Rule) -> String {
+        let names = &rule.variables;
+        let head = self.show_atom(&rule.head, names);
+        let body: String = (rule.body.iter())
+            .map(|literal| match literal {
+                Literal::Positive(atom) => format!(" {}", self.show_atom(atom, names)),
+                Literal::Negative(atom) => format!(" (not {})", self.show_atom(atom, names)),
+                Literal::Distinct(..) => {
+                    format!(" {}", self.show_list("distinct", literal.terms(), names))
                 }
-                out.write_str(")")
-            }
+            })
+            .collect();
+        match body.is_empty() {
+            true => head,
+            false => format!("(<= {head}{body})"),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! `u32`. An atom is stored the same way, as the relation's name applied to its arguments. A
 //! function with no arguments is its constant. The table only grows.
 
-use std::fmt;
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
@@ -140,66 +139,51 @@ impl TermTable {
     /// The number of the term that an s-expression writes, if names and term are known. Empty lists
     /// are no terms.
     pub fn find_sexpr(&self, symbols: &Symbols, expression: &Sexpr) -> Option<TermId> {
-        match expression {
-            Sexpr::Symbol(text, _) => self.find(symbols.find(text)?, &[]),
-            Sexpr::List(items, _) => {
-                let (name, arguments) = items.split_first()?;
-                let name = symbols.find(name.symbol()?)?;
-                let arguments: Option<Vec<TermId>> = arguments
-                    .iter()
-                    .map(|argument| self.find_sexpr(symbols, argument))
-                    .collect();
-                self.find(name, &arguments?)
-            }
-        }
+        let (name, arguments) = match expression {
+            Sexpr::Symbol(..) => (expression, &[][..]),
+            Sexpr::List(items, _) => items.split_first()?,
+        };
+        let name = symbols.find(name.symbol()?)?;
+        let arguments: Option<Vec<TermId>> = (arguments.iter())
+            .map(|argument| self.find_sexpr(symbols, argument))
+            .collect();
+        self.find(name, &arguments?)
     }
 
     /// The number of the term that an s-expression writes, added when new. Nothing for what is no
     /// term: an empty list, a list that starts with a list, a variable.
     pub fn intern_sexpr(&mut self, symbols: &mut Symbols, expression: &Sexpr) -> Option<TermId> {
-        match expression {
-            Sexpr::Symbol(text, _) if text.starts_with('?') => None,
-            Sexpr::Symbol(text, _) => Some(self.intern(symbols.intern(text), &[])),
-            Sexpr::List(items, _) => {
-                let (name, arguments) = items.split_first()?;
-                let name = symbols.intern(name.symbol()?);
-                let arguments: Option<Vec<TermId>> = arguments
-                    .iter()
-                    .map(|argument| self.intern_sexpr(symbols, argument))
-                    .collect();
-                Some(self.intern(name, &arguments?))
-            }
-        }
+        let (name, arguments) = match expression {
+            Sexpr::Symbol(text, _) if text.starts_with('?') => return None,
+            Sexpr::Symbol(..) => (expression, &[][..]),
+            Sexpr::List(items, _) => items.split_first()?,
+        };
+        let name = symbols.intern(name.symbol()?);
+        let arguments: Option<Vec<TermId>> = (arguments.iter())
+            .map(|argument| self.intern_sexpr(symbols, argument))
+            .collect();
+        Some(self.intern(name, &arguments?))
     }
 
     /// The term as GDL text, one space between elements.
-    pub fn show<'a>(&'a self, symbols: &'a Symbols, term: TermId) -> impl fmt::Display + 'a {
-        ShownTerm {
-            table: self,
-            symbols,
-            term,
-        }
+    pub fn show(&self, symbols: &Symbols, term: TermId) -> String {
+        let mut text = String::new();
+        self.write(symbols, term, &mut text);
+        text
     }
-}
 
-struct ShownTerm<'a> {
-    table: &'a TermTable,
-    symbols: &'a Symbols,
-    term: TermId,
-}
-
-impl fmt::Display for ShownTerm<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments = self.table.arguments(self.term);
-        let name = self.symbols.name(self.table.name(self.term));
+    fn write(&self, symbols: &Symbols, term: TermId, text: &mut String) {
+        let (name, arguments) = (symbols.name(self.name(term)), self.arguments(term));
         if arguments.is_empty() {
-            return out.write_str(name);
+            return text.push_str(name);
         }
-        write!(out, "({name}")?;
-        for &term in arguments {
-            write!(out, " {}", ShownTerm { term, ..*self })?;
+        text.push('(');
+        text.push_str(name);
+        for &argument in arguments {
+            text.push(' ');
+            self.write(symbols, argument, text);
         }
-        out.write_str(")")
+        text.push(')');
     }
 }
 

@@ -13,25 +13,18 @@ use nom::{IResult, Parser};
 
 use super::span::Span;
 
-/// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenKind {
-    /// `(`
     Open,
-    /// `)`
     Close,
-    /// A run of characters that are neither white space nor parentheses nor a comment.
     Symbol,
     /// `;` up to the end of the line, which is left out.
     Comment,
 }
 
-/// One token and its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
     pub kind: TokenKind,
-    /// Where it stands.
     pub span: Span,
 }
 

@@ -1,6 +1,4 @@
-//! Which ground atoms depend on each other.
-//!
-//! Components come dependencies first.
+//! Strongly connected components of ground atoms, dependencies first.
 
 use super::program::GroundProgram;
 use crate::gdl::components::strongly_connected;

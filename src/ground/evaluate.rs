@@ -1,8 +1,8 @@
 //! The fixpoint: every atom that can ever hold, and every instance of a rule.
 //!
-//! Atoms wait in a queue. Taking one out, it enters the indexes and is tried as the trigger of each
-//! plan that its relation has; what the plans derive joins the queue. An atom's number in the order
-//! of taking says which atoms are older, so that an instance with several new atoms is met once.
+//! New atoms wait in a queue. An atom that is dequeued enters the indexes and triggers the plans of
+//! its relation; the atoms they derive join the queue. The order of dequeuing says which atoms are
+//! older, so that an instance with several new atoms is found once.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;

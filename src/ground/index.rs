@@ -1,8 +1,8 @@
-//! Indexes: the atoms found so far, by relation and by the values at chosen places.
+//! Indexes of the atoms found so far, by relation and by the values at chosen places.
 //!
-//! An index is named by its [`Skeleton`], the shape of an atom with some places marked as keys.
-//! Buckets are found by a hash of the key values; two keys may share a bucket, so whoever looks an
-//! atom up still matches it.
+//! A [`Skeleton`] identifies an index: the shape of an atom with some places marked as keys.
+//! Buckets are found by a hash of the keys, and different keys may share a bucket, so the caller
+//! matches each atom again.
 
 use std::hash::{BuildHasher, Hasher};
 

@@ -1,12 +1,12 @@
 //! Grounding: from rules with variables to a program of ground atoms.
 //!
-//! Everything that could ever hold is found by a semi-naive fixpoint over the relaxed game: `does`
-//! follows from `legal`, `true` from `init` and `next`, the negation of what may change is ignored.
-//! Relations that depend on neither `true` nor `does` are evaluated exactly beforehand and vanish
-//! from the result. Each instance of a rule is met exactly once, at the moment the last of its
-//! atoms is found, and written down.
+//! A semi-naive fixpoint over the relaxed game finds every atom that can ever hold: `does` follows
+//! from `legal`, `true` from `init` and `next`, and negated dynamic atoms are ignored. Relations
+//! that depend on neither `true` nor `does` are static: they are evaluated exactly beforehand and
+//! do not appear in the result. Each instance of a rule is recorded once, when the last of its
+//! atoms is found.
 //!
-//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies hold no
+//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies have no
 //! static atoms; an atom without rules that is neither base nor move never holds.
 //!
 //! Never knows: gates, playouts, the prover.

@@ -1,7 +1,7 @@
 //! Patterns: terms with variables, compiled for one place of one plan.
 //!
-//! At each place of a join it is known beforehand which variables are bound already, so a variable
-//! is either bound here or compared here, and matching needs no undo.
+//! The variables bound at each place of a join are known at compile time, so each variable either
+//! binds or compares, and matching needs no undo.
 
 use crate::gdl::rules::Term;
 use crate::gdl::{Atom, TermTable};

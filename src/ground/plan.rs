@@ -1,8 +1,7 @@
-//! Join plans: in which order the literals of a body are looked up.
+//! Join plans: the order in which the literals of a body are looked up.
 //!
-//! A plan starts from one atom that was just found (its trigger) or from nothing, and visits the
-//! other literals in an order chosen greedily: conditions as soon as their variables are bound,
-//! then the literal with the fewest expected matches.
+//! A plan starts from one new atom, its trigger, or from nothing. The order is greedy: conditions
+//! as soon as their variables are bound, then the literal with the fewest expected matches.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;

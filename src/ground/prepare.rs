@@ -1,4 +1,4 @@
-//! The rules as grounding takes them, and the helper relations it adds.
+//! The rules that are grounded, and the helper relations added to them.
 
 use std::collections::HashSet;
 

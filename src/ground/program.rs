@@ -125,7 +125,7 @@ impl GroundProgram {
 
     /// A term as GDL text.
     pub fn show_term(&self, term: TermId) -> String {
-        self.terms.show(&self.symbols, term).to_string()
+        self.terms.show(&self.symbols, term)
     }
 }
 

@@ -1,9 +1,8 @@
-//! Relations and what they depend on.
+//! Static and dynamic relations.
 //!
-//! A relation is a name with an arity. It is dynamic when it depends on `true` or `does`, directly
-//! or through others, or when it stands in a static recursion through negation, which only the
-//! ground program can order; all others are static. Static relations come sorted so that each group
-//! depends on earlier groups only.
+//! A relation is dynamic if it depends on `true` or `does`, directly or through others, or stands
+//! in a recursion through negation, which only the ground program can order. Static relations come
+//! in groups that depend on earlier groups only.
 
 use std::collections::HashMap;
 

@@ -1,16 +1,14 @@
-//! Splitting rules with many variables.
+//! Splits rules with many variables.
 //!
-//! A rule's instances number up to the product of its variables' domains, but a variable that is
-//! not in the head only has to exist: the literals it occurs in can be gathered in a helper
-//! relation over the other variables they mention. Taking such variables out one after the other,
-//! smallest gathering first, is bucket elimination, and follows a tree decomposition of the rule;
-//! the instances then number up to the domains' product over the largest gathering only. (For
-//! grounding: Bichler, Morak, Woltran, *lpopt: A Rule Optimization Tool for Answer Set
-//! Programming*, 2016.)
+//! A rule has up to as many instances as the product of its variables' domains. The literals of a
+//! variable that is not in the head can be gathered in a helper relation over the other variables
+//! they mention. Eliminating such variables one by one, smallest gathering first, is bucket
+//! elimination along a tree decomposition of the rule: the instances are bounded by the domains of
+//! the largest gathering (Bichler, Morak, Woltran, *lpopt: A Rule Optimization Tool for Answer Set
+//! Programming*, 2016).
 //!
-//! Where the literals left out would have been selective, splitting costs instead of saving. So
-//! only rules that proved expensive are split, and a split whose helper turns out to be far more
-//! expensive is taken back.
+//! Splitting costs more than it saves where the literals left out are selective. Only expensive
+//! rules are split, and a split whose helper is far more expensive is taken back.
 
 use crate::gdl::rules::{Atom, Literal, Rule, Term};
 use crate::ids::Symbol;
@@ -211,7 +209,7 @@ mod tests {
             .helpers
             .iter()
             .chain([&split.rule])
-            .map(|rule| rules.show_rule(rule).to_string())
+            .map(|rule| rules.show_rule(rule))
             .collect()
     }
 

@@ -1,18 +1,14 @@
-//! Goal-directed evaluation of chosen relations, by the magic-set transformation (Bancilhon, Maier,
+//! Goal-directed evaluation of chosen relations by the magic-set transformation (Bancilhon, Maier,
 //! Sagiv, Ullman, 1986; Beeri and Ramakrishnan, 1991).
 //!
-//! A relation on demand is derived only for the calls made to it. For each way in which its
-//! arguments are bound at a call there is a copy of the relation and a relation of calls; a rule of
-//! the copy begins with the call, and each rule that calls has a rule that derives the call from
-//! the conditions before it. Bottom-up evaluation of the result does what a goal-directed prover
-//! would do, each call once.
+//! A relation on demand is derived only for the calls made to it. Each pattern of bound arguments
+//! has a copy of the relation and a relation of its calls. A rule of the copy starts with the call;
+//! a rule that makes the call also derives it from the conditions before it.
 //!
-//! There are never calls without end where bottom-up evaluation has one: within a recursion only
-//! whole terms are handed on, never larger ones.
-//!
-//! That serves relations whose bottom-up evaluation would have no end or be far too large, and
-//! rules whose head has variables that only the caller binds. Calls from rules that depend on the
-//! joint move have copies of their own, so that answers about a state do not depend on it.
+//! The transformation serves relations whose bottom-up evaluation is infinite or far too large, and
+//! rules with head variables that only the caller binds. Calls within a recursion bind no function
+//! terms, so that calls are finite where bottom-up evaluation is. Calls from rules that depend on
+//! the joint move have copies of their own, so that answers about a state do not depend on it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -288,7 +284,7 @@ mod tests {
         output
             .rules
             .iter()
-            .map(|rule| shown.show_rule(rule).to_string())
+            .map(|rule| shown.show_rule(rule))
             .collect()
     }
 

@@ -1,7 +1,6 @@
-//! Which relation needs which: the order of evaluation.
+//! Components of mutually dependent relations, in the order of evaluation.
 //!
-//! Relations that need each other form a component; components come in an order in which each
-//! stands behind everything it needs. A component's [`Stage`] says how long its facts live.
+//! Each component comes after all those it depends on. Its [`Stage`] is the lifetime of its facts.
 
 use std::collections::HashMap;
 

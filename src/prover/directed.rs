@@ -1,7 +1,7 @@
-//! Decides which relations are evaluated goal-directed, and when the limits count.
+//! Chooses the relations to evaluate goal-directed, and the limits that apply.
 //!
-//! An evaluation beyond the soft limits makes relations goal-directed and starts again; only when
-//! there is nothing left to make goal-directed do the hard limits count.
+//! An evaluation beyond the soft limits makes relations goal-directed and restarts. The hard limits
+//! apply when no such relation is left.
 
 use super::dependency::ComponentId;
 use super::engine::{Bounds, Engine, Stopped, is_asked_for};

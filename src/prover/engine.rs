@@ -1,7 +1,7 @@
-//! Answers questions about a state by evaluating just the components that they need.
+//! Answers questions about a state by evaluating the components that they need.
 //!
-//! A component is evaluated when its last contents belong to another state or joint move. What
-//! cannot be evaluated within the soft limits is rebuilt goal-directed ([`super::directed`]).
+//! A component is evaluated again when its contents belong to another state or joint move. After an
+//! evaluation beyond the soft limits the engine is rebuilt goal-directed ([`super::directed`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -283,7 +283,7 @@ impl Engine {
     }
 
     pub fn show(&self, term: TermId) -> String {
-        self.store.terms.show(&self.names.symbols, term).to_string()
+        self.store.terms.show(&self.names.symbols, term)
     }
 
     /// The facts of the initial state.
@@ -295,8 +295,7 @@ impl Engine {
     /// Whether the game is over.
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
         self.answer(Question::Terminal, state, None)?;
-        let relation = self.needed[Question::Terminal as usize].relation;
-        Ok(relation.is_some_and(|relation| !self.store.relations[relation].holding().is_empty()))
+        Ok(self.answers(Question::Terminal).next().is_some())
     }
 
     pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
@@ -359,28 +358,29 @@ impl Engine {
         Ok(facts.map(|&fact| relation.arguments(fact).into()).collect())
     }
 
-    /// The first arguments of all facts of the question's relation.
-    fn column(&self, question: Question) -> Vec<TermId> {
-        let Some(relation) = self.needed[question as usize].relation else {
-            return Vec::new();
-        };
-        let relation = &self.store.relations[relation];
-        let facts = relation.holding().iter();
-        facts.map(|&fact| relation.arguments(fact)[0]).collect()
+    /// The arguments of all facts of the question's relation.
+    fn answers(&self, question: Question) -> impl Iterator<Item = &[TermId]> {
+        let relation = self.needed[question as usize].relation;
+        let relation = relation.map(|relation| &self.store.relations[relation]);
+        relation.into_iter().flat_map(|relation| {
+            let facts = relation.holding().iter();
+            facts.map(|&fact| relation.arguments(fact))
+        })
     }
 
-    /// The second arguments of those facts whose first argument is the role.
-    fn of_role(&self, question: Question, role: TermId) -> Vec<TermId> {
-        let Some(relation) = self.needed[question as usize].relation else {
-            return Vec::new();
-        };
-        let relation = &self.store.relations[relation];
-        let facts = relation.holding().iter();
-        facts
-            .map(|&fact| relation.arguments(fact))
-            .filter(|arguments| arguments[0] == role)
-            .map(|arguments| arguments[1])
+    /// The first arguments of all facts of the question's relation.
+    fn column(&self, question: Question) -> Vec<TermId> {
+        self.answers(question)
+            .map(|arguments| arguments[0])
             .collect()
+    }
+
+    /// The second arguments of the facts whose first argument is the role.
+    fn of_role(&self, question: Question, role: TermId) -> Vec<TermId> {
+        let of_role = self
+            .answers(question)
+            .filter(|arguments| arguments[0] == role);
+        of_role.map(|arguments| arguments[1]).collect()
     }
 
     /// Evaluates what a question needs, for a state and what the roles do there.
@@ -392,14 +392,9 @@ impl Engine {
     ) -> Result<(), ProverError> {
         let moved = moves.unwrap_or_default().iter().map(|(_, mv)| mv);
         let n_terms = self.store.terms.len();
-        // Facts are in order, so that the last one speaks for all.
-        if let Some(strange) = state
-            .facts()
-            .last()
-            .into_iter()
-            .chain(moved)
-            .find(|term| term.index() >= n_terms)
-        {
+        // Facts are sorted.
+        let mut largest = state.facts().last().into_iter().chain(moved);
+        if let Some(strange) = largest.find(|term| term.index() >= n_terms) {
             return Err(ProverError::NoSuchTerm {
                 term: strange.index(),
                 n_terms,
@@ -428,7 +423,7 @@ impl Engine {
         self.next_inspection = self.serial + INSPECTION;
         if self.store.n_remembered() > self.most_remembered {
             self.rebuild();
-            // What is static comes back at once, and must not be taken for old.
+            // Static facts are evaluated again at once and do not count.
             self.most_remembered = MOST_REMEMBERED + self.store.n_remembered();
         }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, and the limits that make it an error instead of a hang.
+//! Errors of the prover, and the limits that bound an evaluation.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! How many matches a literal will have, from samples of what held in some states.
+//! Estimates of a literal's matches, from samples of states.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! Evaluates one component: its plans, run to a fixpoint.
+//! Evaluates the plans of one component to a fixpoint.
 //!
-//! Positive recursion is semi-naive: each rule is run once for each new fact that one of its
-//! recursive literals matches, while its other literals see everything so far. Negation within a
-//! component is answered by the alternating fixpoint (Van Gelder, 1989), which gives the
-//! well-founded model: exact for locally stratified rules; what it leaves undefined does not hold.
+//! Positive recursion is semi-naive: each rule runs once per new fact that one of its recursive
+//! literals matches. Negation within a component uses the alternating fixpoint (Van Gelder, 1989),
+//! which gives the well-founded model. It is exact for locally stratified rules; undefined facts do
+//! not hold.
 
 use super::dependency::{ComponentId, Dependencies, RelationId};
 use super::estimate::Estimates;

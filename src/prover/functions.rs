@@ -1,8 +1,7 @@
-//! From a function and its terms to the term's number, faster than the table of all terms.
+//! Hash maps from function arguments to terms, faster than the table of all terms.
 //!
-//! Each function that some plan puts terms together with has a map of its own. The maps catch up
-//! with the term table before they are used, so that they know every term of their function,
-//! whoever added it.
+//! Each function that a plan builds has a map. The maps add the term table's new terms before each
+//! use.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,7 @@
-//! Indexes: the facts of a relation that agree in some places, as rows of the values in some
-//! others.
+//! Indexes: buckets of a relation's facts with equal keys, as rows of output values.
 //!
-//! A [`Pattern`] says which places are keys and which are outputs. Where a fact belongs is worked
-//! out once and kept for ever; each time the relation has changed, the index catches up by pushing
-//! one number per fact.
+//! A [`Pattern`] marks keys and outputs. A fact's entry is computed once; after each change of the
+//! relation the index adds one number per fact.
 
 use super::relation::{FactId, Relation};
 use super::tuple_map::TupleMap;

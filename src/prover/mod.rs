@@ -1,29 +1,27 @@
-//! The reference reasoner: a state's answers straight from the rules.
+//! The reference reasoner: evaluates a state directly from the rules.
 //!
-//! Rules are evaluated bottom-up, component by component, for one state at a time: no grounding, no
-//! network. It is the oracle that every faster machine is tested against, the referee of matches,
-//! and the machine for games that no faster machine takes.
+//! Rules are evaluated bottom-up, component by component, for one state at a time, without
+//! grounding. The prover is the oracle that every faster machine is tested against, the referee of
+//! matches, and the fallback for games that no faster machine takes.
 //!
 //! ```text
 //! rules ─▶ guard ─▶ demand ─▶ prepare ─▶ dependency ─▶ plan ─▶ join ─▶ relation, index
-//!          roles    calls     unsafe     components    order   loops   what holds
-//!          └──────────── directed, tune: what is goal-directed ────────────┘
+//!          roles    calls     unsafe     components    order   loops   facts
+//!          └──────── directed, tune: which relations are goal-directed ────────┘
 //! ```
 //!
-//! What holds is a stamp per fact; facts, terms and index places are remembered from state to
-//! state, so that a warm state allocates next to nothing. Relations come in components that need
-//! each other, evaluated only when a question needs them: for ever, per state, or per joint move.
-//! Relations that bottom-up evaluation would not finish or makes too large are derived for the
-//! calls made to them alone; so are those where a sample of states says that it is less work.
+//! A fact holds when its stamp is current. Facts, terms and index entries are kept from state to
+//! state, so that a warm state allocates little. A component is evaluated only when a question
+//! needs it: once, per state, or per joint move. Relations that bottom-up evaluation does not
+//! finish or makes too large are derived for the calls made to them, as are those for which samples
+//! show less work.
 //!
-//! Meaning: least fixpoints, stratum by stratum; where `not` stands inside a recursion, the
-//! well-founded model, in which what is undefined does not hold. What unsafe rules mean is decided
-//! in `prepare`: a role that nothing binds is each role, `not` holds when no instance holds, a head
-//! variable can be bound by the caller, and otherwise the rule derives nothing. `true` and `does`
-//! are never derived.
+//! The semantics are stratified least fixpoints; where negation stands inside a recursion, the
+//! well-founded model, in which undefined facts do not hold. Unsafe rules are defined in `prepare`.
+//! `true` and `does` are never derived.
 //!
-//! Invariants: a term has one number for the life of a prover, so states stay valid; equal states
-//! are equal values. Evaluation ends: it is bounded by [`Limits`] and gives an error beyond them.
+//! Invariants: a term keeps its number for the life of a prover, so states stay valid; equal states
+//! are equal values; every evaluation ends within [`Limits`] or with an error.
 //!
 //! Never knows: ground programs, networks, machines, time.
 
@@ -67,10 +65,7 @@ pub struct Prover {
 
 impl Prover {
     /// Compiles the rules with the default [`Limits`] and evaluates what holds in every state.
-    ///
-    /// # Errors
-    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within
-    /// the limits.
+    /// Fails as [`Prover::with_limits`].
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
         Self::with_limits(rules, Limits::default())
     }
@@ -122,17 +117,13 @@ impl Prover {
     }
 
     /// Whether the game is over.
-    ///
-    /// # Errors
-    /// An evaluation beyond the limits.
+    /// Fails beyond the limits.
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
         self.engine.is_terminal(state)
     }
 
     /// The role's legal moves, each once, in the order of their canonical text.
-    ///
-    /// # Errors
-    /// No such role, or an evaluation beyond the limits.
+    /// Fails for an unknown role and beyond the limits.
     pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
@@ -141,9 +132,7 @@ impl Prover {
     }
 
     /// The state after a joint move: one move per role, in role order. Moves need not be legal.
-    ///
-    /// # Errors
-    /// Not one move per role, or an evaluation beyond the limits.
+    /// Fails for a wrong number of moves and beyond the limits.
     pub fn next_state(
         &mut self,
         state: &State,
@@ -155,21 +144,15 @@ impl Prover {
                 expected: self.roles.len(),
             });
         }
-        let moves: Vec<(TermId, TermId)> = self
-            .roles
-            .iter()
-            .copied()
-            .zip(joint_move.iter().copied())
-            .collect();
+        let moves = self.roles.iter().copied().zip(joint_move.iter().copied());
+        let moves: Vec<(TermId, TermId)> = moves.collect();
         let mut facts = self.engine.next_facts(state, &moves)?;
         Ok(State::of(&mut facts))
     }
 
     /// All values that the rules derive for the role's goal, each once, in the order of their
     /// canonical text.
-    ///
-    /// # Errors
-    /// No such role, or an evaluation beyond the limits.
+    /// Fails for an unknown role and beyond the limits.
     pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
@@ -179,18 +162,14 @@ impl Prover {
     }
 
     /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100.
-    ///
-    /// # Errors
-    /// No such role, or an evaluation beyond the limits.
+    /// Fails for an unknown role and beyond the limits.
     pub fn goal(&mut self, state: &State, role: RoleId) -> Result<Option<u8>, ProverError> {
-        Ok(match self.goal_values(state, role)?.as_slice() {
-            [value] => self
-                .show(*value)
-                .parse()
-                .ok()
-                .filter(|value: &u8| *value <= 100),
-            _ => None,
-        })
+        let values = self.goal_values(state, role)?;
+        let [value] = values.as_slice() else {
+            return Ok(None);
+        };
+        let value = self.show(*value).parse().ok();
+        Ok(value.filter(|value: &u8| *value <= 100))
     }
 
     /// A term as canonical text: one space between elements, none inside the parentheses.
@@ -224,9 +203,7 @@ impl Prover {
     /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of
     /// arguments. Instances that hold in the empty state, when it does depend on one; none when
     /// there is no such relation.
-    ///
-    /// # Errors
-    /// An evaluation beyond the limits.
+    /// Fails beyond the limits.
     pub fn facts_of(
         &mut self,
         relation: &str,

@@ -1,4 +1,4 @@
-//! The names of a rulesheet, and names of our own for helper relations.
+//! The names of a rulesheet and of helper relations.
 
 use std::collections::HashMap;
 

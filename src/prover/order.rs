@@ -1,7 +1,7 @@
-//! Terms in the order of their canonical text, without writing the text each time.
+//! Sorts terms by their canonical text without writing the text each time.
 //!
-//! Each term that was ever ordered has a rank, with gaps between ranks, so that a new term finds
-//! its place without moving the others; when a gap is used up, all ranks are spread out anew.
+//! Each sorted term gets a rank. Ranks have gaps, so that a new term fits between two others; when
+//! a gap is used up, all ranks are spread out again.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,9 +1,8 @@
-//! A rule's body as a sequence of steps.
+//! Plans: a rule's body as a sequence of steps.
 //!
-//! Literals come in an order chosen greedily: checks as soon as their variables are bound, then
-//! whichever literal is expected to have the fewest matches. A variable is a register. A function
-//! term that a later step needs as a whole is kept in a register of its own, so that carrying a
-//! fact over to the next state puts no term together.
+//! The order of literals is greedy: checks as soon as their variables are bound, then the literal
+//! with the fewest expected matches. A variable is a register. A function term that a later step
+//! needs as a whole has its own register, so that frame rules build no terms.
 
 use super::dependency::{ComponentId, Dependencies, RelationId, Stage};
 use super::estimate::Estimates;

@@ -1,13 +1,10 @@
-//! Makes rules plannable: what the rules of GDL leave open, and unsafe rules.
+//! Defines unsafe rules, so that every rule can be planned.
 //!
-//! Decisions, in this order:
-//! - rules for `true` and `does` derive nothing: a state and a joint move say what holds there;
-//! - a head variable in the role's place of `legal`, `goal` and `input` that no positive literal
-//!   binds stands for each role, since only roles are ever asked for;
-//! - `distinct` with a variable that nothing binds holds unless it compares a term with itself:
-//!   some other term exists;
-//! - `not` with a variable that nothing binds holds when no instance of its atom holds;
-//! - any other head variable that nothing binds: the rule derives nothing.
+//! - Rules for `true` and `does` derive nothing: the state and the joint move give them.
+//! - An unbound role of a `legal`, `goal` or `input` head means every role.
+//! - `distinct` with an unbound variable holds, unless both terms are the same.
+//! - `not` with an unbound variable holds if no instance of its atom holds.
+//! - A rule with any other unbound head variable derives nothing.
 
 use super::dependency::{DOES, TRUE};
 use super::names::Names;
@@ -173,10 +170,7 @@ mod tests {
             symbols: names.symbols,
             rules: Vec::new(),
         };
-        prepared
-            .iter()
-            .map(|rule| shown.show_rule(rule).to_string())
-            .collect()
+        prepared.iter().map(|rule| shown.show_rule(rule)).collect()
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! The facts of one relation: which hold now, found by number.
+//! The facts of one relation.
 //!
-//! Every fact that ever held keeps its number within its relation. A fact holds when its stamp is
-//! the relation's generation, so forgetting a whole state is raising one number, and a warm state
-//! allocates nothing.
+//! A fact keeps its number for ever. It holds if its stamp is the relation's generation, so that
+//! clearing the relation is one increment and a warm state allocates nothing.
 
 use super::tuple_map::TupleMap;
 use crate::ids::{Id, TermId, define_id};

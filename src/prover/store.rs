@@ -1,7 +1,6 @@
-//! Everything that a prover remembers: terms, the relations' facts, their indexes.
+//! The prover's data: terms, facts and indexes, and the limits on them.
 //!
-//! The store also holds the limits: what would exceed them is not stored, and the fault is kept
-//! until it is taken.
+//! What would exceed a limit is not stored, and sets the fault.
 
 use super::dependency::RelationId;
 use super::error::Limits;

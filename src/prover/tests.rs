@@ -1,8 +1,8 @@
-//! The prover against a second, plain implementation, on random rulesheets.
+//! The prover against a second, naive implementation on random rulesheets.
 //!
-//! The plain one tries every rule on every fact until nothing new comes, level by level: rules are
-//! generated so that a relation's level is in its name and `not` looks at lower levels only.
-//! Relations are put on demand at random.
+//! The naive one applies every rule to every fact until nothing new is found, level by level. A
+//! relation's level is in its name, and `not` refers to lower levels only. Random relations are on
+//! demand.
 
 use std::collections::{BTreeSet, HashMap};
 

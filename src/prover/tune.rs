@@ -1,8 +1,7 @@
-//! Fits the plans to the game: samples some states, plans again, and tries goal-directed evaluation
-//! where the work is.
+//! Fits the plans to the game: samples states, plans again, and tries goal-directed evaluation of
+//! the relations with the most work.
 //!
-//! Everything is counted in work units, not in time, so that the same rules always give the same
-//! plans.
+//! Cost is counted in work units, not in time, so that the same rules always give the same plans.
 
 use super::dependency::Stage;
 use super::engine::{Bounds, Engine, Question};

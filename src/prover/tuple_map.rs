@@ -1,8 +1,7 @@
 //! A map whose keys are short lists of terms.
 //!
-//! Term numbers are small, those of constants above all, so that a list nearly always fits into one
-//! `u64`, an equal share of its bits per term. Lists of one length with too large a number go to a
-//! second table.
+//! Term numbers are small, so nearly all lists fit into one `u64` with an equal share of bits per
+//! term. The others go to a second table.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
