@@ -1,5 +1,5 @@
-//! What can be wrong with settings, each in one sentence that says where. A cause from the system is
-//! the error's source and not part of its text.
+//! Errors of settings, each one sentence with its place. The system's error is the source and not
+//! part of the text.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,19 +1,18 @@
-//! The one table of keys: section, name, unit and range of each.
+//! The table of keys: section, name, unit and range of each.
 //!
-//! The checks, the text of their errors and the test that reads the comments of
-//! `config/default.toml` all use this table, so none of them can go stale alone.
+//! The checks, their errors and the test of the comments in `config/default.toml` use this table.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
-/// A setting: where it stands and what it may be.
+/// A setting: its place, unit and range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {
     /// The section of the file, without brackets.
     pub section: &'static str,
     /// The key within the section.
     pub name: &'static str,
-    /// What one of it is, for example `seconds`; `none` where it is no amount.
+    /// The unit, such as `seconds`; `none` for values without one.
     pub unit: &'static str,
     /// The type and range of its value.
     pub kind: Kind,
@@ -156,7 +155,6 @@ impl Key {
         format!("{}.{}", self.section, self.name)
     }
 
-    /// The row of `section.name`, if there is one.
     pub(super) fn find(section: &str, name: &str) -> Option<&'static Key> {
         KEYS.iter()
             .find(|key| key.section == section && key.name == name)
@@ -164,7 +162,7 @@ impl Key {
 }
 
 impl Kind {
-    /// The range as the comments and the errors state it.
+    /// The range, as comments and errors state it.
     pub fn range(&self) -> String {
         match self {
             Kind::Integer { low, high } => format!("{low} to {high}"),
@@ -182,7 +180,7 @@ impl Kind {
         }
     }
 
-    /// What an error says was expected.
+    /// The expected value, for errors.
     pub(super) fn expected(&self) -> String {
         let range = self.range();
         match self {
@@ -194,7 +192,7 @@ impl Kind {
         }
     }
 
-    /// Whether a text is wanted, so that an unquoted one is meant as it stands.
+    /// Whether the value is a text, so that quotes may be left out.
     pub(super) fn is_text(&self) -> bool {
         match self {
             Kind::Integer { .. } | Kind::Number { .. } | Kind::Flag => false,
@@ -206,7 +204,7 @@ impl Kind {
         }
     }
 
-    /// Whether `value` has the type and lies in the range.
+    /// Whether `value` has the type and is in the range.
     pub(super) fn allows(&self, value: &Value) -> bool {
         match (self, value) {
             (Kind::Integer { low, high }, Value::Integer(found)) => (low..=high).contains(&found),

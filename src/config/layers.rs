@@ -1,16 +1,14 @@
-//! Laying one table of settings over another, each checked before it is taken.
+//! Lays one table of settings over another, each value checked.
 
 use super::{ConfigError, DEFAULT_TOML, KEYS, Key, OptionValue, Settings};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// How the compiled-in file is called in errors.
 const DEFAULT_PLACE: &str = "config/default.toml";
 
-/// How much of a wrong value an error repeats, in characters.
+/// Limit on a value in an error, in characters.
 const LONGEST_FOUND: usize = 80;
 
-/// The compiled-in defaults.
 pub(super) fn defaults() -> Result<Table, ConfigError> {
     let mut table = Table::new();
     overlay(
@@ -21,7 +19,6 @@ pub(super) fn defaults() -> Result<Table, ConfigError> {
     Ok(table)
 }
 
-/// Lays the keys of the file at `path` over `table`.
 pub(super) fn overlay_file(table: &mut Table, path: &Path) -> Result<(), ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
         file: path.to_path_buf(),
@@ -31,7 +28,6 @@ pub(super) fn overlay_file(table: &mut Table, path: &Path) -> Result<(), ConfigE
     overlay(table, parse(&text, &place)?, &place)
 }
 
-/// Lays one `KEY=VALUE` item over `table`.
 pub(super) fn overlay_item(table: &mut Table, item: &str) -> Result<(), ConfigError> {
     let malformed = || ConfigError::Item {
         item: item.to_string(),
@@ -44,7 +40,6 @@ pub(super) fn overlay_item(table: &mut Table, item: &str) -> Result<(), ConfigEr
     overlay_value(table, dotted, text, &format!("--set {item}"))
 }
 
-/// Lays the value of a command-line option over `table`.
 pub(super) fn overlay_option(
     table: &mut Table,
     option: &OptionValue<'_>,
@@ -70,10 +65,9 @@ fn overlay_value(
     insert(table, key, value, place)
 }
 
-/// Turns a complete, checked table into settings.
 pub(super) fn typed(table: Table) -> Result<Settings, ConfigError> {
-    // Whatever the table of keys lets through fits the structs, which a test
-    // holds together; so this error would speak of a fault in the defaults.
+    // Whatever the table of keys lets through fits the structs, which a test holds together; so
+    // this error would speak of a fault in the defaults.
     table.try_into().map_err(|error| ConfigError::Syntax {
         place: DEFAULT_PLACE.to_string(),
         message: error.to_string(),
@@ -127,8 +121,8 @@ fn insert(table: &mut Table, key: &Key, value: Value, place: &str) -> Result<(),
     Ok(())
 }
 
-/// The error for a key that has no row, naming those it could have been: the
-/// keys of its section, or of all sections the one that bears its name.
+/// The error for a key that has no row, naming those it could have been: the keys of its section,
+/// or of all sections the one that bears its name.
 fn unknown(place: &str, dotted: &str) -> ConfigError {
     let (section, name) = dotted.split_once('.').unwrap_or((dotted, ""));
     let in_section: Vec<&str> = KEYS
@@ -155,7 +149,6 @@ fn unknown(place: &str, dotted: &str) -> ConfigError {
     }
 }
 
-/// A value as its file writes it, cut when it is long.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= LONGEST_FOUND {

@@ -1,17 +1,15 @@
-//! Settings: what they are, where they come from, and what is wrong with them.
+//! Settings: their values, sources and checks.
 //!
-//! Three layers, each over the one before: `config/default.toml`, compiled in,
-//! which holds every key; a file of the user's with the keys that differ; and
-//! `KEY=VALUE` items of the command line. Before the result becomes the typed
-//! [`Settings`], each layer is held against [`KEYS`], one table with the range
-//! of every key, so that a wrong value is named together with the layer it came
-//! from and with what was expected there.
+//! There are three layers: `config/default.toml`, compiled in, with every key; a user's file with
+//! the keys that differ; and `KEY=VALUE` items and options of the command line. Each layer is
+//! checked against [`KEYS`], the table of all keys and their ranges, so that an error names the
+//! layer, the value and the expected range.
 //!
-//! Invariants: a [`Settings`] made by [`Settings::load`] has every value within
-//! its range; a key that no row of the table names is an error, not ignored.
+//! Invariants: every value of a loaded [`Settings`] is within its range; an unknown key is an
+//! error.
 //!
-//! This module never knows what a setting does. The parts of the program have
-//! small structs of their own, which `player` and `commands` fill from here.
+//! Never knows: the meaning of a setting. Other modules have small structs of their own, which
+//! `player` and `commands` fill from here.
 
 mod error;
 mod keys;
@@ -29,8 +27,8 @@ use tracing::Level;
 /// The file that holds every key with its default, unit, range and meaning.
 pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
 
-/// Every setting of the program. Meaning, unit and range of each are written
-/// beside it in `config/default.toml`.
+/// Every setting of the program. Meaning, unit and range of each are written beside it in
+/// `config/default.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -168,18 +166,16 @@ pub struct OptionValue<'a> {
 }
 
 impl Settings {
-    /// Reads the settings: the defaults, over them `file` if there is one, over
-    /// that each `KEY=VALUE` item of `overrides`, in order.
+    /// Reads the settings: the defaults, over them `file` if there is one, over that each
+    /// `KEY=VALUE` item of `overrides`, in order.
     ///
-    /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is read as TOML,
-    /// and where it is no TOML or a text is wanted, taken as that text, so that
-    /// `server.name=Panza` needs no quotes.
+    /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is read as TOML, and where it is no
+    /// TOML or a text is wanted, taken as that text, so that `server.name=Panza` needs no quotes.
     ///
     /// # Errors
-    ///
-    /// A file that cannot be read or is not TOML, an item without `=`, an
-    /// unknown key, or a value of the wrong type or out of its range. The error
-    /// names the file or item, the key, the value and what was expected.
+    /// A file that cannot be read or is not TOML, an item without `=`, an unknown key, or a value
+    /// of the wrong type or out of its range. The error names the file or item, the key, the value
+    /// and what was expected.
     pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, ConfigError> {
         Settings::load_with_options(file, overrides, &[])
     }
@@ -187,7 +183,6 @@ impl Settings {
     /// As [`load`](Settings::load), with the values of command-line options over all others.
     ///
     /// # Errors
-    ///
     /// As [`load`](Settings::load); the error names the option.
     pub fn load_with_options(
         file: Option<&Path>,
@@ -207,13 +202,13 @@ impl Settings {
         layers::typed(table)
     }
 
-    /// The settings as a TOML file that [`load`](Settings::load) reads back to
-    /// the same settings; for the log.
+    /// The settings as a TOML file that [`load`](Settings::load) reads back to the same settings;
+    /// for the log.
     pub fn to_toml(&self) -> String {
         match toml::to_string(self) {
             Ok(text) => text,
-            // Only for a value set by hand that TOML cannot express, such as a
-            // seed beyond its integers.
+            // Only for a value set by hand that TOML cannot express, such as a seed beyond its
+            // integers.
             Err(error) => format!("# these settings cannot be written as TOML: {error}\n"),
         }
     }

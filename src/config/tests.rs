@@ -14,8 +14,8 @@ fn error_of(items: &[&str]) -> String {
         .to_string()
 }
 
-/// Loads `text` as a user file and returns the error, with the file's name
-/// shortened to `user.toml`.
+/// Loads `text` as a user file and returns the error, with the file's name shortened to
+/// `user.toml`.
 fn file_error(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("user.toml");

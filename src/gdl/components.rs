@@ -21,8 +21,8 @@ pub struct RelationGraph {
 }
 
 impl RelationGraph {
-    /// The graph of some rules, each with its position. Relations are numbered as they occur,
-    /// those in `first` before all others.
+    /// The graph of some rules, each with its position. Relations are numbered as they occur, those
+    /// in `first` before all others.
     pub fn new<'a>(
         first: &[Signature],
         rules: impl Iterator<Item = (usize, &'a Rule)>,

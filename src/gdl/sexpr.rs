@@ -167,8 +167,8 @@ impl<'a> Builder<'a> {
         self.top
     }
 
-    /// The expressions read, with a fault for the stray `)` and one for the open lists.
-    /// `next_line` is the line of the statement before which a `)` is missing.
+    /// The expressions read, with a fault for the stray `)` and one for the open lists. `next_line`
+    /// is the line of the statement before which a `)` is missing.
     pub fn with_faults(self, next_line: Option<u32>) -> (Vec<Sexpr>, Vec<Diagnostic>) {
         let (n_stray, n_open) = (self.stray.len(), self.open.len());
         let stray = self.stray.first().map(|&span| {

@@ -1,8 +1,7 @@
-//! Putting a broken file aside.
+//! Renames a broken file.
 //!
-//! Two programs may find the same file broken at once, and the second must not put aside what the
-//! first has begun anew. So the file is locked, and it is looked at once more whether it is still
-//! the one of that name and still broken.
+//! Two programs may find the same file broken at once, and the second must not rename the new file
+//! of the first. The file is locked and checked again before it is renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// What SQLite puts beside a database.
+/// Suffixes of SQLite's own files.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// Whether an error says that the file is no database or a damaged one.
@@ -23,8 +22,8 @@ pub(super) fn tells_of_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Puts the file at `path` aside if it is broken, with what SQLite put beside it; says where it is
-/// now. Nothing when it is not broken, since somebody else may have put it aside meanwhile.
+/// Renames the file at `path` and SQLite's files beside it, if it is broken; returns the new path.
+/// Nothing if it is not broken, since another program may have renamed it meanwhile.
 pub(super) fn put_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -41,7 +40,7 @@ pub(super) fn put_aside(path: &Path) -> io::Result<Option<PathBuf>> {
         time.map_or(0, |time| time.as_millis()),
         std::process::id()
     );
-    // The log first: it must never lie beside a new file.
+    // The write-ahead log first: it must never lie beside a new file.
     for beside in BESIDE {
         match fs::rename(
             joined(path, beside),
@@ -62,7 +61,7 @@ fn joined(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Looks through the whole file.
+/// Checks the whole file.
 fn is_broken(path: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let checked = Connection::open_with_flags(path, flags).and_then(|connection| {
@@ -76,7 +75,7 @@ fn is_broken(path: &Path) -> bool {
     }
 }
 
-/// Waits until nobody else puts this file aside. Closing the file lets go of it.
+/// Waits for an exclusive lock, which closing the file releases.
 #[cfg(unix)]
 fn lock(file: &File) -> io::Result<()> {
     Ok(rustix::fs::flock(
@@ -90,7 +89,6 @@ fn lock(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the path still leads to this file.
 #[cfg(unix)]
 fn is_still(path: &Path, file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

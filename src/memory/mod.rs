@@ -1,9 +1,8 @@
-//! What is known of games from matches that were played: an SQLite file with a record for each
-//! game.
+//! The memory of past matches: an SQLite file with a record for each game.
 //!
-//! A game is known by a signature, a text that whoever asks works out. Its record holds notes, one
-//! JSON value for each [`Kind`], and the results of matches. Several programs may use one file at
-//! once: each call is one transaction.
+//! A game is identified by its signature. Its record holds notes, one JSON value for each [`Kind`],
+//! and the results of matches. Several programs may use one file at once: each call is one
+//! transaction.
 //!
 //! ```text
 //!  games    signature, canonical text, first and last time seen
@@ -11,13 +10,12 @@
 //!  matches  signature, match, roles, our role, goals, steps, seconds, how it ended, time
 //! ```
 //!
-//! Invariants: the file is whole after every crash (write-ahead log, transactions); a file that is
-//! broken is put aside under another name and a new one begun ([`aside`]); a file that belongs to
-//! another program or to a later version of this one is left as it is; no more games are kept than
-//! was asked for, those that were seen last.
+//! Invariants: the file survives crashes (write-ahead log, transactions); a broken file is renamed
+//! and a new one started ([`aside`]); a file of another program or of a later version is not
+//! changed; the games seen last are kept, up to a limit.
 //!
-//! Never knows: rules, names, players. It waits for the disk, so whoever has a clock asks from a
-//! thread apart.
+//! Never knows: rules, names, players. Calls wait for the disk, so they are made on a thread
+//! without deadlines.
 
 mod aside;
 mod schema;
@@ -27,62 +25,45 @@ use std::path::PathBuf;
 
 pub use store::{MOST_MATCHES, MOST_NOTE_BYTES, Store};
 
-/// What a note is about.
+/// The subject of a note.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// What holds in the game: its length, whether goals are fixed in sum, and the like.
-    Facts,
-    /// The parts that it falls into.
-    Factors,
-    /// How it is searched best.
+    /// Search settings that were tuned for the game.
     Parameters,
-    /// How positions are judged.
+    /// The trained evaluation.
     Evaluation,
-    /// Moves that lead to the best goal.
-    Plan,
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 5] = [
-        Kind::Facts,
-        Kind::Factors,
-        Kind::Parameters,
-        Kind::Evaluation,
-        Kind::Plan,
-    ];
-
-    /// The name, as it stands in the file.
+    /// The name in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Facts => "facts",
-            Kind::Factors => "factors",
             Kind::Parameters => "parameters",
             Kind::Evaluation => "evaluation",
-            Kind::Plan => "plan",
         }
     }
 
     fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+        let kinds = [Kind::Parameters, Kind::Evaluation];
+        kinds.into_iter().find(|kind| kind.name() == name)
     }
 }
 
 /// A match that was played.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PastMatch {
-    /// What the game manager called it.
+    /// The match id.
     pub match_id: String,
     /// The roles, in the order of the goals.
     pub roles: Vec<String>,
-    /// The one that we played.
+    /// Our role.
     pub our_role: String,
     /// Each role's goal, 0 to 100, where the game was over and the goal is defined; empty when it
     /// was not.
     pub goals: Vec<Option<u8>>,
     /// Joint moves that were made.
     pub steps: u32,
-    /// From its start to its end.
+    /// Duration.
     pub seconds: f64,
     /// How it ended: stopped, aborted, or why it was given up.
     pub ending: String,
@@ -90,26 +71,26 @@ pub struct PastMatch {
     pub time: u64,
 }
 
-/// All that is known of a game.
+/// The record of a game.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct GameRecord {
-    /// The canonical text of its rules, which says whether it is this very game.
+    /// The canonical text of its rules, compared to exclude signature collisions.
     pub text: String,
-    /// What was noted.
+    /// The notes.
     pub notes: Vec<(Kind, serde_json::Value)>,
-    /// The matches that were played, the last one first; at most [`MOST_MATCHES`].
+    /// Matches, newest first; at most [`MOST_MATCHES`].
     pub matches: Vec<PastMatch>,
 }
 
-/// Why nothing is remembered.
+/// Why the memory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// The file or its folder cannot be made, or not be put aside.
+    /// The file or its folder cannot be created or renamed.
     #[error("{path}: {source}")]
     File {
-        /// Which one.
+        /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It is a database of another program.
@@ -118,17 +99,17 @@ pub enum MemoryError {
     /// It was written by a later version.
     #[error("{path} has version {found}; this program knows versions up to {known}")]
     Newer {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Its version.
         found: i64,
-        /// The last one that is known here.
+        /// The latest version that this program can read.
         known: i64,
     },
     /// A note is too long to be kept.
     #[error("a note on {kind} has {bytes} bytes; at most {MOST_NOTE_BYTES} are kept")]
     TooLong {
-        /// What it is about.
+        /// Its subject.
         kind: &'static str,
         /// Its length as JSON.
         bytes: usize,
@@ -138,7 +119,7 @@ pub enum MemoryError {
     Database {
         /// Which file.
         path: PathBuf,
-        /// What it says.
+        /// The database's error.
         source: rusqlite::Error,
     },
 }

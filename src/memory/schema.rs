@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// Marks files of this program (`Pnza`).
+/// The application id of this program's files (`Pnza`).
 const APPLICATION: i64 = 0x506e_7a61;
 
-/// What leads from each version to the next; a new file begins with version 0, which has no tables.
+/// The migration from each version to the next; a new file has version 0 and no tables.
 const STEPS: &[&str] = &["
     CREATE TABLE games (
         signature TEXT PRIMARY KEY NOT NULL,
@@ -39,10 +39,9 @@ const STEPS: &[&str] = &["
 /// The version that this program writes.
 pub(super) const VERSION: i64 = STEPS.len() as i64;
 
-/// Whose a file is.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Owner {
-    /// Ours, or nobody's yet.
+    /// Ours, or new.
     Us,
     /// Ours, of a later version.
     Later(i64),
@@ -54,7 +53,7 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
-/// Looks at a file without changing it.
+/// The owner of a file, read without changing it.
 pub(super) fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -67,12 +66,11 @@ pub(super) fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
     })
 }
 
-/// Brings a file of ours up to this version.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if pragma(connection, "user_version")? >= VERSION {
         return Ok(());
     }
-    // Whoever comes second waits here, and finds it done.
+    // A second program waits here and finds the migration done.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let found = usize::try_from(pragma(&transaction, "user_version")?).unwrap_or(0);
     for step in STEPS.iter().skip(found) {

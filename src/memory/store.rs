@@ -1,4 +1,4 @@
-//! The file: opened, read, written.
+//! Opens, reads and writes the file.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use super::aside::{put_aside, tells_of_damage};
 use super::schema::{self, Owner};
 use super::{GameRecord, Kind, MemoryError, PastMatch};
 
-/// Matches of one game that are kept.
+/// Limit on the matches kept of one game.
 pub const MOST_MATCHES: usize = 200;
-/// Bytes of a note as JSON.
+/// Limit on a note as JSON, in bytes.
 pub const MOST_NOTE_BYTES: usize = 4 << 20;
-/// A longer text is none that was stored here.
+/// Limit on an unpacked text.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
-/// How long to wait before the file is asked for once more, where SQLite does not wait itself.
+/// Pause between attempts where SQLite does not wait itself.
 const AGAIN_AFTER: Duration = Duration::from_millis(2);
 
-/// An open file.
+/// An open memory file.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -40,7 +40,7 @@ impl Store {
     /// # Errors
     /// The file cannot be made or used, or is not ours to use.
     pub fn open(path: &Path, most_games: usize, patience: Duration) -> Result<Store, MemoryError> {
-        // A second look, since another program may have been putting it aside just then.
+        // A second attempt, since another program may have renamed it just then.
         let connection = match connect(path, patience) {
             Err(MemoryError::Database { source, .. }) if tells_of_damage(&source) => {
                 begin_anew(path, &source)?;
@@ -63,7 +63,7 @@ impl Store {
         let _ = self.connection.busy_timeout(patience);
     }
 
-    /// What is known of a game.
+    /// The record of a game.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -102,8 +102,8 @@ impl Store {
         })
     }
 
-    /// Does something with the file; when that shows that the file is broken, it is put aside, and
-    /// the same is done with a new one.
+    /// Runs an action; if the file turns out to be broken, renames it and repeats the action with a
+    /// new one.
     fn attempt<T>(
         &mut self,
         mut action: impl FnMut(&mut Connection, usize) -> rusqlite::Result<T>,
@@ -133,7 +133,7 @@ fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
     })?;
     if let Some(other) = put {
         tracing::warn!(
-            "the memory {} is broken ({error}); it is kept as {}, and a new one begun",
+            "the memory {} is broken ({error}); it is renamed to {}, and a new one started",
             path.display(),
             other.display()
         );
@@ -181,7 +181,7 @@ fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
     Ok(connection)
 }
 
-/// Tries again while the file is busy: changing to the log is not waited for by SQLite.
+/// Retries while the file is busy, which SQLite does not do for a change of the journal mode.
 fn patiently<T>(
     until: Instant,
     mut action: impl FnMut() -> rusqlite::Result<T>,
@@ -294,7 +294,7 @@ fn add(
     Ok(())
 }
 
-/// Lets go of the oldest games, and of this game's oldest matches.
+/// Removes the oldest games and this game's oldest matches.
 fn forget(transaction: &Transaction, signature: &str, most_games: usize) -> rusqlite::Result<()> {
     transaction.execute(
         "DELETE FROM games WHERE signature IN
@@ -317,7 +317,6 @@ fn milliseconds() -> i64 {
     })
 }
 
-/// Rules are long and repeat themselves.
 fn packed(text: &str) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     // Writing to memory does not fail; an empty text would only match no game.
@@ -327,7 +326,7 @@ fn packed(text: &str) -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// The text; an empty one, which is that of no game, where it is damaged.
+/// The text; an empty one if it is damaged.
 fn unpacked(packed: &[u8]) -> String {
     let mut text = String::new();
     let decoder = ZlibDecoder::new(packed).take(MOST_TEXT_BYTES);

@@ -51,25 +51,31 @@ fn what_is_written_is_read_by_the_next_one() {
         .write(
             "a",
             "text",
-            &[(Kind::Plan, plan.clone())],
+            &[(Kind::Evaluation, plan.clone())],
             Some(&played("one")),
         )
         .unwrap();
     let facts = json!({"length": 12.5});
-    let notes = [(Kind::Facts, facts.clone()), (Kind::Plan, json!("old"))];
+    let notes = [
+        (Kind::Parameters, facts.clone()),
+        (Kind::Evaluation, json!("old")),
+    ];
     store.write("a", "ignored", &notes, None).unwrap();
     store
         .write(
             "a",
             "text",
-            &[(Kind::Plan, plan.clone())],
+            &[(Kind::Evaluation, plan.clone())],
             Some(&played("two")),
         )
         .unwrap();
     drop(store);
     let record = open(&path).read("a").unwrap().unwrap();
     assert_eq!(record.text, "text");
-    assert_eq!(record.notes, [(Kind::Facts, facts), (Kind::Plan, plan)]);
+    assert_eq!(
+        record.notes,
+        [(Kind::Evaluation, plan), (Kind::Parameters, facts)]
+    );
     assert_eq!(record.matches, [played("two"), played("one")]);
     assert_eq!(open(&path).read("b").unwrap(), None);
 }
@@ -79,7 +85,7 @@ fn the_games_seen_last_are_kept() {
     let (_folder, path) = place();
     let mut store = Store::open(&path, 3, PATIENCE).unwrap();
     for game in ["a", "b", "c", "a", "d", "e"] {
-        let note = [(Kind::Facts, json!(game))];
+        let note = [(Kind::Parameters, json!(game))];
         store.write(game, game, &note, Some(&played(game))).unwrap();
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -111,16 +117,16 @@ fn a_note_without_end_is_refused_and_the_rest_stays() {
     let (_folder, path) = place();
     let mut store = open(&path);
     store
-        .write("a", "", &[(Kind::Plan, json!(1))], None)
+        .write("a", "", &[(Kind::Evaluation, json!(1))], None)
         .unwrap();
     let long = json!("x".repeat(MOST_NOTE_BYTES));
-    let error = store.write("a", "", &[(Kind::Plan, long)], None);
+    let error = store.write("a", "", &[(Kind::Evaluation, long)], None);
     assert!(matches!(
         error,
         Err(MemoryError::TooLong { kind: "plan", .. })
     ));
     let notes = store.read("a").unwrap().unwrap().notes;
-    assert_eq!(notes, [(Kind::Plan, json!(1))]);
+    assert_eq!(notes, [(Kind::Evaluation, json!(1))]);
 }
 
 #[test]
@@ -135,7 +141,7 @@ fn several_may_write_at_once() {
                 let mut store = open(path);
                 for number in 0..25 {
                     let name = format!("{writer}.{number}");
-                    let note = [(Kind::Facts, json!(name))];
+                    let note = [(Kind::Parameters, json!(name))];
                     store
                         .write("a", "text", &note, Some(&played(&name)))
                         .unwrap();
@@ -188,7 +194,7 @@ fn several_who_find_garbage_begin_one_new_file() {
 fn filled(path: &Path) {
     let mut store = open(path);
     for game in 0..40 {
-        let note = [(Kind::Facts, json!(format!("{game}").repeat(2000)))];
+        let note = [(Kind::Parameters, json!(format!("{game}").repeat(2000)))];
         store.write(&game.to_string(), "text", &note, None).unwrap();
     }
 }
@@ -213,13 +219,18 @@ fn a_file_that_was_cut_off_never_fails_for_good() {
         let _ = store.read("17");
         for game in 0..40 {
             store
-                .write(&game.to_string(), "t", &[(Kind::Plan, json!(1))], None)
+                .write(
+                    &game.to_string(),
+                    "t",
+                    &[(Kind::Evaluation, json!(1))],
+                    None,
+                )
                 .unwrap_or_else(|error| panic!("{part} bytes: {error}"));
         }
         for game in 0..40 {
             let record = store.read(&game.to_string()).unwrap().unwrap();
             assert!(
-                record.notes.contains(&(Kind::Plan, json!(1))),
+                record.notes.contains(&(Kind::Evaluation, json!(1))),
                 "{part} bytes"
             );
         }
@@ -251,7 +262,7 @@ fn what_was_not_finished_did_not_happen() {
     let (_folder, path) = place();
     let mut store = open(&path);
     store
-        .write("a", "text", &[(Kind::Facts, json!(1))], None)
+        .write("a", "text", &[(Kind::Parameters, json!(1))], None)
         .unwrap();
     // Whoever ends in the midst of writing leaves the file and its log as they are.
     let other = rusqlite::Connection::open(&path).unwrap();
@@ -266,7 +277,7 @@ fn what_was_not_finished_did_not_happen() {
         }
     }
     let record = open(&copy).read("a").unwrap().unwrap();
-    assert_eq!(record.notes, [(Kind::Facts, json!(1))]);
+    assert_eq!(record.notes, [(Kind::Parameters, json!(1))]);
     // Nobody waits for ever for one who does not end; reading does not wait at all.
     let mut hasty = Store::open(&path, 100, Duration::from_millis(50)).unwrap();
     assert!(hasty.read("a").unwrap().is_some());

@@ -116,14 +116,13 @@ impl Prover {
         state.facts()
     }
 
-    /// Whether the game is over.
-    /// Fails beyond the limits.
+    /// Whether the game is over. Fails beyond the limits.
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
         self.engine.is_terminal(state)
     }
 
-    /// The role's legal moves, each once, in the order of their canonical text.
-    /// Fails for an unknown role and beyond the limits.
+    /// The role's legal moves, each once, in the order of their canonical text. Fails for an
+    /// unknown role and beyond the limits.
     pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut moves = self.engine.legal_moves(state, role)?;
@@ -151,8 +150,7 @@ impl Prover {
     }
 
     /// All values that the rules derive for the role's goal, each once, in the order of their
-    /// canonical text.
-    /// Fails for an unknown role and beyond the limits.
+    /// canonical text. Fails for an unknown role and beyond the limits.
     pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
         let role = self.role(role)?;
         let mut values = self.engine.goal_values(state, role)?;
@@ -161,8 +159,8 @@ impl Prover {
         Ok(values)
     }
 
-    /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100.
-    /// Fails for an unknown role and beyond the limits.
+    /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100. Fails
+    /// for an unknown role and beyond the limits.
     pub fn goal(&mut self, state: &State, role: RoleId) -> Result<Option<u8>, ProverError> {
         let values = self.goal_values(state, role)?;
         let [value] = values.as_slice() else {
@@ -202,8 +200,7 @@ impl Prover {
 
     /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of
     /// arguments. Instances that hold in the empty state, when it does depend on one; none when
-    /// there is no such relation.
-    /// Fails beyond the limits.
+    /// there is no such relation. Fails beyond the limits.
     pub fn facts_of(
         &mut self,
         relation: &str,

@@ -1,8 +1,7 @@
-//! How many connections there may be, and which gives way when there are too many.
+//! The limit on connections, and which is closed when it is reached.
 //!
-//! A connection that waits for an answer is never cut off. One that has not sent its request yet
-//! gives way to a new one when there is no room, the oldest first: a client that opens many
-//! connections and says nothing locks nobody out.
+//! A connection that waits for an answer is never closed. The oldest one without a complete request
+//! is closed for a new one, so that idle connections lock nobody out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +9,6 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-/// The connections that are open.
 #[derive(Debug)]
 pub(super) struct Connections {
     limit: usize,
@@ -20,11 +18,11 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    /// In the order in which they came. Dropping the sender cuts the connection off.
+    /// In order of arrival. Dropping the sender closes the connection.
     entries: BTreeMap<u64, (Arc<Progress>, oneshot::Sender<()>)>,
 }
 
-/// A connection's place among the open ones; it is free again when this is dropped.
+/// A connection's place; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
     connections: Arc<Connections>,
@@ -33,15 +31,13 @@ pub(super) struct Place {
     lost: oneshot::Receiver<()>,
 }
 
-/// What a connection is at.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<Stage>);
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The request is on its way; the first byte came then, if any has.
+    /// Reading a request, with the time of its first byte.
     Reading(Option<Instant>),
-    /// The answer is awaited.
     Answering,
 }
 
@@ -50,7 +46,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Connections {
-    /// Room for `limit` connections.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -58,7 +53,7 @@ impl Connections {
         }
     }
 
-    /// Makes a place for a new connection; none when all others wait for answers.
+    /// A place for a new connection; none if all others wait for answers.
     pub fn admit(self: &Arc<Self>) -> Option<Place> {
         let mut open = lock(&self.open);
         if open.entries.len() >= self.limit {
@@ -82,7 +77,7 @@ impl Connections {
         })
     }
 
-    /// Cuts off every connection that has not sent its request.
+    /// Closes every connection without a complete request.
     pub fn let_go(&self) {
         lock(&self.open)
             .entries
@@ -91,12 +86,10 @@ impl Connections {
 }
 
 impl Place {
-    /// What the connection is at.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
 
-    /// Waits until the place is lost to another connection.
     pub async fn lost(&mut self) {
         // Nothing is ever sent; the sender is dropped.
         let _ = (&mut self.lost).await;
@@ -110,12 +103,11 @@ impl Drop for Place {
 }
 
 impl Progress {
-    /// The first byte of a request came then.
     pub fn begin(&self, at: Instant) {
         *lock(&self.0) = Stage::Reading(Some(at));
     }
 
-    /// When the request that is being read began to arrive, if that is known.
+    /// When the current request began to arrive.
     pub fn began(&self) -> Option<Instant> {
         match *lock(&self.0) {
             Stage::Reading(began) => began,
@@ -123,12 +115,10 @@ impl Progress {
         }
     }
 
-    /// The request is complete.
     pub fn answer(&self) {
         *lock(&self.0) = Stage::Answering;
     }
 
-    /// The answer is there; another request may follow.
     pub fn rest(&self) {
         *lock(&self.0) = Stage::Reading(None);
     }

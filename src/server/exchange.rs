@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! Answers one HTTP request.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,36 +20,31 @@ use super::pages::{Asked, CONTENT_POLICY, Page, Pages};
 use crate::config::ServerSettings;
 use crate::player::{Answer, Manager, Player, Reply, Status};
 
-/// This many bytes of a message are logged.
+/// Bytes of a message in the log.
 const LOGGED_BYTES: usize = 200;
-/// A body that is too long is read up to this many times the limit, since a client that is still
+/// A body that is too long is read up to this multiple of the limit, since a client that is still
 /// writing would not see the answer.
 const READ_ON: usize = 4;
 /// A body whose announced length is too long is refused at once, and read for at most this long.
 const READ_ON_TIME: Duration = Duration::from_secs(1);
 
-/// The longest header that is taken for the name of a game manager, or for those of players, in
-/// bytes.
+/// Limit on headers with names of game managers and players, in bytes.
 const LONGEST_NAMES: usize = 1000;
 
-/// So many pages are made at the same time: those that take little, and those that read and pack
-/// all of a match.
+/// Pages made at the same time: cheap ones, and those that read and pack a whole match.
 const LIGHT_PAGES: usize = 8;
 const HEAVY_PAGES: usize = 1;
 
-/// Where a request came from, and which way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
     pub peer: SocketAddr,
-    /// To the log service's port, where no messages are taken.
+    /// Whether it came to the log service's port, which takes no messages.
     pub at_log_service: bool,
 }
 
-/// Answers requests.
 pub(super) struct Exchange {
     player: Player,
     pages: Pages,
-    /// Places for pages that are being made.
     light_pages: Arc<Semaphore>,
     heavy_pages: Arc<Semaphore>,
     name: String,
@@ -57,15 +52,14 @@ pub(super) struct Exchange {
     read_timeout: Duration,
 }
 
-/// What is answered.
 #[derive(Debug)]
 struct Outcome {
     status: StatusCode,
     is_ggp: bool,
     text: String,
-    /// When the player gave the answer.
+    /// The time of the player's answer.
     given: Option<Instant>,
-    /// What is answered in place of the text.
+    /// Sent instead of the text.
     page: Option<Page>,
 }
 
@@ -102,7 +96,6 @@ impl Outcome {
 }
 
 impl Exchange {
-    /// Answers for this player.
     pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
             pages: Pages::new(player.clone(), settings),
@@ -115,19 +108,16 @@ impl Exchange {
         }
     }
 
-    /// Has the logs listed once in the background, so that the first who asks for the list need not
-    /// wait.
+    /// Reads the list of logs in the background, so that the first request is fast.
     pub fn warm(&self) {
         let pages = self.pages.clone();
         tokio::task::spawn_blocking(move || pages.warm());
     }
 
-    /// How long a client may take to send a request.
     pub fn read_timeout(&self) -> Duration {
         self.read_timeout
     }
 
-    /// Answers one request.
     pub async fn respond(
         &self,
         request: Request<Incoming>,
@@ -139,7 +129,7 @@ impl Exchange {
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
         let outcome = self.outcome(request, came, progress, received).await;
-        // A connection that a page is sent on may give way to others: nobody's clock runs for it.
+        // No clock runs for a page, so its connection may be closed for another.
         if keeps_alive || outcome.page.is_some() {
             progress.rest();
         }
@@ -166,8 +156,7 @@ impl Exchange {
             .map(|target| decoded_target(target.as_str()));
         let asked = asked(&request, came);
         let manager = manager(&request);
-        // The body is read in any case, so that a client that writes first and reads then sees the
-        // answer.
+        // The body is always read, so that a client that writes before it reads sees the answer.
         let body = match self.read(request.into_body(), received).await {
             Ok(body) => body,
             Err(outcome) => return outcome,
@@ -203,7 +192,7 @@ impl Exchange {
         self.answer(&text, manager, peer, received).await
     }
 
-    /// Has a page made, where waiting for the disk keeps nobody else waiting.
+    /// Makes a page on a blocking thread.
     async fn show(&self, asked: Asked) -> Outcome {
         let pages = self.pages.clone();
         let places = if Pages::is_heavy(&asked) {
@@ -211,8 +200,8 @@ impl Exchange {
         } else {
             &self.light_pages
         };
-        // The semaphores are never closed. Whoever hangs up while a page is made keeps its place
-        // until that is done.
+        // The semaphores are never closed. A client that hangs up keeps its place until the page
+        // is made.
         let place = Arc::clone(places).acquire_owned().await;
         let made = tokio::task::spawn_blocking(move || {
             let page = pages.answer(&asked);
@@ -220,7 +209,7 @@ impl Exchange {
             page
         });
         match made.await {
-            // Who asks for something else than a page is told as those who send no message are.
+            // Unknown targets are answered as malformed messages.
             Ok(page)
                 if page.status == StatusCode::NOT_FOUND
                     && page.content_type.starts_with("text/plain") =>
@@ -235,7 +224,7 @@ impl Exchange {
         }
     }
 
-    /// Reads a body, within its bounds of length and time.
+    /// Reads a body within its limits of length and time.
     async fn read(&self, mut body: Incoming, received: Instant) -> Result<Vec<u8>, Outcome> {
         let too_long = || {
             let text = format!("the body is longer than {} bytes", self.max_message_bytes);
@@ -279,7 +268,7 @@ impl Exchange {
         }
     }
 
-    /// Hands a message to the player and waits for its answer.
+    /// Passes a message to the player and waits for the answer.
     async fn answer(
         &self,
         text: &str,
@@ -296,7 +285,7 @@ impl Exchange {
             }
         };
         if let Message::Info = message {
-            // Match makers ask every second.
+            // Game managers send INFO every second.
             tracing::debug!(%peer, "received {shown}");
             return Outcome::ggp(self.info());
         }
@@ -398,7 +387,6 @@ async fn discard(mut body: Incoming, most: usize) {
     }
 }
 
-/// The answer that carries a page.
 fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     let length = HeaderValue::from(page.body.len());
     let mut response = Response::new(Sent {
@@ -444,7 +432,6 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     response
 }
 
-/// What a browser asks for.
 fn asked(request: &Request<Incoming>, came: Came) -> Asked {
     let has = |name: HeaderName, word: &str| {
         let values = request.headers().get_all(name);
@@ -464,7 +451,7 @@ fn asked(request: &Request<Incoming>, came: Came) -> Asked {
     }
 }
 
-/// What a game manager tells in headers of its own.
+/// Names in the headers of game managers.
 fn manager(request: &Request<Incoming>) -> Manager {
     let text = |name: &str| {
         let value = request.headers().get(name)?.to_str().ok()?.trim();
@@ -482,8 +469,7 @@ fn manager(request: &Request<Incoming>) -> Manager {
     }
 }
 
-/// Whether the connection stays open after the answer: only when the client says that it wants it,
-/// of whatever version it is.
+/// Whether the client asks for keep-alive. Any other connection is closed after the answer.
 fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
     let asks = |value: &HeaderValue| {
         value.to_str().is_ok_and(|value| {
@@ -499,7 +485,7 @@ fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
         .any(asks)
 }
 
-/// The message in the target of a GET: without its slash, `+` and percent codes decoded.
+/// The message in the target of a GET: without the slash, with `+` and percent codes decoded.
 fn decoded_target(target: &str) -> String {
     let target = target.strip_prefix('/').unwrap_or(target).as_bytes();
     let mut bytes = Vec::with_capacity(target.len());
@@ -520,7 +506,7 @@ fn decoded_target(target: &str) -> String {
     message::decoded(&bytes).into_owned()
 }
 
-/// The beginning of a text, on one line, for the log.
+/// The start of a text on one line, for the log.
 fn escaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let shown = bytes.get(..LOGGED_BYTES).unwrap_or(bytes);
@@ -528,7 +514,7 @@ fn escaped(text: &str) -> String {
     format!("{}{more}", shown.escape_ascii())
 }
 
-/// A body that tells the player how long its answer took to be taken for sending.
+/// A body that reports the delay between the player's answer and its sending.
 pub(super) struct Sent {
     bytes: Bytes,
     given: Option<(Instant, Player)>,

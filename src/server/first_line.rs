@@ -1,8 +1,8 @@
-//! The first line of a connection, mended before hyper sees it.
+//! Repairs the first line of a connection before hyper reads it.
 //!
-//! People and scripts send `GET /( INFO ) HTTP/1.0` with the spaces as they are, sometimes without
-//! a version. hyper takes such a line for garbage, so the target is percent-encoded here. Only the
-//! first request of a connection is mended, since only there it is known where a request begins.
+//! People and scripts send `GET /( INFO ) HTTP/1.0` with bare spaces, sometimes without a version.
+//! hyper rejects such a line, so the target is percent-encoded here. Only the first request of a
+//! connection is repaired, since the start of later ones is not known.
 
 use std::io;
 use std::pin::Pin;
@@ -13,13 +13,12 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A first line longer than this is left as it is.
+/// Longer first lines are not repaired.
 const MAX_LINE: usize = 8 * 1024;
 
-/// A stream whose first bytes were read already.
+/// A stream whose first bytes are replayed.
 #[derive(Debug)]
 pub(super) struct Mended {
-    /// What was read, and not yet read again.
     ahead: Bytes,
     stream: TcpStream,
     began: Instant,
@@ -53,7 +52,7 @@ async fn read_line(mut stream: TcpStream) -> io::Result<Mended> {
     })
 }
 
-/// The bytes with their first line mended; nothing when it needs no mending.
+/// The bytes with a repaired first line; nothing if it needs no repair.
 fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, rest) = bytes.split_at(end);
@@ -95,7 +94,6 @@ fn is_plain(byte: u8) -> bool {
 }
 
 impl Mended {
-    /// When the first byte came.
     pub fn began(&self) -> Instant {
         self.began
     }

@@ -1,7 +1,7 @@
 //! GGP messages: one s-expression each, `( WORD ... )`.
 //!
-//! Words may be written in any letter case, and so may NIL. Text after the message is ignored, a
-//! message that is cut off is not: half a list of moves must not be taken for the whole.
+//! Words and NIL are read in any letter case. Text after the message is ignored. A truncated
+//! message is refused, since half a list of moves must not pass for the whole.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use crate::gdl::{Severity, Sexpr, sexpr};
 use crate::player::{Manager, PlayRequest, StartRequest};
 
-/// No clock is longer than this; a longer one counts as this.
+/// Longer clocks are cut to this.
 const LONGEST_CLOCK: Duration = Duration::from_secs(7 * 24 * 3600);
-/// What a match may be called at most, in bytes.
+/// Limit on a match id, in bytes.
 const LONGEST_ID: usize = 1000;
 
-/// A message.
 #[derive(Debug)]
 pub(super) enum Message {
     Info,
@@ -123,7 +122,7 @@ fn match_id(item: Option<Sexpr>, form: &str) -> Result<String, String> {
     }
 }
 
-/// The moves of a PLAY or STOP: nothing for NIL, for an empty list, and when they are left out.
+/// The moves of a PLAY or STOP: nothing for NIL, an empty list, or no list.
 fn moves(item: Option<Sexpr>, form: &str) -> Result<Option<Vec<Sexpr>>, String> {
     match item {
         None => Ok(None),
@@ -153,7 +152,6 @@ fn lacks(what: &str, form: &str) -> String {
     format!("the message lacks its {what}, expected {form}")
 }
 
-/// An expression in a message to the client, cut short.
 fn shown(expression: &Sexpr) -> String {
     let text = expression.to_string();
     match text.char_indices().nth(60) {

@@ -1,23 +1,20 @@
-//! The player's HTTP face: reads GGP messages, hands them to the [`Player`], writes its answers.
+//! The HTTP server: reads GGP messages, passes them to the [`Player`], writes its answers.
 //!
 //! ```text
 //!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ message ──▶ Player
-//!          (how many)      (raw GETs)              (bounds)   │  (words)
+//!          (limit)         (raw GETs)              (limits)   │  (parser)
 //!                                                             └▶ pages ──▶ logs, the log viewer
 //! ```
 //!
-//! Browsers, and those who fetch logs, are served on the player's own port and on one of their own,
-//! the log service's, which takes no messages.
-//!
-//! It is lenient where peers in the wild are careless (any content type, bare LF, spaces in a GET),
-//! and bounded in everything: bytes, time, connections. Whatever a client does, the others are
-//! served and the match goes on.
+//! Browsers and log readers are served on the player's port and on the port of the log service,
+//! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
+//! in a GET) and limits bytes, time and connections. No client affects other clients or the match.
 //!
 //! Invariants: every answer has its exact length, and closes the connection unless the client asked
-//! to keep it; every answer to a GGP message has the CORS headers and is not empty; pages can take
-//! neither places nor processors from messages.
+//! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
+//! no connections and no processor time from messages.
 //!
-//! Never knows: nodes, gates, phases, clocks.
+//! Never knows: nodes, gates, phases, match clocks.
 
 mod connections;
 mod exchange;
@@ -42,18 +39,18 @@ use crate::player::{GameBuilders, Player};
 use connections::{Connections, Place};
 use exchange::{Came, Exchange};
 
-/// How many connections are served at the same time.
+/// Connections served at the same time.
 pub const MAX_CONNECTIONS: usize = 256;
-/// How many of those who fetch logs are served at the same time.
+/// Connections to the log service served at the same time.
 const MAX_LOG_CONNECTIONS: usize = 64;
-/// How long the match may take to wind up when the server ends.
+/// Time for the match to end when the server stops.
 const WIND_UP: Duration = Duration::from_secs(5);
-/// How long clients may take to fetch their last answers when the server ends.
+/// Time for clients to read their last answers when the server stops.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
-/// How long to wait when the system has no more connections to give.
+/// Pause when the system refuses to accept.
 const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
-/// Why there is no server.
+/// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address cannot be listened on.
@@ -61,7 +58,7 @@ pub enum ServeError {
     Listen {
         /// The address of the settings.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The player's thread cannot be started.
@@ -72,9 +69,9 @@ pub enum ServeError {
 /// The addresses that clients can reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listening {
-    /// The player's.
+    /// The address of the player.
     pub address: SocketAddr,
-    /// The log service's, where there is one.
+    /// The address of the log service, if there is one.
     pub logs: Option<SocketAddr>,
 }
 
@@ -122,7 +119,6 @@ async fn log_service(address: SocketAddr) -> Option<(TcpListener, SocketAddr)> {
     }
 }
 
-/// The next connection, and whether it came to the log service.
 async fn accept(
     listener: &TcpListener,
     logs: Option<&TcpListener>,
@@ -187,7 +183,7 @@ impl Server {
         drop((listener, logs));
         let ended = tokio::task::spawn_blocking(move || player.shut_down(WIND_UP)).await;
         if !matches!(ended, Ok(true)) {
-            tracing::warn!("the match was still winding up when the server ended");
+            tracing::warn!("the match had not ended when the server stopped");
         }
         let last_answers = async { while tasks.join_next().await.is_some() {} };
         // Connections that have sent no request are cut off.
@@ -197,7 +193,6 @@ impl Server {
     }
 }
 
-/// Serves one connection to its end.
 async fn attend(
     stream: TcpStream,
     peer: SocketAddr,

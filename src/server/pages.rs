@@ -1,29 +1,23 @@
-//! What a browser sees: the log viewer, the logs it reads, matches for those who fetch them by
-//! name, and figures for watchers.
+//! Pages for browsers and log readers: the log viewer, its data, matches by id, and metrics.
 //!
-//! | path | answer |
-//! |---|---|
-//! | `/` | the list of matches |
-//! | `/matches/FOLDER` | one match |
-//! | `/viewer` | a page that opens a log from a file, or takes one by `postMessage` |
-//! | `/assets/NAME` | what these pages are made of |
-//! | `/api/matches?offset&limit&search` | the list as JSON |
-//! | `/api/matches/FOLDER` | a match as the list has it, with the length of its files |
-//! | `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE` | the files, in whole lines |
-//! | `/api/matches/FOLDER/bundle` | all of a match as one JSON object, to keep |
-//! | `/api/matches/FOLDER/tiltyard` | the same as a match database takes it |
-//! | `/metrics`, `/healthz` | figures, and that the server lives |
-//! | `/MATCH-ID`, on the log service's port | as `/tiltyard` |
+//! | path | answer | |---|---| | `/` | the list of matches | | `/matches/FOLDER` | one match | |
+//! `/viewer` | a page that opens a log from a file, or takes one by `postMessage` | |
+//! `/assets/NAME` | scripts and styles of these pages | | `/api/matches?offset&limit&search` | the
+//! list as JSON | | `/api/matches/FOLDER` | a match as in the list, with the length of its files |
+//! | `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE` | the files, in whole lines
+//! | | `/api/matches/FOLDER/bundle` | all of a match as one JSON object | |
+//! `/api/matches/FOLDER/tiltyard` | the same in the form of match databases | | `/metrics`,
+//! `/healthz` | figures for Prometheus, liveness | | `/MATCH-ID`, on the log service's port | as
+//! `/tiltyard` |
 //!
-//! Everything here reads the disk and may wait for it, so it is called where waiting does no harm.
+//! Pages read the disk and may wait for it, so they are made on blocking threads. On the player's
+//! port everything but metrics and assets is for this machine, and so are live matches on both
+//! ports, unless `server.pages_for` is `all`.
 //!
-//! On the player's port all of it but figures and assets is for this machine, and live matches are,
-//! everywhere; the setting `server.pages_for` opens both to everyone.
+//! Invariants: only logs and embedded files are served, whatever is requested; texts from outside
+//! are data in JSON, never parts of a page.
 //!
-//! Invariants: whatever is asked for, only logs and what the program carries are given out; texts
-//! from outside are data in JSON, never parts of a page.
-//!
-//! Never knows: connections, the GGP protocol, how a match goes.
+//! Never knows: connections, the GGP protocol, the state of a match.
 
 mod assets;
 mod metrics;
@@ -43,49 +37,43 @@ use crate::config::{PagesFor, ServerSettings};
 use crate::player::{Player, Status};
 use crate::telemetry::{Archive, COMMIT, Entry, Part, health};
 
-/// Bytes of a file in one answer at most.
+/// Limit on the bytes of a file in one answer.
 const MOST_BYTES: usize = 4 << 20;
-/// Matches in one answer at most, and where nobody says how many.
+/// Limit on the matches in one answer, and the default.
 const MOST_MATCHES: usize = 1000;
 const USUAL_MATCHES: usize = 100;
-/// A search text is cut off here, in characters.
+/// Limit on a search text, in characters.
 const LONGEST_SEARCH: usize = 200;
 
-/// Says that a page consists of what this server gives out, and of nothing else.
+/// Pages load nothing from other servers.
 pub(super) const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
      style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
-    /// The path as it was sent, with its percent codes.
+    /// The path as sent, with percent codes.
     pub path: String,
-    /// What stands behind the question mark.
     pub query: String,
-    /// Whether the client reads gzip.
     pub accepts_gzip: bool,
-    /// Whether it is a browser, who wants a page rather than a line.
+    /// Whether the client accepts a page, as a browser does.
     pub accepts_html: bool,
-    /// The tag of what the client has already.
+    /// The entity tag of the client's copy.
     pub known_tag: Option<String>,
-    /// Whether it came to the log service's port.
     pub at_log_service: bool,
-    /// Whether it came from this machine.
     pub is_from_here: bool,
 }
 
-/// What is answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Page {
     pub status: StatusCode,
     pub content_type: &'static str,
     pub body: Bytes,
     pub is_gzip: bool,
-    /// Changes when the content does.
+    /// The entity tag.
     pub tag: Option<String>,
-    /// The name under which a browser keeps it.
+    /// The file name for a download.
     pub download: Option<String>,
-    /// Whether pages from elsewhere may read it.
+    /// Whether pages of other origins may read it.
     pub is_for_all: bool,
 }
 
@@ -113,7 +101,6 @@ impl Page {
         Self::new(status, "text/plain; charset=utf-8", text.into())
     }
 
-    /// Something went wrong on our side.
     fn failed(error: &dyn std::fmt::Display) -> Self {
         tracing::warn!("a page could not be made: {error}");
         let text = format!("this could not be read: {error}\n");
@@ -121,7 +108,6 @@ impl Page {
     }
 }
 
-/// Answers what browsers ask.
 #[derive(Clone)]
 pub(super) struct Pages {
     archive: Arc<Archive>,
@@ -131,7 +117,6 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Pages about a player of this name, and about the matches in its logs.
     pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
             archive: player.archive(),
@@ -141,7 +126,7 @@ impl Pages {
         }
     }
 
-    /// Reads the list once, so that the first who asks for it need not wait.
+    /// Reads the list once, so that the first request is fast.
     pub fn warm(&self) {
         if let Err(error) = self.archive.list() {
             let root = self.archive.root().display();
@@ -149,7 +134,7 @@ impl Pages {
         }
     }
 
-    /// Answers; it may wait for the disk.
+    /// The answer; waits for the disk.
     pub fn answer(&self, asked: &Asked) -> Page {
         let Some(segments) = segments(&asked.path) else {
             return self.nothing(asked);
@@ -212,7 +197,7 @@ impl Pages {
         }
     }
 
-    /// Whether an answer takes all of a match.
+    /// Whether the answer reads a whole match.
     pub fn is_heavy(asked: &Asked) -> bool {
         let segments = segments(&asked.path).unwrap_or_default();
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
@@ -228,7 +213,6 @@ impl Pages {
         self.player.info() == Status::Busy
     }
 
-    /// There is no such page.
     fn nothing(&self, asked: &Asked) -> Page {
         if asked.accepts_html {
             let page = assets::page("unknown.html", asked);
@@ -317,7 +301,6 @@ impl Pages {
         }
     }
 
-    /// A match as a match database takes it.
     fn fetched(&self, entry: &Entry) -> Page {
         match self.archive.bundle(&entry.folder) {
             Ok(bundle) => Page {
@@ -329,7 +312,7 @@ impl Pages {
     }
 }
 
-/// The parts of a path, decoded; nothing where one is no text.
+/// The decoded parts of a path; nothing if one is not UTF-8.
 fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
     path.strip_prefix('/')
         .unwrap_or(path)
@@ -342,7 +325,7 @@ fn no_match() -> Page {
     Page::text(StatusCode::NOT_FOUND, "there is no match of this name\n")
 }
 
-/// Whether a match is one that somebody looks for with this text in lower case.
+/// Whether a match contains this text in lower case.
 fn is_about(entry: &Entry, wanted: &str) -> bool {
     let summary = &entry.summary;
     let has = |text: &str| text.to_lowercase().contains(wanted);
@@ -354,7 +337,6 @@ fn is_about(entry: &Entry, wanted: &str) -> bool {
         || summary.players.iter().flatten().any(|player| has(player))
 }
 
-/// A parameter of a query; the first of that name.
 fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     form_urlencoded::parse(query.as_bytes())
         .find(|(key, _)| key == name)

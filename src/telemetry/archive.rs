@@ -1,14 +1,13 @@
-//! The logs of all matches in a folder, for those who look at them: a list, single files, whole
-//! matches, and what gives way to new ones.
+//! The logs of all matches in a folder, for readers: a list, single files, whole matches, and the
+//! removal of old ones.
 //!
-//! What a list tells comes from each match's `summary.json`; where that is missing, as after a
-//! crash or in old logs, from the first and last events. A match that has ended never changes, so
-//! it is read once.
+//! The list is made from each match's `summary.json`; where that is missing, as after a crash, from
+//! the first and last events. A finished match never changes, so it is read once.
 //!
-//! Invariants: only folders directly below the root are ever touched, whatever name is asked for;
-//! nothing that is read can be larger than its bound; a match that is live is never removed.
+//! Invariants: only folders directly below the root are touched, whatever name is requested;
+//! everything read is bounded in size; a live match is never removed.
 //!
-//! Never knows: who asks, and what an event means beyond its kind.
+//! Never knows: who reads, and the meaning of events beyond their kind.
 
 mod prune;
 mod read;
@@ -27,19 +26,19 @@ use super::live;
 use super::sink::Target;
 use super::summary::Summary;
 
-/// Threads that read summaries when there are many to read, and how many are too few for that.
+/// Threads that read summaries, and how many summaries make them worthwhile.
 const READERS: usize = 4;
 const FEW: usize = 64;
-/// A match without an end and without a lock that was not written to for so long was broken off.
+/// Silence after which an unlocked match without an end counts as broken off.
 const SILENT: Duration = Duration::from_secs(10);
-/// A part of a match that is larger than this is bundled up to here.
+/// Limit on each part of a bundle, in bytes.
 const MOST_OF_A_PART: usize = 64 << 20;
 
 /// The logs below one folder.
 #[derive(Debug)]
 pub struct Archive {
     root: PathBuf,
-    /// What is known of matches that have ended, by folder.
+    /// Entries of finished matches, by folder.
     ended: Mutex<HashMap<String, Arc<Entry>>>,
 }
 
@@ -51,12 +50,12 @@ pub struct Entry {
     /// Whether its log is being written.
     #[serde(rename = "live")]
     pub is_live: bool,
-    /// What its files take on the disk.
+    /// Bytes of its files.
     pub bytes: u64,
-    /// What it tells of itself.
+    /// Its summary.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What could not be read of it.
+    /// What could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
 }
@@ -73,10 +72,10 @@ pub enum Part {
 }
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Part; 3] = [Part::Log, Part::Events, Part::Series];
 
-    /// Its file.
+    /// The name of its file.
     pub fn file_name(self) -> &'static str {
         let target = match self {
             Part::Log => Target::Text,
@@ -90,7 +89,7 @@ impl Part {
 /// All of a match in one piece.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bundle {
-    /// The form of this object.
+    /// The version of this form.
     pub version: u32,
     /// The match's name.
     pub match_id: String,
@@ -102,7 +101,7 @@ pub struct Bundle {
     pub series: String,
     /// `match.log`.
     pub log: String,
-    /// What is missing from it, for people.
+    /// Notes on what is left out.
     pub notes: Vec<String>,
 }
 
@@ -119,7 +118,7 @@ impl Archive {
         }
     }
 
-    /// The folder that holds them.
+    /// The root folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -282,7 +281,6 @@ impl Archive {
         prune::prune(self, most_bytes)
     }
 
-    /// The names of all folders that may hold matches.
     fn folders(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.root) {
             Ok(entries) => entries,
@@ -297,15 +295,13 @@ impl Archive {
         Ok(entries.flatten().filter_map(name).collect())
     }
 
-    /// Where a folder of this name lies, if it does.
     fn path(&self, folder: &str) -> Option<PathBuf> {
         let path = self.root.join(folder);
         let is_folder = || fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
         (is_name(folder) && is_folder()).then_some(path)
     }
 
-    /// Whether nothing more will be written to a match: its log is closed, and it has an end, or
-    /// has been silent for so long that it is none that begins just now.
+    /// Whether a match is final: not locked, and ended or silent for long.
     fn is_final(&self, entry: &Entry) -> bool {
         let is_silent = || {
             let events = self.root.join(&entry.folder).join(Part::Events.file_name());
@@ -315,7 +311,6 @@ impl Archive {
         !entry.is_live && (entry.summary.how.is_some() || is_silent())
     }
 
-    /// Forgets a match that is gone.
     fn forget(&self, folder: &str) {
         lock(&self.ended).remove(folder);
     }
@@ -324,7 +319,7 @@ impl Archive {
         File::open(path.join(Part::Events.file_name())).is_ok_and(|events| live::is_locked(&events))
     }
 
-    /// Reads what a list shows of a match; nothing where the folder holds none.
+    /// Reads a match's entry; nothing if the folder holds no match.
     fn read(&self, folder: &str) -> Option<Arc<Entry>> {
         let path = self.root.join(folder);
         // Asked before the summary is read, so that what ends in between is read again.
@@ -340,7 +335,6 @@ impl Archive {
     }
 }
 
-/// Whether a name is one that a match's folder may bear.
 fn is_name(name: &str) -> bool {
     folder_name(name) == name || {
         // A number behind a name that is as long as can be.

@@ -1,7 +1,6 @@
 //! The program's messages on standard error.
 //!
-//! They go through a queue and a thread of their own, since a search thread that
-//! logs must not wait for a terminal.
+//! A queue and a thread write them, so that a search thread never waits for a terminal.
 
 use std::io::{self, IsTerminal};
 use tracing::{Level, Subscriber};
@@ -10,8 +9,8 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// The environment variable that overrules the configured level. It takes the
-/// directives of `tracing_subscriber`, for example `panza::search=debug`.
+/// The environment variable that overrules the configured level. It takes the directives of
+/// `tracing_subscriber`, for example `panza::search=debug`.
 const FILTER_VARIABLE: &str = "RUST_LOG";
 
 /// Why the messages could not be set up.
@@ -42,12 +41,11 @@ pub struct ConsoleGuard {
     _worker: WorkerGuard,
 }
 
-/// Sends the messages of this process to standard error: Panza's own down to
-/// `level`, those of the libraries it uses from warnings up. The environment
-/// variable `RUST_LOG`, where it is set, decides instead.
+/// Sends the messages of this process to standard error: Panza's own down to `level`, those of the
+/// libraries it uses from warnings up. The environment variable `RUST_LOG`, where it is set,
+/// decides instead.
 ///
 /// # Errors
-///
 /// When the variable cannot be understood, and on a second call.
 pub fn init(level: Level) -> Result<ConsoleGuard, InitError> {
     let filter = filter(std::env::var(FILTER_VARIABLE).ok(), level)?;

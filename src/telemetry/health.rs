@@ -1,10 +1,8 @@
-//! How the program as a whole fares: counts and figures for those who watch it, and whether logs
-//! can be written.
+//! Counters and figures of the process, and whether logs can be written.
 //!
-//! They belong to the process, like its messages, since all players in it share the disk and the
-//! processors.
+//! They belong to the process, since all players in it share the disk and the processors.
 //!
-//! Invariant: nothing here waits for anything but a lock that is held for a moment.
+//! Invariant: no call waits for more than a short lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,10 +17,9 @@ static LOST_LINES: AtomicU64 = AtomicU64::new(0);
 static ITERATIONS: AtomicU64 = AtomicU64::new(0);
 static PLAYOUTS: AtomicU64 = AtomicU64::new(0);
 static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
-/// Why logs cannot be written, while they cannot.
 static PROBLEM: Mutex<Option<String>> = Mutex::new(None);
 
-/// The figures of the search that runs, of the latest second.
+/// Figures of the running search in the latest second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latest {
     /// Iterations a second.
@@ -31,11 +28,11 @@ pub struct Latest {
     pub playouts_per_second: f64,
     /// Nodes in the game graph.
     pub nodes: u64,
-    /// The share of the node pool that is in use.
+    /// Used share of the node pool.
     pub pool_used: f64,
 }
 
-/// What the process has done since it began, and how it fares.
+/// Counters of the process since its start, and its present state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     /// Matches begun.
@@ -52,13 +49,13 @@ pub struct Health {
     pub iterations: u64,
     /// Playouts of all searches, as far as they were noted.
     pub playouts: u64,
-    /// The search that runs; nothing while none does.
+    /// The running search, if any.
     pub latest: Option<Latest>,
     /// Why logs cannot be written, if they cannot.
     pub problem: Option<String>,
 }
 
-/// How the process fares now.
+/// The present figures of the process.
 pub fn health() -> Health {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     Health {
@@ -77,7 +74,7 @@ pub fn health() -> Health {
     }
 }
 
-/// Something that is counted.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// A match began.
@@ -90,7 +87,7 @@ pub enum Count {
     Error,
 }
 
-/// Counts one more.
+/// Increments a counter.
 pub fn count(what: Count) {
     let counter = match what {
         Count::MatchStarted => &MATCHES_STARTED,
@@ -104,7 +101,7 @@ pub fn count(what: Count) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Takes in the figures of a second of search, of so many seconds.
+/// Records the figures of the last `seconds` of search.
 pub fn searched(sample: &SearchSample, seconds: f64) {
     let done = |rate: f64| (rate * seconds).max(0.0) as u64;
     ITERATIONS.fetch_add(done(sample.iterations_per_second), Ordering::Relaxed);

@@ -1,14 +1,14 @@
-//! Whether a match is live: whoever writes its log holds a lock on the events, which goes with the
-//! process, however that ends.
+//! Detects live matches: the writer of a log holds a lock on its events, which the system releases
+//! with the process.
 
 use std::fs::File;
 use std::time::Duration;
 
-/// How often the lock is asked for, and how long is waited in between.
+/// Attempts to lock, and the pause between them.
 const TRIES: usize = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
-/// The lock; it ends with this, whoever else has the file open still.
+/// The lock, released on drop even if the file is open elsewhere.
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
@@ -20,7 +20,7 @@ impl Drop for Lock {
     }
 }
 
-/// Locks the events of a match that begins; nothing where the system has no such locks or refuses.
+/// Locks the events of a new match, where the system can.
 #[cfg(unix)]
 pub(super) fn lock(events: &File) -> Option<Lock> {
     use rustix::fs::{FlockOperation, flock};
@@ -35,7 +35,6 @@ pub(super) fn lock(events: &File) -> Option<Lock> {
     None
 }
 
-/// Whether somebody holds that lock.
 #[cfg(unix)]
 pub(super) fn is_locked(events: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
@@ -43,13 +42,12 @@ pub(super) fn is_locked(events: &File) -> bool {
     flock(events, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
-/// No locks are known here.
 #[cfg(not(unix))]
 pub(super) fn lock(_: &File) -> Option<Lock> {
     None
 }
 
-/// What was written to a moment ago is taken for live.
+/// Without locks, a file written to recently counts as live.
 #[cfg(not(unix))]
 pub(super) fn is_locked(events: &File) -> bool {
     let written = events.metadata().and_then(|data| data.modified());

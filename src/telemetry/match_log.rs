@@ -1,15 +1,13 @@
 //! The folder of logs of one match.
 //!
-//! It holds `match.log` for reading, `events.jsonl` with one JSON object a line
-//! (`time`, `at_seconds` since the log was opened, `kind`, `data`),
-//! `series.csv` with the figures of each second, and `summary.json` with what
-//! a list of matches tells of this one. Every line goes into one queue
-//! and from there, by a thread of its own, into its file, so that whoever logs
-//! only copies a line. When the queue is full, lines are dropped and counted.
+//! It holds `match.log` for people, `events.jsonl` with one JSON object per line (`time`,
+//! `at_seconds` since the log was opened, `kind`, `data`), `series.csv` with one line of figures
+//! per second, and `summary.json` for the list of matches. Every line goes through one queue to a
+//! thread that writes it, so that the caller only copies a line. Lines that find the queue full are
+//! dropped and counted.
 //!
-//! Invariants: a folder belongs to one log and lies directly below the root,
-//! whatever the match id contains; no call but [`MatchLog::create`] and the drop
-//! waits for the disk.
+//! Invariants: a folder belongs to one log and lies directly below the root, whatever the match id
+//! contains; only [`MatchLog::create`] and the drop wait for the disk.
 
 use super::live;
 use super::sample::HEADER;
@@ -29,21 +27,20 @@ use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuar
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-/// Lines that may wait for the disk. A match writes some hundred lines a turn at
-/// the very most, so this outlasts a disk that stalls for minutes.
+/// Lines in the queue. A match writes at most some hundred lines a turn, so the queue covers a disk
+/// that stalls for minutes.
 const QUEUED_LINES: usize = 16_384;
 
-/// The longest folder name, in bytes, before a number is added to tell apart
-/// matches of the same name.
+/// Limit on a folder name, in bytes, without the number of a repeated name.
 const LONGEST_NAME: usize = 100;
 
-/// How many matches of the same name may have logs.
+/// Limit on matches of the same name.
 const SAME_NAME: usize = 10_000;
 
 /// The log of one match. It can be shared between threads by reference.
 ///
-/// Dropping it writes out what is queued, which may take up to a second when the
-/// disk is slow: leave that to a thread that nobody waits for.
+/// Dropping it writes out what is queued, which may take up to a second when the disk is slow:
+/// leave that to a thread that nobody waits for.
 #[derive(Debug)]
 pub struct MatchLog {
     /// `None` for a log that is switched off.
@@ -55,16 +52,13 @@ struct Open {
     folder: PathBuf,
     opened: Instant,
     queue: NonBlocking,
-    /// Lines that reached the thread, but no file.
     lost: Arc<AtomicUsize>,
-    /// Taken, and with that dropped, at the end only.
     worker: Option<WorkerGuard>,
     summary: Mutex<Summary>,
-    /// Locked as long as the log is open, which tells others that the match is live.
+    /// Marks the match as live.
     _lock: Option<live::Lock>,
 }
 
-/// An event as its line holds it.
 #[derive(Serialize)]
 struct Event<'a> {
     time: &'a str,
@@ -74,14 +68,11 @@ struct Event<'a> {
 }
 
 impl MatchLog {
-    /// Opens the log of a match: a new folder in `root`, which is made if need
-    /// be, named after the match id ([`folder_name`]), with a number behind it
-    /// when that name is taken.
+    /// Opens the log of a match: a new folder in `root`, which is made if need be, named after the
+    /// match id ([`folder_name`]), with a number behind it when that name is taken.
     ///
     /// # Errors
-    ///
-    /// When a folder or a file cannot be made, or when ten thousand logs bear
-    /// that name.
+    /// When a folder or a file cannot be made, or when ten thousand logs bear that name.
     pub fn create(root: &Path, match_id: &str) -> io::Result<MatchLog> {
         let folder = create_folder(root, &folder_name(match_id))?;
         let [text, events, series] = Target::FILES.map(|name| File::create_new(folder.join(name)));
@@ -100,8 +91,8 @@ impl MatchLog {
         Ok(log)
     }
 
-    /// Like [`create`](MatchLog::create), but when that fails the match goes on
-    /// without a log, after a warning.
+    /// Like [`create`](MatchLog::create), but when that fails the match goes on without a log,
+    /// after a warning.
     pub fn create_or_disabled(root: &Path, match_id: &str) -> MatchLog {
         match MatchLog::create(root, match_id) {
             Ok(log) => {
@@ -117,7 +108,7 @@ impl MatchLog {
         }
     }
 
-    /// A log that takes everything and writes nothing.
+    /// A log that writes nothing.
     pub fn disabled() -> MatchLog {
         MatchLog { open: None }
     }
@@ -143,8 +134,8 @@ impl MatchLog {
         }
     }
 
-    /// Adds a line to the readable log: `log.line(Level::INFO, format_args!(..))`.
-    /// Further lines of the text are set in, so that each entry starts with its time.
+    /// Adds a line to the readable log: `log.line(Level::INFO, format_args!(..))`. Further lines of
+    /// the text are set in, so that each entry starts with its time.
     pub fn line(&self, level: Level, text: fmt::Arguments<'_>) {
         let Some(open) = &self.open else { return };
         let mut line = now();
@@ -171,7 +162,7 @@ impl MatchLog {
         self.send(Target::Series, &line);
     }
 
-    /// Changes what lists of matches tell of this one.
+    /// Changes the summary.
     pub fn summarise(&self, change: impl FnOnce(&mut Summary)) {
         let Some(open) = &self.open else { return };
         let mut summary = open.summary.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,13 +175,12 @@ impl MatchLog {
         }
     }
 
-    /// How many lines were lost so far, because the queue was full or because
-    /// the disk refused them.
+    /// How many lines were lost so far, because the queue was full or because the disk refused
+    /// them.
     pub fn lost_lines(&self) -> usize {
         self.open.as_ref().map_or(0, Open::lost_lines)
     }
 
-    /// A log that writes to `files`, with room for `queued_lines` in its queue.
     fn over<W>(folder: PathBuf, files: [W; Target::FILES.len()], queued_lines: usize) -> MatchLog
     where
         W: Write + Send + 'static,
@@ -257,9 +247,9 @@ impl Drop for MatchLog {
     }
 }
 
-/// The name of the folder for a match id, which comes from outside: its ASCII
-/// letters, digits, `-`, `_` and `.`, with `_` for anything else, at most 100
-/// bytes long, neither hidden nor a path; `match` when nothing is left.
+/// The name of the folder for a match id, which comes from outside: its ASCII letters, digits, `-`,
+/// `_` and `.`, with `_` for anything else, at most 100 bytes long, neither hidden nor a path;
+/// `match` when nothing is left.
 pub fn folder_name(match_id: &str) -> String {
     let name: String = match_id
         .chars()
@@ -279,7 +269,7 @@ pub fn folder_name(match_id: &str) -> String {
     }
 }
 
-/// Makes `root/name`, or `root/name-2` and so on when that exists.
+/// Creates `root/name`, or `root/name-2` and so on if that exists.
 fn create_folder(root: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(root)?;
     for number in 1..=SAME_NAME {

@@ -1,15 +1,15 @@
-//! How much memory this process holds, as the system counts it.
+//! The memory of this process, as the system counts it.
 
 use std::fs;
 
-/// The memory of this process that lies in RAM now, in bytes; `None` where the
-/// system does not tell (only Linux does).
+/// The memory of this process that lies in RAM now, in bytes; `None` where the system does not tell
+/// (only Linux does).
 pub fn resident_bytes() -> Option<u64> {
     status_field(&status()?, "VmRSS:")
 }
 
-/// The most memory that this process has had in RAM, in bytes; `None` where the
-/// system does not tell (only Linux does).
+/// The most memory that this process has had in RAM, in bytes; `None` where the system does not
+/// tell (only Linux does).
 pub fn peak_resident_bytes() -> Option<u64> {
     status_field(&status()?, "VmHWM:")
 }
@@ -18,7 +18,7 @@ fn status() -> Option<String> {
     fs::read_to_string("/proc/self/status").ok()
 }
 
-/// Reads a field such as `VmRSS:     1234 kB`.
+/// Reads a field such as `VmRSS: 1234 kB`.
 fn status_field(status: &str, name: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;

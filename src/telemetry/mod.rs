@@ -1,20 +1,14 @@
-//! What the program tells about itself: messages on standard error, and a
-//! folder of logs and figures for each match.
+//! Messages on standard error, and a folder of logs and figures for each match.
 //!
-//! [`init`] sets up `tracing` for the program as a whole. A [`MatchLog`] holds
-//! what belongs to one match: a text to read, events and one-second figures to
-//! draw. An [`Archive`] reads the logs of all matches again, those that are
-//! being written too. [`health()`] tells how the process fares. Messages and
-//! match logs hand their lines to a thread that writes them, so that a full
-//! disk or a stalled terminal costs lines and never time; lost lines are counted
-//! and reported.
+//! [`init`] sets up `tracing` for the program. A [`MatchLog`] writes the logs of one match; an
+//! [`Archive`] reads the logs of all matches, live ones included. [`health()`] gives the figures of
+//! the process. Threads of their own write all lines, so that a full disk or a stalled terminal
+//! costs lines and never time; lost lines are counted and reported.
 //!
-//! Invariants: no call here waits for a disk, except those that open and close
-//! a log, and those of an [`Archive`];
-//! a log that cannot be written never ends a match.
+//! Invariants: no call waits for a disk, except those that open and close a log, and those of an
+//! [`Archive`]; a log that cannot be written never ends a match.
 //!
-//! This module never knows what a figure means or how a match goes: it is handed
-//! texts, JSON values and numbers.
+//! Never knows: the meaning of a figure, or the state of a match.
 
 /// The commit that the program was built from, where that was known; builds for testing know none.
 pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");

@@ -2,69 +2,69 @@
 
 use std::fmt::Write;
 
-/// What a search was doing at one moment. Rates are means since the sample
-/// before; shares run from 0 to 1; values are goals from 0 to 100.
+/// The state of a search at one moment. Rates are means since the previous sample; shares run from
+/// 0 to 1; values are goals from 0 to 100.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchSample {
     /// The turn of the match, counted from 0.
     pub step: u32,
-    /// Rounds of selecting, expanding and backing up, since the match began.
+    /// Search iterations since the match began.
     pub iterations: u64,
-    /// Such rounds a second.
+    /// Iterations per second.
     pub iterations_per_second: f64,
     /// Playouts since the match began.
     pub playouts: u64,
-    /// Playouts a second, of all rollout threads together.
+    /// Playouts per second, of all rollout threads.
     pub playouts_per_second: f64,
     /// Nodes in the game graph.
     pub nodes: u64,
-    /// The share of the node pool that is in use.
+    /// Used share of the node pool.
     pub pool_used: f64,
-    /// The share of the request rings that is full, as a mean over the threads.
+    /// Mean fill of the request rings.
     pub request_rings: f64,
-    /// The share of the result rings that is full, as a mean over the threads.
+    /// Mean fill of the result rings.
     pub result_rings: f64,
-    /// Playouts for each request.
+    /// Playouts per request.
     pub samples_per_request: f64,
-    /// The move that would be answered now, as GDL text; empty before there is one.
+    /// The best move as GDL text; empty before there is one.
     pub best_move: String,
     /// Its value for our role.
     pub best_value: f64,
-    /// The moves that our role could answer, or the most visited of them.
+    /// The most visited moves of our role at the root.
     pub root_moves: Vec<RootMove>,
-    /// Where the time went, in seconds of a thread for each second.
+    /// Thread seconds per second, by stage.
     pub times: StageTimes,
 }
 
-/// Seconds of a thread that went into each stage. In a sample they are for each second of the
-/// clock, so that they add up to the processors in use.
+/// Thread seconds by stage. In a sample they are per second, so that they add up to the processors
+/// in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StageTimes {
-    /// The writer goes down the graph.
+    /// Descent in the graph.
     pub select: f64,
-    /// The writer fills and sends requests.
+    /// Filling and sending requests.
     pub send: f64,
-    /// The writer makes the graph grow.
+    /// Expansion.
     pub grow: f64,
-    /// The writer backs results up.
+    /// Backpropagation.
     pub back_up: f64,
-    /// Whatever else the writer does; without rollout threads it makes the playouts, too.
+    /// Other work of the writer, with playouts where there are no rollout threads.
     pub writer: f64,
     /// Rollout threads.
     pub rollouts: f64,
-    /// Building machines and studying the game.
+    /// Building machines and the metagame.
     pub study: f64,
-    /// All other threads: answering, logging.
+    /// All other threads.
     pub other: f64,
 }
 
 impl StageTimes {
-    /// What lies between an earlier sum and this one.
+    /// The difference to an earlier sum.
     pub fn since(&self, before: &StageTimes) -> StageTimes {
         self.with(before, |now, before| (now - before).max(0.0))
     }
 
-    /// So many times as much.
+    /// Each stage times `factor`.
     pub fn scaled(&self, factor: f64) -> StageTimes {
         self.with(self, |seconds, _| seconds * factor)
     }
@@ -74,7 +74,6 @@ impl StageTimes {
         self.with(other, |left, right| left + right)
     }
 
-    /// Each stage made of the same stage of both.
     fn with(&self, other: &StageTimes, make: impl Fn(f64, f64) -> f64) -> StageTimes {
         StageTimes {
             select: make(self.select, other.select),
@@ -103,39 +102,38 @@ impl StageTimes {
     }
 }
 
-/// A move at the root as the search sees it.
+/// A move at the root.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RootMove {
     /// The move as GDL text.
     pub name: String,
-    /// How often it was tried.
+    /// Its visit count.
     pub visits: u64,
     /// Its value for our role, from 0 to 100.
     pub value: f64,
 }
 
-/// The first line of `series.csv`. `root_moves` holds a JSON list of
-/// `[move, visits, value]`.
+/// The first line of `series.csv`. `root_moves` holds a JSON list of `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
      best_move,best_value,memory_bytes,time_select,time_send,time_grow,time_back_up,time_writer,\
      time_rollouts,time_study,time_other,root_moves\n";
 
 impl RootMove {
-    /// As logs have it: name, visits, value.
+    /// Name, visits and value, as in the logs.
     pub fn cells(&self) -> (&str, u64, f64) {
         (&self.name, self.visits, rounded(self.value))
     }
 }
 
 impl SearchSample {
-    /// The sample as a line of `series.csv`, with what the log itself measures.
-    /// A figure that is not known or not a number becomes an empty cell.
+    /// The sample as a line of `series.csv`, with what the log itself measures. A figure that is
+    /// not known or not a number becomes an empty cell.
     pub(super) fn csv_line(&self, at_seconds: f64, memory_bytes: Option<u64>) -> String {
         let root_moves: Vec<(&str, u64, f64)> =
             self.root_moves.iter().map(RootMove::cells).collect();
-        // Numbers and texts can always be written as JSON; a value that is not a
-        // number becomes null there.
+        // Numbers and texts can always be written as JSON; a value that is not a number becomes
+        // null there.
         let root_moves = serde_json::to_string(&root_moves).unwrap_or_default();
         let memory_bytes = memory_bytes.map(|bytes| bytes.to_string());
         let mut cells = vec![
@@ -162,8 +160,7 @@ impl SearchSample {
     }
 }
 
-/// A value with as many decimals as mean anything; a log of an hour holds a hundred thousand of
-/// them.
+/// A value with as many decimals as are significant.
 pub fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
@@ -177,7 +174,6 @@ fn number(value: f64, decimals: usize) -> String {
     cell
 }
 
-/// A text as a CSV cell of one line.
 fn quoted(text: &str) -> String {
     if text.is_empty() {
         return String::new();

@@ -1,14 +1,9 @@
-//! The far end of a match log: the thread's writer, which sorts lines into their
-//! files and survives files that cannot be written.
+//! The writer of a match log: sorts lines into files and survives files that cannot be written.
 //!
-//! A match has one queue and one writing thread for its three files; the first
-//! byte of each message names the file ([`Target`]). The writer never reports an
-//! error to its caller, since nobody there could do anything about it: it counts
-//! the lines that were lost, warns once, and goes on trying, for a disk that was
-//! full may have room again.
-//!
-//! The summary of the match is no line: the newest replaces its file as a whole, when there is
-//! nothing else to do.
+//! A match has one queue and one writing thread for its files; the first byte of each message is
+//! the [`Target`]. Errors are not returned: lost lines are counted, the first failure is logged,
+//! and each later message tries again, since a full disk may have room again. The summary replaces
+//! its file as a whole, when the queue is empty.
 //!
 //! Invariant: at most [`FLUSH_BYTES`] and one line of each file wait in memory.
 
@@ -20,24 +15,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::health;
 
-/// Buffered text that is written without waiting for the end of a batch.
+/// Buffered bytes that are written before the end of a batch.
 const FLUSH_BYTES: usize = 1 << 16;
 
 /// Which file a line belongs to. As a byte it comes first in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Target {
-    /// `match.log`
     Text,
-    /// `events.jsonl`
     Events,
-    /// `series.csv`
     Series,
     /// `summary.json`, which each message replaces.
     Summary,
 }
 
-/// The file of the summary.
 pub(super) const SUMMARY: &str = "summary.json";
 
 impl Target {
@@ -53,24 +44,20 @@ impl Target {
     }
 }
 
-/// Writes messages to their files.
 pub(super) struct Sink<W: Write> {
     files: [Lines<W>; Target::FILES.len()],
-    /// Where the summary goes, if it goes anywhere, and the newest that was not written yet.
+    /// The folder of the summary, and the newest summary that is not written yet.
     folder: Option<PathBuf>,
     summary: Option<Vec<u8>>,
-    /// Lines that reached no file; shared with the log that reports them.
+    /// Lost lines, shared with the log that reports them.
     lost: Arc<AtomicUsize>,
     warned: bool,
-    /// Whether the last attempt to write failed.
     is_failing: bool,
 }
 
-/// One file and the lines that wait to be written to it.
 struct Lines<W> {
     file: W,
     waiting: Vec<u8>,
-    /// How many lines `waiting` holds.
     count: usize,
     /// Whether the last write failed, perhaps in the middle of a line.
     torn: bool,
@@ -98,7 +85,7 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Takes in whether something was written, or how many lines were lost and why.
+    /// Records a write or a loss of lines.
     fn note(&mut self, outcome: Result<bool, (usize, io::Error)>) {
         match outcome {
             Ok(false) => {}
@@ -121,8 +108,7 @@ impl<W: Write> Sink<W> {
         }
     }
 
-    /// Puts the newest summary in the place of the one before, in one step, so that a reader sees
-    /// either.
+    /// Replaces the summary atomically.
     fn write_summary(&mut self) -> Result<bool, (usize, io::Error)> {
         let (Some(folder), Some(summary)) = (&self.folder, self.summary.take()) else {
             return Ok(false);
@@ -136,8 +122,8 @@ impl<W: Write> Sink<W> {
 }
 
 impl<W: Write> Lines<W> {
-    /// Writes what waits, and says whether there was anything. In case of an error the lines are
-    /// gone; their number comes back with it.
+    /// Writes the waiting lines; true if there were any. On an error the lines are lost, and their
+    /// number is returned.
     fn write_out(&mut self) -> Result<bool, (usize, io::Error)> {
         if self.waiting.is_empty() {
             return Ok(false);
@@ -159,7 +145,7 @@ impl<W: Write> Lines<W> {
 }
 
 impl<W: Write> Write for Sink<W> {
-    /// Takes one whole message, as the queue hands it over.
+    /// Takes one whole message from the queue.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         if let [target, summary @ ..] = message
             && *target == Target::Summary as u8

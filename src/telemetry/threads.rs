@@ -1,17 +1,15 @@
-//! Where the processor's time goes: what each kind of thread of this process has used.
+//! Processor time by kind of thread.
 //!
-//! The system counts it for every thread, so that no thread has to count for itself. Threads are
-//! told apart by their names; a number behind a hyphen, as in `rollout-3`, is left out.
-//!
-//! On systems other than Linux nothing is known, and said so by an empty list.
+//! The system counts it for every thread. A thread's kind is its name without the number behind the
+//! hyphen, as in `rollout-3`. On systems other than Linux the list is empty.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
-/// Looks at the threads again and again, and tells what they used in between.
+/// Samples the processor time of all threads.
 #[derive(Debug, Default)]
 pub struct ThreadTimes {
-    /// Nanoseconds on a processor, by the number of the thread, as of the last look.
+    /// Nanoseconds by thread number, as of the last sample.
     before: HashMap<u64, u64>,
 }
 
@@ -33,7 +31,6 @@ impl ThreadTimes {
     }
 }
 
-/// The kind of a thread: its name without a number behind.
 fn kind(name: &str) -> &str {
     let without = name.trim_end_matches(|c: char| c.is_ascii_digit());
     match without.strip_suffix('-') {
@@ -42,7 +39,7 @@ fn kind(name: &str) -> &str {
     }
 }
 
-/// The threads of this process: number, name, nanoseconds on a processor.
+/// Number, name and nanoseconds of each thread.
 fn threads() -> Vec<(u64, String, u64)> {
     let Ok(entries) = fs::read_dir("/proc/self/task") else {
         return Vec::new();

@@ -73,24 +73,20 @@ fn a_renamed_game_finds_its_notes() {
     let service = MemoryService::new(&path, MAX_GAMES);
     let (memory, gone) = begin(&service, GAME, "red");
     assert!(known(&memory).is_none());
-    let plan = json!([term("(go 1)"), term("(go 2)"), "in words", 3]);
-    memory.remember(Kind::Plan, plan);
-    memory.remember(
-        Kind::Facts,
-        json!({ term("(step 3)"): {"role": term("blue")} }),
-    );
-    memory.remember(Kind::Factors, json!([term("(unknown to the rules)")]));
+    let by_fact = json!({ term("(step 3)"): {"role": term("blue")} });
+    let note = json!([term("(go 1)"), term("(go 2)"), "in words", 3, by_fact]);
+    memory.remember(Kind::Evaluation, note);
+    memory.remember(Kind::Parameters, json!([term("(unknown to the rules)")]));
     memory.end("stopped", &goals(["red", "blue"]), 2);
     wait(&gone);
 
     let (memory, gone) = begin(&service, RENAMED, "azul");
     let found = known(&memory).expect("the game is known");
     assert!(found.is_exact);
-    let there = json!(["gdl:(run a)", "gdl:(run b)", "in words", 3]);
-    assert_eq!(found.note(Kind::Plan), Some(&there));
-    let there = json!({ "gdl:(at c)": {"role": "gdl:azul"} });
-    assert_eq!(found.note(Kind::Facts), Some(&there));
-    assert_eq!(found.note(Kind::Factors), None);
+    let by_fact = json!({ "gdl:(at c)": {"role": "gdl:azul"} });
+    let there = json!(["gdl:(run a)", "gdl:(run b)", "in words", 3, by_fact]);
+    assert_eq!(found.note(Kind::Evaluation), Some(&there));
+    assert_eq!(found.note(Kind::Parameters), None);
     assert_eq!(found.matches.len(), 1);
     let played = &found.matches[0];
     assert_eq!(played.match_id, "match of red");
@@ -118,7 +114,7 @@ fn a_record_of_other_rules_with_the_same_signature_has_no_names() {
     let game = signature::signature(&rules, signature::WORK).to_string();
     let mut store = Store::open(&path, 9, WRITING_LOCK_TIME).unwrap();
     let notes = [
-        (Kind::Plan, json!([term("(c1 c2)")])),
+        (Kind::Evaluation, json!([term("(c1 c2)")])),
         (Kind::Parameters, json!({"exploration": 0.3})),
     ];
     store.write(&game, "other rules", &notes, None).unwrap();
@@ -127,7 +123,7 @@ fn a_record_of_other_rules_with_the_same_signature_has_no_names() {
     let found = known(&memory).expect("the signature is known");
     assert!(!found.is_exact);
     assert_eq!(found.notes, [notes[1].clone()]);
-    memory.remember(Kind::Plan, json!([term("(go 1)")]));
+    memory.remember(Kind::Evaluation, json!([term("(go 1)")]));
     memory.end("stopped", &goals(["red", "blue"]), 2);
     wait(&gone);
     let record = store.read(&game).unwrap().unwrap();
@@ -146,13 +142,13 @@ fn a_missing_memory_file_is_reported_once() {
     for _ in 0..2 {
         let (memory, gone) = begin(&service, GAME, "red");
         assert!(known(&memory).is_none());
-        memory.remember(Kind::Plan, json!(1));
+        memory.remember(Kind::Evaluation, json!(1));
         memory.end("stopped", &[], 0);
         wait(&gone);
     }
     assert!(service.has_warned.load(Ordering::Relaxed));
     let none = MatchMemory::default();
-    none.remember(Kind::Plan, json!(1));
+    none.remember(Kind::Evaluation, json!(1));
     assert!(none.history().is_none());
 }
 

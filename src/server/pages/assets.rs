@@ -1,8 +1,7 @@
-//! What the program carries of the log viewer: its own files, and plotly.js from the crate of that
-//! name.
+//! The embedded files of the log viewer: its own, and plotly.js from the crate `plotly`.
 //!
-//! Invariant: a tag stands for a content, so that a browser asks for what it has and gets nothing
-//! again.
+//! Invariant: an entity tag identifies a content, so that a browser does not load the same file
+//! twice.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
@@ -15,15 +14,13 @@ use hyper::StatusCode;
 
 use super::{Asked, Page};
 
-/// Names and contents of the files in `log-viewer`.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded_viewer.rs"));
 
-/// The name of the chart library.
 const PLOTLY: &str = "plotly.min.js";
-/// The chart library, which `build.rs` takes out of the crate `plotly`.
+/// Extracted by `build.rs`.
 static PLOTLY_SOURCE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
 
-/// A content in both forms.
+/// A file, plain and compressed.
 struct Asset {
     plain: Bytes,
     gzip: Bytes,
@@ -48,7 +45,6 @@ impl Asset {
     }
 }
 
-/// All of them, made when the first is asked for.
 fn assets() -> &'static [(&'static str, Asset)] {
     static ASSETS: OnceLock<Vec<(&'static str, Asset)>> = OnceLock::new();
     ASSETS.get_or_init(|| {
@@ -59,19 +55,18 @@ fn assets() -> &'static [(&'static str, Asset)] {
     })
 }
 
-/// The chart library: several MB, compressed at the first request for it.
+/// The chart library, several MB, compressed at the first request.
 fn plotly() -> &'static Asset {
     static ASSET: OnceLock<Asset> = OnceLock::new();
     ASSET.get_or_init(|| Asset::new(Bytes::from_static(PLOTLY_SOURCE)))
 }
 
-/// One of the viewer's pages.
 pub(super) fn page(name: &str, asked: &Asked) -> Page {
     asset(name, asked)
         .unwrap_or_else(|| Page::text(StatusCode::NOT_FOUND, "this page is not here\n"))
 }
 
-/// Something that pages are made of; nothing where there is no such thing.
+/// A script or style, if there is one of this name.
 pub(super) fn asset(name: &str, asked: &Asked) -> Option<Page> {
     let asset = if name == PLOTLY {
         plotly()

@@ -1,10 +1,9 @@
-//! Figures of the process in the text form of Prometheus.
+//! Figures of the process in the text format of Prometheus.
 
 use std::fmt::Write;
 
 use crate::telemetry::{COMMIT, Health, peak_resident_bytes, resident_bytes};
 
-/// All figures, each with a line that says what it is.
 pub(super) fn text(health: &Health, is_busy: bool) -> String {
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");

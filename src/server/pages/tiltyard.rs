@@ -1,10 +1,10 @@
-//! A match as a match database takes it: one JSON object, no larger than a megabyte, with figures
-//! for each move and the log packed.
+//! A match in the form of match databases: one JSON object of at most a megabyte, with figures for
+//! each move and the packed log.
 //!
-//! The form is the one that players before gave: `statistics`, and `compressed_logs`, a bzip2
-//! stream in base64. Packed is the match's bundle, which the log viewer opens. What does not fit is
-//! thinned, first the seconds, then the readable log, then positions, and the bundle's notes say
-//! so.
+//! The form follows earlier players: `statistics`, and `compressed_logs`, a bzip2 stream in base64
+//! of the match's bundle, which the log viewer opens. A match that is too long is thinned: first
+//! the seconds, then the readable log, then the positions. The bundle's notes list what is left
+//! out.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,20 +17,18 @@ use serde_json::{Map, Value, json};
 
 use crate::telemetry::{Bundle, Entry};
 
-/// Larger objects are not kept by those who fetch them; some room is left for what is around the
-/// packed log.
+/// Match databases reject larger objects; the rest of the object needs some room too.
 const MOST_BYTES: usize = 1_000_000;
-/// So many bytes of seconds are packed at most.
+/// Limit on the series, in bytes.
 const MOST_SERIES: usize = 16 << 20;
-/// At most one second in so many is kept.
+/// The coarsest thinning of the series.
 const SPARSEST: usize = 256;
-/// Moves that get a row of figures, and the longest that such a row may be, in bytes.
+/// Limits on the rows of statistics and on the bytes of one.
 const MOST_ROWS: usize = 1_000;
 const LONGEST_ROW: usize = 800;
-/// Columns of the series that a move's figures take over, from the last second before it.
+/// Columns of the series copied to a move from the last second before it.
 const FIGURES: [&str; 4] = ["iterations", "playouts", "nodes", "samples_per_request"];
 
-/// The object of a match.
 pub(super) fn object(entry: &Entry, bundle: Bundle) -> Value {
     let statistics = statistics(&bundle);
     let summary = &entry.summary;
@@ -49,7 +47,6 @@ pub(super) fn object(entry: &Entry, bundle: Bundle) -> Value {
     object
 }
 
-/// A row for each move that was answered.
 fn statistics(bundle: &Bundle) -> Vec<Value> {
     let seconds = figures_by_step(&bundle.series);
     bundle
@@ -72,7 +69,6 @@ fn statistics(bundle: &Bundle) -> Vec<Value> {
         .collect()
 }
 
-/// The figures of the last second of each step.
 fn figures_by_step(series: &str) -> BTreeMap<u64, Vec<(&'static str, Value)>> {
     let mut lines = series.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -101,7 +97,7 @@ fn figures_by_step(series: &str) -> BTreeMap<u64, Vec<(&'static str, Value)>> {
     found
 }
 
-/// The bundle, packed into so many bytes of text; nothing where nothing of it fits.
+/// The bundle, packed into at most `room` bytes; nothing if it does not fit.
 fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     let series = std::mem::take(&mut bundle.series);
     let notes = bundle.notes.clone();
@@ -141,7 +137,7 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     packed(&bundle).filter(|text| text.len() <= room)
 }
 
-/// The first line and one in so many of the others, the last among them.
+/// The first line, every n-th of the others, and the last.
 fn thinned(series: &str, keep_one_in: usize) -> String {
     let n_lines = series.lines().count();
     series

@@ -1,4 +1,4 @@
-//! Old matches give way to new ones.
+//! Removes the oldest matches when the logs take too much space.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a match tells of itself: its summary, or what its first and last events say.
+//! Reads the summary of a match, or rebuilds it from the first and last events.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,9 +11,9 @@ use super::Part;
 use crate::telemetry::sink::SUMMARY;
 use crate::telemetry::summary::Summary;
 
-/// A summary is never longer.
+/// Limit on a summary.
 const LONGEST_SUMMARY: u64 = 1 << 20;
-/// So much is read of the beginning of the events, and of their end.
+/// Bytes read from the start and from the end of the events.
 const BEGINNING: u64 = 1 << 20;
 const END: u64 = 1 << 16;
 
@@ -58,7 +58,7 @@ pub(super) fn summary(folder: &Path) -> Option<(Summary, Option<String>)> {
     }
 }
 
-/// What the first and the last events tell.
+/// A summary from the first and the last events.
 fn of_events(path: &Path) -> io::Result<Summary> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -83,7 +83,7 @@ fn of_events(path: &Path) -> io::Result<Summary> {
     Ok(summary)
 }
 
-/// Takes in one event; a line that is none, as one that is cut off, is passed over.
+/// Applies one event; a line that is none is skipped.
 fn take_in(summary: &mut Summary, line: &str) {
     let Ok(event) = serde_json::from_str::<Value>(line) else {
         return;
@@ -138,7 +138,6 @@ fn take_in(summary: &mut Summary, line: &str) {
     }
 }
 
-/// The bytes that a match takes.
 pub(super) fn bytes(folder: &Path) -> u64 {
     let names = Part::ALL.iter().map(|part| part.file_name());
     names
