@@ -55,91 +55,48 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-/// Every key there is, in the order of `config/default.toml`.
-pub const KEYS: &[Key] = &[
-    key("server", "name", "none", Kind::Word { longest: 40 }),
-    key("server", "listen", "none", Kind::Address),
-    key("server", "log_listen", "none", Kind::AddressOrNone),
-    key(
-        "server",
-        "pages_for",
-        "none",
-        Kind::Choice(&["local", "all"]),
-    ),
-    key(
-        "server",
-        "max_message_bytes",
-        "bytes",
-        integer(65_536, 1_073_741_824),
-    ),
-    key(
-        "server",
-        "read_timeout_seconds",
-        "seconds",
-        number(0.1, 600.0),
-    ),
-    key(
-        "server",
-        "idle_abort_seconds",
-        "seconds",
-        number(1.0, 86_400.0),
-    ),
-    key("player", "margin_seconds", "seconds", number(0.0, 30.0)),
-    key("player", "build_memory_mib", "MiB", integer(16, 1_048_576)),
-    key(
-        "player",
-        "build_seconds_share",
-        "parts of the start clock",
-        number(0.05, 0.95),
-    ),
-    key("search", "threads", "threads", integer(0, 1024)),
-    key("search", "exploration", "none", number(0.0, 10.0)),
-    key(
-        "search",
-        "max_nodes",
-        "nodes",
-        integer(1_000, 1_000_000_000),
-    ),
-    key(
-        "search",
-        "samples_per_request",
-        "playouts",
-        integer(0, 4096),
-    ),
-    key("search", "ring_capacity", "requests", integer(1, 65_536)),
-    key("search", "pin_threads", "none", Kind::Flag),
-    key("search", "factored", "none", Kind::Flag),
-    key("search", "seed", "none", integer(0, i64::MAX)),
-    key("metagame", "learning", "none", Kind::Flag),
-    key("metagame", "tuning", "none", Kind::Flag),
-    key(
-        "metagame",
-        "seconds_share",
-        "parts of the start clock left after building",
-        number(0.0, 0.95),
-    ),
-    key("logs", "folder", "none", Kind::Text { longest: 1000 }),
-    key(
-        "logs",
-        "level",
-        "none",
-        Kind::Choice(&["error", "warn", "info", "debug", "trace"]),
-    ),
-    key("logs", "match_logs", "none", Kind::Flag),
-    key("logs", "max_mib", "MiB", integer(1, 1_048_576)),
-    key("memory", "enabled", "none", Kind::Flag),
-    key("memory", "path", "none", Kind::Text { longest: 1000 }),
-    key("memory", "max_games", "games", integer(1, 1_000_000)),
-];
-
-const fn key(section: &'static str, name: &'static str, unit: &'static str, kind: Kind) -> Key {
-    Key {
-        section,
-        name,
-        unit,
-        kind,
-    }
+macro_rules! keys {
+    ($($section:ident . $name:ident, $unit:literal, $kind:expr;)*) => {
+        &[$(Key {
+            section: stringify!($section),
+            name: stringify!($name),
+            unit: $unit,
+            kind: $kind,
+        }),*]
+    };
 }
+
+/// Every key there is, in the order of `config/default.toml`.
+pub const KEYS: &[Key] = keys! {
+    server.name, "none", Kind::Word { longest: 40 };
+    server.listen, "none", Kind::Address;
+    server.log_listen, "none", Kind::AddressOrNone;
+    server.pages_for, "none", Kind::Choice(&["local", "all"]);
+    server.max_message_bytes, "bytes", integer(65_536, 1_073_741_824);
+    server.read_timeout_seconds, "seconds", number(0.1, 600.0);
+    server.idle_abort_seconds, "seconds", number(1.0, 86_400.0);
+    player.margin_seconds, "seconds", number(0.0, 30.0);
+    player.build_memory_mib, "MiB", integer(16, 1_048_576);
+    player.build_seconds_share, "parts of the start clock", number(0.05, 0.95);
+    search.threads, "threads", integer(0, 1024);
+    search.exploration, "none", number(0.0, 10.0);
+    search.max_nodes, "nodes", integer(1_000, 1_000_000_000);
+    search.samples_per_request, "playouts", integer(0, 4096);
+    search.ring_capacity, "requests", integer(1, 65_536);
+    search.pin_threads, "none", Kind::Flag;
+    search.factored, "none", Kind::Flag;
+    search.seed, "none", integer(0, i64::MAX);
+    metagame.learning, "none", Kind::Flag;
+    metagame.tuning, "none", Kind::Flag;
+    metagame.seconds_share, "parts of the start clock left after building", number(0.0, 0.95);
+    logs.folder, "none", Kind::Text { longest: 1000 };
+    logs.level, "none", Kind::Choice(&["error", "warn", "info", "debug", "trace"]);
+    logs.match_logs, "none", Kind::Flag;
+    logs.max_mib, "MiB", integer(1, 1_048_576);
+    memory.enabled, "none", Kind::Flag;
+    memory.path, "none", Kind::Text { longest: 1000 };
+    memory.max_games, "games", integer(1, 1_000_000);
+};
 
 const fn integer(low: i64, high: i64) -> Kind {
     Kind::Integer { low, high }

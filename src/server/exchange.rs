@@ -64,33 +64,29 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn ggp(text: impl Into<String>) -> Self {
+    fn new(status: StatusCode, is_ggp: bool, text: impl Into<String>) -> Self {
         Self {
-            status: StatusCode::OK,
-            is_ggp: true,
+            status,
+            is_ggp,
             text: text.into(),
             given: None,
             page: None,
         }
+    }
+
+    fn ggp(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::OK, true, text)
     }
 
     fn fault(status: StatusCode, text: impl Into<String>) -> Self {
-        Self {
-            status,
-            is_ggp: false,
-            text: text.into(),
-            given: None,
-            page: None,
-        }
+        Self::new(status, false, text)
     }
 
     fn page(page: Page) -> Self {
+        let outcome = Self::new(page.status, false, "");
         Self {
-            status: page.status,
-            is_ggp: false,
-            text: String::new(),
-            given: None,
             page: Some(page),
+            ..outcome
         }
     }
 }

@@ -9,13 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::SearchSample;
 
-static MATCHES_STARTED: AtomicU64 = AtomicU64::new(0);
-static MATCHES_ENDED: AtomicU64 = AtomicU64::new(0);
-static MOVES_ANSWERED: AtomicU64 = AtomicU64::new(0);
-static ERRORS: AtomicU64 = AtomicU64::new(0);
-static LOST_LINES: AtomicU64 = AtomicU64::new(0);
-static ITERATIONS: AtomicU64 = AtomicU64::new(0);
-static PLAYOUTS: AtomicU64 = AtomicU64::new(0);
+static COUNTERS: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
 static PROBLEM: Mutex<Option<String>> = Mutex::new(None);
 
@@ -57,15 +51,15 @@ pub struct Health {
 
 /// The present figures of the process.
 pub fn health() -> Health {
-    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let total = |counter: Count| COUNTERS[counter as usize].load(Ordering::Relaxed);
     Health {
-        matches_started: count(&MATCHES_STARTED),
-        matches_ended: count(&MATCHES_ENDED),
-        moves_answered: count(&MOVES_ANSWERED),
-        errors: count(&ERRORS),
-        lost_lines: count(&LOST_LINES),
-        iterations: count(&ITERATIONS),
-        playouts: count(&PLAYOUTS),
+        matches_started: total(Count::MatchStarted),
+        matches_ended: total(Count::MatchEnded),
+        moves_answered: total(Count::MoveAnswered),
+        errors: total(Count::Error),
+        lost_lines: total(Count::LostLine),
+        iterations: total(Count::Iteration),
+        playouts: total(Count::Playout),
         latest: *LATEST.lock().unwrap_or_else(PoisonError::into_inner),
         problem: PROBLEM
             .lock()
@@ -85,27 +79,31 @@ pub enum Count {
     MoveAnswered,
     /// An error or a warning was logged.
     Error,
+    /// A line of a match log was lost.
+    LostLine,
+    /// A search made an iteration.
+    Iteration,
+    /// A search made a playout.
+    Playout,
 }
 
 /// Increments a counter.
 pub fn count(what: Count) {
-    let counter = match what {
-        Count::MatchStarted => &MATCHES_STARTED,
-        Count::MatchEnded => {
-            *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            &MATCHES_ENDED
-        }
-        Count::MoveAnswered => &MOVES_ANSWERED,
-        Count::Error => &ERRORS,
-    };
-    counter.fetch_add(1, Ordering::Relaxed);
+    if what == Count::MatchEnded {
+        *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+    add(what, 1);
+}
+
+fn add(what: Count, n: u64) {
+    COUNTERS[what as usize].fetch_add(n, Ordering::Relaxed);
 }
 
 /// Records the figures of the last `seconds` of search.
 pub fn searched(sample: &SearchSample, seconds: f64) {
     let done = |rate: f64| (rate * seconds).max(0.0) as u64;
-    ITERATIONS.fetch_add(done(sample.iterations_per_second), Ordering::Relaxed);
-    PLAYOUTS.fetch_add(done(sample.playouts_per_second), Ordering::Relaxed);
+    add(Count::Iteration, done(sample.iterations_per_second));
+    add(Count::Playout, done(sample.playouts_per_second));
     *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Latest {
         iterations_per_second: sample.iterations_per_second,
         playouts_per_second: sample.playouts_per_second,
@@ -116,13 +114,13 @@ pub fn searched(sample: &SearchSample, seconds: f64) {
 
 /// Lines of a match log were lost, and why.
 pub(super) fn lost(lines: usize, problem: &str) {
-    LOST_LINES.fetch_add(lines as u64, Ordering::Relaxed);
+    add(Count::LostLine, lines as u64);
     *PROBLEM.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem.to_string());
 }
 
 /// Lines of a match log were dropped because they came faster than they were written.
 pub(super) fn dropped(lines: usize) {
-    LOST_LINES.fetch_add(lines as u64, Ordering::Relaxed);
+    add(Count::LostLine, lines as u64);
 }
 
 /// Logs can be written again.

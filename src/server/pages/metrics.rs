@@ -10,109 +10,86 @@ pub(super) fn text(health: &Health, is_busy: bool) -> String {
     let commit = COMMIT.unwrap_or("unknown");
     let _ = writeln!(
         out,
-        "# HELP panza_build_info What was built.\n# TYPE panza_build_info gauge\n\
+        "# HELP panza_build_info Version and commit.\n# TYPE panza_build_info gauge\n\
          panza_build_info{{version=\"{version}\",commit=\"{commit}\"}} 1"
     );
-    let latest = health.latest.unwrap_or_default();
-    let rows: [(&str, &str, &str, f64); 14] = [
-        (
-            "busy",
-            "gauge",
-            "Whether a match runs.",
-            f64::from(u8::from(is_busy)),
-        ),
-        (
-            "matches_started_total",
-            "counter",
-            "Matches begun.",
-            health.matches_started as f64,
-        ),
-        (
-            "matches_ended_total",
-            "counter",
-            "Matches ended.",
-            health.matches_ended as f64,
-        ),
-        (
-            "moves_answered_total",
-            "counter",
-            "Moves answered.",
-            health.moves_answered as f64,
-        ),
-        (
-            "match_errors_total",
-            "counter",
-            "Errors and warnings of matches.",
-            health.errors as f64,
-        ),
-        (
-            "iterations_total",
-            "counter",
-            "Iterations of all searches.",
-            health.iterations as f64,
-        ),
-        (
-            "playouts_total",
-            "counter",
-            "Playouts of all searches.",
-            health.playouts as f64,
-        ),
-        (
-            "iterations_per_second",
-            "gauge",
-            "Iterations a second of the search that runs.",
-            latest.iterations_per_second,
-        ),
-        (
-            "playouts_per_second",
-            "gauge",
-            "Playouts a second of the search that runs.",
-            latest.playouts_per_second,
-        ),
-        (
-            "nodes",
-            "gauge",
-            "Nodes in the game graph.",
-            latest.nodes as f64,
-        ),
-        (
-            "pool_used_ratio",
-            "gauge",
-            "The share of the node pool that is in use.",
-            latest.pool_used,
-        ),
-        (
-            "lost_log_lines_total",
-            "counter",
-            "Lines of match logs that were lost.",
-            health.lost_lines as f64,
-        ),
-        (
-            "log_problem",
-            "gauge",
-            "Whether match logs cannot be written.",
-            f64::from(u8::from(health.problem.is_some())),
-        ),
-        (
-            "resident_bytes",
-            "gauge",
-            "Memory in use.",
-            resident_bytes().map_or(f64::NAN, |bytes| bytes as f64),
-        ),
-    ];
-    let peak = peak_resident_bytes().map_or(f64::NAN, |bytes| bytes as f64);
-    let peak = (
-        "peak_resident_bytes",
-        "gauge",
-        "The most memory that was in use.",
-        peak,
-    );
-    for (name, kind, help, value) in rows.into_iter().chain([peak]) {
+    // The type follows from the name: a counter is a total.
+    let mut add = |name: &str, help: &str, value: f64| {
+        let kind = if name.ends_with("_total") {
+            "counter"
+        } else {
+            "gauge"
+        };
         let _ = writeln!(
             out,
             "# HELP panza_{name} {help}\n# TYPE panza_{name} {kind}\npanza_{name} {value}"
         );
-    }
+    };
+    let latest = health.latest.unwrap_or_default();
+    let bytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+    let has_problem = health.problem.is_some();
+    add(
+        "busy",
+        "Whether a match runs.",
+        f64::from(u8::from(is_busy)),
+    );
+    add(
+        "matches_started_total",
+        "Matches started.",
+        health.matches_started as f64,
+    );
+    add(
+        "matches_ended_total",
+        "Matches ended.",
+        health.matches_ended as f64,
+    );
+    add(
+        "moves_answered_total",
+        "Moves answered.",
+        health.moves_answered as f64,
+    );
+    add(
+        "match_errors_total",
+        "Errors and warnings of matches.",
+        health.errors as f64,
+    );
+    add(
+        "iterations_total",
+        "Iterations of all searches.",
+        health.iterations as f64,
+    );
+    add(
+        "playouts_total",
+        "Playouts of all searches.",
+        health.playouts as f64,
+    );
+    let help = "Iterations per second of the running search.";
+    add("iterations_per_second", help, latest.iterations_per_second);
+    let help = "Playouts per second of the running search.";
+    add("playouts_per_second", help, latest.playouts_per_second);
+    add("nodes", "Nodes in the game graph.", latest.nodes as f64);
+    add(
+        "pool_used_ratio",
+        "Used share of the node pool.",
+        latest.pool_used,
+    );
+    add(
+        "lost_log_lines_total",
+        "Lost lines of match logs.",
+        health.lost_lines as f64,
+    );
+    let help = "Whether match logs cannot be written.";
+    add("log_problem", help, f64::from(u8::from(has_problem)));
+    add(
+        "resident_bytes",
+        "Resident memory.",
+        bytes(resident_bytes()),
+    );
+    add(
+        "peak_resident_bytes",
+        "Peak resident memory.",
+        bytes(peak_resident_bytes()),
+    );
     out
 }
 
