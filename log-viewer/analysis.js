@@ -1,6 +1,6 @@
-// What the player found out about the game before and while it played: its machine, its parts, its evaluation,
-// which settings were tried, what kinds of facts are worth. What is known here is laid out; whatever else a study
-// holds is shown as names and values, so that a newer player's findings are seen too.
+// The findings about the game: its machine, its factors, its evaluation, the settings that were
+// compared, the values of facts. Known findings have a layout; others are listed as names and
+// values, so that findings of newer players are shown too.
 
 import { count, counted, duration, fraction, list, number, object, text, words } from "./format.js";
 import { element } from "./page.js";

@@ -1,6 +1,6 @@
-// From facts to boards. Which facts are a board, and where on it their cells lie, was found out by the player from the
-// rules (`shapes`); here a position's facts are laid out on them. What is no part of a board is left over and shown as
-// facts. Pure: nothing here knows of the page.
+// From facts to boards. The player derives from the rules which facts form a board and where their
+// cells lie (`shapes`); here the facts of a position are placed on them. Facts that are on no board
+// are listed. Pure: no access to the page.
 
 import { list, number, object, text } from "./format.js";
 import { joined, readExpression } from "./expressions.js";
@@ -112,13 +112,13 @@ function place(fact, shape, boards) {
   return true;
 }
 
-/** What a fact lays on a cell. Where it only says where, that is what it is called. */
+/** The content that a fact puts on a cell; the fact's name if it has no other content. */
 function content(shape, text) {
   if (text === "") return { text: shape.name, label: shape.name, isBlank: false, rank: shape.rank };
   return { text, ...(shape.contents.get(text) ?? { label: text, isBlank: false, rank: shape.contents.size }) };
 }
 
-/** What lies on a cell, as one text. */
+/** The contents of a cell, as one text. */
 export function contentOf(cell) {
   return cell.contents.map((content) => content.text).join(", ");
 }

@@ -1,6 +1,7 @@
-// Unpacks bzip2. A stream is a row of blocks, each a text that was sorted by Burrows and Wheeler's transform, then written
-// with move-to-front and Huffman codes; a block carries a checksum. Damage ends the unpacking: what came before it is
-// returned beside a sentence that says what is wrong. The output is bounded, since a few bytes may unpack to very many.
+// Unpacks bzip2. A stream is a sequence of blocks, each a Burrows-Wheeler transformed text with
+// move-to-front and Huffman coding and a checksum. Damage ends the unpacking: the output up to
+// there is returned with a sentence on the fault. The output is bounded, since a few bytes may
+// unpack to very many.
 
 const BLOCK = 0x314159265359;
 const END = 0x177245385090;

@@ -1,7 +1,7 @@
-// Draws a match's figures with plotly.js, which is loaded once there is something to see and can be done without. A chart is
-// drawn when it comes into sight, and again when its record has grown, its scope or the theme has changed, or the
-// chosen turn has: that one is a band behind the lines. Clicking a chart chooses the turn under the pointer. All charts
-// over time show the same span: zooming one zooms them all.
+// Draws a match's figures with plotly.js, which is loaded on demand and optional. A chart is drawn
+// when it becomes visible, and again when its record, its scope, the theme or the chosen turn
+// changes. The chosen turn is a band behind the lines. A click on a chart chooses the turn under
+// the pointer. All charts over time share one span: zooming one zooms all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { element, fill } from "./page.js";

@@ -1,5 +1,5 @@
-// Draws boards. A cell carries what it is in `data-cell` and `data-content`, and says it in a title, so that it can be
-// read without seeing it; cells whose contents are new are marked.
+// Draws boards. A cell has its place and content in `data-cell` and `data-content`, and in a title
+// for screen readers. Cells with new contents are marked.
 
 import { changedCells, contentOf } from "./board.js";
 import { drawn, element } from "./page.js";

@@ -1,5 +1,6 @@
-// Expressions of the game description language: a symbol is a string, a list is an array. Reading is iterative and
-// gives null for what is no single expression, so neither depth nor damage in a log can hurt.
+// Expressions of the Game Description Language: a symbol is a string, a list is an array. The
+// parser is iterative and returns null for anything but one expression, so that deep or damaged
+// logs do no harm.
 
 /** The expression that a text holds, or null. */
 export function readExpression(text) {

@@ -1,10 +1,10 @@
-// Which charts a match has, and their points. Pure: a figure is data for plotly.js, made from a record when somebody
-// looks. Time runs along the lower edge as moments since the log was opened, written as minutes and seconds; where
-// Tiltyard's statistics are all there is, no time is known and values stand over turns.
+// The charts of a match and their points. Pure: a figure is data for plotly.js, made from a record
+// on demand. The x axis is the time since the log was opened, in minutes and seconds; with
+// Tiltyard's statistics alone no time is known and the x axis is the turn.
 //
-// The root has other moves every turn, so that a line for each would be hundreds. Over the whole match a line is
-// therefore a rank: the turn's most visited move, its second, and so on, each point named by its move. Looked at one
-// turn alone, a line is a move.
+// The root has other moves every turn, so a line for each would be hundreds. Over the whole match a
+// line is a rank: the turn's most visited move, its second, and so on, each point named by its
+// move. For a single turn a line is a move.
 
 import { clock, count, duration, goal, short, words } from "./format.js";
 import { spoken } from "./expressions.js";

@@ -1,5 +1,5 @@
-// Numbers, lengths of time and moments as people read them. Everything takes what a damaged log may hold instead (null,
-// a text, not a number) and gives a dash for it.
+// Formats numbers, durations and times. Every function accepts what a damaged log may hold (null, a
+// text, not a number) and returns a dash for it.
 
 export const NOTHING = "–";
 

@@ -1,6 +1,6 @@
-// Text that comes in pieces, read line by line. A line is handed on once its end is there; what follows the last line
-// end waits for more, or for `finish`, which hands it on as a line that may not be whole. The reader of the lines says
-// which it could not use, and this keeps count of them, so that every file can say where it stopped.
+// Reads text that arrives in pieces, line by line. A line is passed on when its end has arrived;
+// the rest waits for more text or for `finish`, which passes it on as a line that may be
+// incomplete. The reader reports unusable lines, which are counted here.
 
 export class Lines {
   /**
@@ -47,7 +47,7 @@ export class Lines {
     }
   }
 
-  /** What is to be said about this file, in sentences. */
+  /** Remarks on this file, in sentences. */
   notes() {
     const notes = [];
     if (this.left > 0) {

@@ -1,5 +1,5 @@
-// The page that lists matches: live ones first, then the newest. The first hundred are asked for again every few seconds;
-// further ones are added when somebody wants them. Rows are kept and only changed where something has changed.
+// The page that lists matches: live ones first, then the newest. The first hundred are reloaded
+// every few seconds; further ones are added on request. Only rows that change are updated.
 
 import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { beat, byId, element, fill, setText, wordmark } from "./page.js";
@@ -123,7 +123,7 @@ function showNone(total) {
       element(
         "p",
         null,
-        "A game manager that knows this player's address can begin one. This does so from a terminal:",
+        "A game manager with this player's address can start one. From a terminal:",
       ),
       element("pre", { class: "command" }, command),
     ),

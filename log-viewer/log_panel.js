@@ -1,5 +1,6 @@
-// The readable log with its levels to be chosen and a search. The newest lines are at the end; only so many are on the
-// page at once, and more are shown when asked for, so that a long log costs no more than a short one.
+// The readable log with a choice of levels and a search. The newest lines are at the end. Only a
+// limited number of lines is on the page, and more are added on request, so that a long log costs
+// no more than a short one.
 
 import { count } from "./format.js";
 import { LEVELS } from "./messages.js";

@@ -1,6 +1,7 @@
-// The page of one match. It shows a record (`record.js`) at a chosen turn; where the record comes from is one of three:
-// a match of the player's, asked of its server and followed while it goes on; files that somebody opens; or an object
-// that a page around this one hands over. A record that grows is shown again; what has not changed is left alone.
+// The page of one match. It shows a record (`record.js`) at a chosen turn. The record comes from
+// the player's server, which is polled while the match is live, from files that the user opens, or
+// from an object that the enclosing page posts. When the record grows, only the changed parts are
+// redrawn.
 
 import { analysisCards } from "./analysis.js";
 import { layOut } from "./board.js";
@@ -35,7 +36,7 @@ class MatchPage {
     this.isNewest = true;
     /** When the charts of a live match are drawn again. */
     this.chartsDue = -Infinity;
-    /** What each part of the page was made of, so that it is only made again from something else. */
+    /** The input of each part of the page; a part is redrawn when its input changes. */
     this.made = new Map();
     this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
     this.charts = new Charts(byId("charts"), (step) => this.choose(step));
@@ -126,7 +127,7 @@ class MatchPage {
     byId("match").hidden = false;
     this.readAddress();
     this.show();
-    // What is there already is painted first.
+    // The present content is painted first.
     requestAnimationFrame(() => setTimeout(() => this.charts.load()));
   }
 
@@ -380,7 +381,7 @@ class MatchPage {
     );
   }
 
-  /** What everyone got, where moves would stand. */
+  /** The goals of all roles, in place of moves. */
   goalsReached() {
     const { record } = this;
     const goals = object(record.end?.goals ?? this.summary.goals);
@@ -480,7 +481,7 @@ async function follow(page, folder) {
   else page.open(page.record);
 }
 
-/** What is new of a match: its summary if that is due, and which files have grown; or the problem with asking. */
+/** The changes of a match: its summary if due, and the files that have grown; or the error. */
 async function askForNews(follower, record, { isDue, isLast }) {
   try {
     const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);

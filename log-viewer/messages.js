@@ -1,5 +1,6 @@
-// The readable log of a match (`match.log`): a moment, seconds since the log was opened, a level and a text; lines that
-// are set in belong to the one before. A line of no such form is kept as a message without a level, so nothing is lost.
+// The readable log of a match (`match.log`): a time, seconds since the log was opened, a level and
+// a text. Indented lines belong to the one before. A line of another form is kept as a message
+// without a level.
 
 import { Lines } from "./lines.js";
 

@@ -1,5 +1,5 @@
-// Making elements of a page. Whatever a log or a server says reaches the page through here, as text or as an attribute's
-// value, never as markup: names of players and matches are strangers' words.
+// Creates elements of a page. Texts of logs and servers reach the page through here, as text or as
+// attribute values and never as markup, since names of players and matches are untrusted.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,7 +1,7 @@
-// What a piece looks like, from the words that a game has for it. Colours are taken at their word, so are crosses and
-// rings; names of chess pieces become their silhouettes; numbers become tiles; anything else is a tile with its label,
-// coloured by its rank among the contents of its board. Every look holds on a light and on a dark page: a piece brings
-// its own edge, crosses and rings have colours of the page.
+// The look of a piece, from the words of the game. Words for colours, crosses and rings are drawn
+// as such; names of chess pieces become silhouettes; numbers become tiles; anything else is a
+// labelled tile, coloured by its rank among the contents of its board. Every look works on light
+// and dark pages: pieces have their own edges, crosses and rings use colours of the page.
 
 import { drawn } from "./page.js";
 

@@ -1,7 +1,7 @@
-// What is known of one match, put together from its three files as they come in, or from the statistics that Tiltyard
-// keeps when the files are not there. The idea: events are sorted into turns by their step, and everything that a page
-// shows is asked of here. A turn holds the position at a step, what we answered there and what everybody played, which
-// leads to the next step. Nothing is trusted to be there or to be of its type.
+// The record of one match, built from its three files as they arrive, or from Tiltyard's statistics
+// where the files are missing. Events are sorted into turns by their step. A turn holds the
+// position at a step, our answer and the joint move that leads to the next step. Every field may be
+// missing or of another type.
 
 import { list, number, object, text } from "./format.js";
 import { Lines } from "./lines.js";
@@ -16,7 +16,7 @@ export class MatchRecord {
     this.events = new Lines("events.jsonl", (line) => this.take(line));
     this.series = new Series();
     this.messages = new Messages();
-    /** What was said about the files themselves, by whoever handed them over. */
+    /** Remarks on the files from their source. */
     this.remarks = [];
     this.matchId = null;
     this.settings = null;
@@ -50,7 +50,7 @@ export class MatchRecord {
     this.messages.lines.finish();
   }
 
-  /** What there is to say about files that could not be read wholly. */
+  /** Remarks on files that could not be read completely. */
   notes() {
     return [...this.remarks, ...this.events.notes(), ...this.series.lines.notes(), ...this.messages.lines.notes()];
   }

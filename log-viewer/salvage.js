@@ -1,6 +1,6 @@
-// Reads as much as there is of a JSON object that was cut off or damaged: its members one after the other, up to where it
-// stops making sense. A text that is cut off counts up to there. Only the outermost object is taken apart; a member that
-// is itself an object or a list counts if it is whole.
+// Reads the beginning of a JSON object that is truncated or damaged: its members one after the
+// other, up to the fault. A truncated text counts up to its end. Only the outermost object is taken
+// apart; a member that is an object or a list counts if it is whole.
 
 /** `{ members, problem }`; the problem is null where the text is one whole object. */
 export function salvage(text) {
@@ -49,7 +49,7 @@ function string(text, from) {
   while (end < text.length && text[end] !== '"') end += text[end] === "\\" ? 2 : 1;
   const isWhole = end < text.length;
   let inside = text.slice(from + 1, Math.min(end, text.length));
-  // What is cut off in the middle of an escape loses that escape.
+  // A truncated escape is dropped.
   for (let less = 0; less <= 6 && inside !== ""; less += 1) {
     try {
       return { value: JSON.parse(`"${inside}"`), isWhole, end: end + 1 };

@@ -1,6 +1,6 @@
-// The figures of a match, one line a second (`series.csv`). The first line names the columns, and everything is found by
-// name, so that logs with other columns open too. Numbers are kept by column; the list of root moves, which is most of
-// the file, is kept as text and read when somebody looks at it.
+// The figures of a match, one line per second (`series.csv`). The first line names the columns, and
+// columns are found by name, so that logs with other columns open too. Numbers are kept by column;
+// the list of root moves, most of the file, is kept as text and parsed on demand.
 
 import { list, number, text } from "./format.js";
 import { Lines } from "./lines.js";

@@ -1,5 +1,5 @@
-// What the player's server is asked. A match's files are followed by asking for what comes after the bytes already taken;
-// an answer ends with a whole line, so the bytes of an answer are a text of their own.
+// Requests to the player's server. A match's files are followed by requesting the bytes after those
+// already read; an answer ends with a whole line, so that it can be decoded on its own.
 
 /**
  * Every how many times a file is asked for: what happens is wanted at once, figures can wait a little, and the readable log
@@ -65,7 +65,7 @@ export class Follower {
     }
   }
 
-  /** What follows the bytes already taken; nothing, too, of a file that is not there. */
+  /** The bytes after those already read; nothing for a missing file. */
   async more(file) {
     try {
       const answer = await ask(`${this.address}/${file}?from=${this.taken[file]}`);

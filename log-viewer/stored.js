@@ -1,6 +1,7 @@
-// Opens a match that was stored: the bundle that a match's page offers for download, the object that Tiltyard keeps, or
-// files of a match's folder as they are. What it is shows in the content; names only help. Everything opens as far as it
-// goes, and what is missing or damaged becomes a remark of the record.
+// Opens a stored match: the bundle that a match's page offers for download, the object that
+// Tiltyard keeps, or the files of a match's folder. The kind is detected by content, with names as
+// hints. Everything is read as far as possible, and missing or damaged parts become remarks of the
+// record.
 
 import { list, object, text } from "./format.js";
 import { bunzip2 } from "./bunzip2.js";
@@ -66,7 +67,7 @@ function openText(record, content, name) {
     const inner = JSON.parse(content);
     if (typeof inner === "string" && inner !== content) return openText(record, inner, name);
   } catch {
-    // What is wrong with it is said already.
+    // The fault is reported already.
   }
   record.remarks.push(`${name}: ${found.problem}`);
   return 0;
@@ -88,7 +89,7 @@ function openObject(record, candidate, name) {
   return used;
 }
 
-/** What is wrapped in `data` and the like, at most a few deep. */
+/** The content of wrappers such as `data`, at most a few levels deep. */
 function unwrapped(candidate) {
   let found = candidate;
   for (let depth = 0; depth < 4; depth += 1) {

@@ -1,4 +1,4 @@
-// What a turn shows beside its board: the facts that lie on no board and what became of them, the moves that were
+// The parts of a turn beside its board: facts that are on no board and their changes, the moves
 // considered, and the list of all turns.
 
 import { compare } from "./board.js";
@@ -36,7 +36,7 @@ export function factTable(facts, before) {
   );
 }
 
-/** What everyone played at a turn, role by role. */
+/** The joint move of a turn, role by role. */
 export function playedMoves(record, turn) {
   const rows = record.roles.map((role, place) => [role, turn.played?.[place] ?? null]);
   if (rows.length === 0 && turn.played !== null)

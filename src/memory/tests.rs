@@ -337,7 +337,7 @@ fn a_path_that_cannot_be_is_an_error() {
 
 #[test]
 fn kinds_are_known_by_their_names() {
-    for kind in Kind::ALL {
+    for kind in [Kind::Parameters, Kind::Evaluation] {
         assert_eq!(Kind::from_name(kind.name()), Some(kind));
     }
     assert_eq!(Kind::from_name("?"), None);
