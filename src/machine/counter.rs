@@ -44,7 +44,7 @@ impl CounterMachine {
     }
 
     /// A machine with a layout for the whole game, and one for each of the bases of a mutex group, of which
-    /// just one is true in every reachable state. A state for which that does not hold is run on
+    /// exactly one is true in every reachable state. A state for which that does not hold is run on
     /// the layout of the whole game.
     pub fn with_phases(
         whole: CounterLayout,
@@ -92,7 +92,7 @@ impl CounterMachine {
         )
     }
 
-    /// The bases of which just one is true in each phase; none when the game has one phase.
+    /// The mutex group whose true base selects the phase; empty when the game has one phase.
     pub fn mutex_group(&self) -> &[BaseId] {
         &self.mutex_group
     }

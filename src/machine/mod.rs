@@ -1,14 +1,14 @@
-//! Machines: what runs a game.
+//! Engines that run games, and the traits that they implement.
 //!
-//! A [`Machine`] is a game compiled once and shared by all threads; a [`Reasoner`] is one thread's
-//! hands on it, holding the one state it stands on. Search and measurement speak to games through
-//! these two traits alone, so that every engine can take the place of any other.
+//! A [`Machine`] is a game compiled once and shared by all threads. A [`Reasoner`] is one thread's
+//! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at once.
+//! Search and measurement use these traits only, so engines are interchangeable.
 //!
-//! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and mean
-//! something to their own machine only. A [`MoveId`] belongs to one role. After a reasoner is made,
-//! asking it allocates nothing but what the caller hands in.
+//! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and valid
+//! for their own machine only. A [`MoveId`] belongs to one role. A reasoner allocates nothing after
+//! it is made.
 //!
-//! Never knows: trees, clocks, GDL text (names are handed through as strings).
+//! Never knows: trees, GDL text (names are strings).
 
 pub mod compile;
 pub mod counter;
@@ -39,22 +39,22 @@ pub enum PlayoutEnd {
     CutOff,
 }
 
-/// A game, ready to run.
+/// A compiled game.
 pub trait Machine: Send + Sync {
-    /// What kind of machine it is, for logs: `counter`, `lanes`, `prover`.
+    /// The engine's name, for logs: `counter`, `lanes`, `prover`.
     fn kind(&self) -> &'static str;
 
     /// The names of roles, moves and facts.
     fn info(&self) -> &dyn GameInfo;
 
-    /// The state that the game starts in.
+    /// The initial state.
     fn initial_state(&self) -> Vec<u64>;
 
-    /// A new thread's hands on the game, standing on the initial state.
+    /// A reasoner for a new thread, in the initial state.
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
 
-    /// Many playouts at once, drawing from a stream that `random` seeds, each cut off after
-    /// `max_steps` joint moves; nothing where one after the other is as fast.
+    /// Batch playouts with random numbers seeded by `random`, each cut off after `max_steps` joint
+    /// moves. `None` where sequential playouts are as fast.
     fn playouts(
         self: Arc<Self>,
         random: &mut Random,
@@ -64,49 +64,46 @@ pub trait Machine: Send + Sync {
         None
     }
 
-    /// A new thread's hands for looking at many positions in one go; one after the other where
-    /// nothing faster is to be had.
+    /// An expander for a new thread; a sequential one where the engine has no faster one.
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.info().n_roles();
         Box::new(SequentialExpander::new(n_roles, self.reasoner()))
     }
 }
 
-/// One thread's view of a game, standing on one state.
+/// One thread's instance of a game, with a current state.
 pub trait Reasoner: Send {
-    /// Stands on this state of the same machine.
+    /// Sets the current state, which must be of the same machine.
     fn set_state(&mut self, state: &[u64]);
 
     /// Whether the game is over here.
     fn is_terminal(&mut self) -> bool;
 
-    /// Each role's goal here, 0 to 100, in role order. A role whose goal is undefined gets `None`.
-    /// Of several goal values the highest counts.
+    /// Each role's goal, 0 to 100, in role order; `None` where it is undefined. Of several values the
+    /// highest counts.
     fn goals(&mut self, out: &mut [Option<u8>]);
 
-    /// The role's legal moves here, in no particular order, each once. May be empty in a broken
-    /// game.
+    /// The role's legal moves, in no particular order, each once. May be empty in a broken game.
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId];
 
-    /// The state after a joint move (one move per role, in role order), written over `out`. This
-    /// reasoner keeps standing where it stood.
+    /// Writes the state after a joint move (one move per role, in role order) to `out`. The current
+    /// state stays.
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>);
 
-    /// Plays uniformly random legal moves from here until the game ends or `max_steps` joint moves
-    /// were made, and writes the final goals (undefined counts as 0). The reasoner stands on the
-    /// last state afterwards.
+    /// Plays uniformly random legal moves until the game ends or `max_steps` joint moves were made,
+    /// and writes the final goals (0 where undefined). The last state becomes the current one.
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd;
 }
 
-/// A number for playouts that were asked for together.
+/// The number of a request of playouts.
 pub type PlayoutTicket = u32;
 
-/// What came of some playouts from one state.
+/// The totals of some playouts from one state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlayoutTotals {
     /// Sum of the final goals, one per role.
     pub totals: Vec<u64>,
-    /// How many there were.
+    /// The number of playouts.
     pub playouts: u32,
     /// Joint moves made.
     pub steps: u64,
@@ -115,7 +112,7 @@ pub struct PlayoutTotals {
 }
 
 impl PlayoutTotals {
-    /// Starts counting anew.
+    /// Resets the totals.
     pub fn clear(&mut self, n_roles: usize) {
         self.totals.clear();
         self.totals.resize(n_roles, 0);
@@ -125,58 +122,57 @@ impl PlayoutTotals {
     }
 }
 
-/// Many playouts at once: what is wanted goes in, and comes out when all of it is played.
+/// Many playouts at once. Requests are submitted, and taken back when all their playouts ended.
 pub trait BatchPlayouts: Send {
-    /// How many can be under way abreast.
+    /// The most playouts that run at once.
     fn width(&self) -> usize;
 
-    /// Playouts wanted and not ended. While there are fewer than the width, some lanes idle.
+    /// Requested playouts that have not ended. While there are fewer than the width, lanes are idle.
     fn n_outstanding(&self) -> u64;
 
-    /// Asks for playouts from a state. Nothing when none are wanted or the state is not one of
-    /// these playouts' kind: then a [`Reasoner`] has to play them.
+    /// Requests playouts from a state. `None` when `samples` is 0 or the state is not supported and
+    /// has to be played by a [`Reasoner`].
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket>;
 
-    /// Takes all playouts under way a step further.
+    /// Makes a step in all running playouts.
     fn advance(&mut self);
 
-    /// A ticket all of whose playouts have ended, and what came of them, put in place of what
-    /// `tally` was.
+    /// Takes a request whose playouts have all ended, and replaces `tally` by its totals.
     fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTicket>;
 }
 
-/// What to look at: a state, or what a joint move makes of it.
+/// A position to expand: a state, or its successor after a joint move.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpansionStep<'a> {
     /// The state.
     pub state: &'a [u64],
-    /// One move per role in role order, legal there; nothing to look at the state itself.
+    /// One legal move per role in role order; `None` for the state itself.
     pub joint_move: Option<&'a [MoveId]>,
 }
 
-/// What positions are like, one after the other.
+/// Expanded positions: states, terminality, goals and legal moves.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PositionBatch {
-    /// How many roles each position speaks of.
+    /// The number of roles.
     pub n_roles: usize,
-    /// The states, one behind the other.
+    /// The states, concatenated.
     pub states: Vec<u64>,
     /// For each position the end of its state in `states`.
     pub state_ends: Vec<u32>,
-    /// Whether the game is over there.
+    /// Whether each position is terminal.
     pub terminal: Vec<bool>,
-    /// For each position each role's goal, as [`Reasoner::goals`] has them, where the game is over;
-    /// `None` for each role elsewhere.
+    /// For each position each role's goal, as of [`Reasoner::goals`], if the position is terminal, else
+    /// `None`.
     pub goals: Vec<Option<u8>>,
-    /// For each position and role the end of its legal moves in `legal`. Empty when legal moves
-    /// were not asked for.
+    /// For each position and role the end of its legal moves in `legal`. Empty when they were not
+    /// requested.
     pub legal_ends: Vec<u32>,
-    /// The legal moves, in rising order. Empty when they were not asked for.
+    /// The legal moves, in rising order. Empty when they were not requested.
     pub legal: Vec<MoveId>,
 }
 
 impl PositionBatch {
-    /// How many positions there are.
+    /// The number of positions.
     pub fn len(&self) -> usize {
         self.terminal.len()
     }
@@ -186,14 +182,13 @@ impl PositionBatch {
         self.terminal.is_empty()
     }
 
-    /// The state of the position with this index; empty when there is no such position.
+    /// The state of a position; empty when the index is out of range.
     #[inline]
     pub fn state(&self, index: usize) -> &[u64] {
         run_of(&self.states, &self.state_ends, index)
     }
 
-    /// Each role's goal where the game is over, `None` for each elsewhere; empty when there is no
-    /// such position.
+    /// Each role's goal in a position; empty when the index is out of range.
     #[inline]
     pub fn goals(&self, index: usize) -> &[Option<u8>] {
         let start = index * self.n_roles;
@@ -201,8 +196,8 @@ impl PositionBatch {
         goals.unwrap_or_default()
     }
 
-    /// The role's legal moves in the position with this index, in rising order; empty when they
-    /// were not asked for or there is no such position or role.
+    /// The role's legal moves in a position, in rising order; empty when they were not requested, or
+    /// the index or role is out of range.
     #[inline]
     pub fn legal(&self, index: usize, role: RoleId) -> &[MoveId] {
         if role.index() >= self.n_roles {
@@ -212,8 +207,7 @@ impl PositionBatch {
         run_of(&self.legal, &self.legal_ends, run)
     }
 
-    /// Forgets all positions and keeps the room they took: a start for positions of a game with so
-    /// many roles.
+    /// Removes all positions and keeps the allocations, for a game with so many roles.
     pub fn clear(&mut self, n_roles: usize) {
         self.n_roles = n_roles;
         self.states.clear();
@@ -225,8 +219,7 @@ impl PositionBatch {
     }
 }
 
-/// One of the runs that lie one behind the other and end where `ends` says; empty when there is no
-/// such run.
+/// One of several concatenated runs that end at `ends`; empty when the index is out of range.
 #[inline]
 fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
     let Some(&end) = ends.get(index) else {
@@ -236,17 +229,15 @@ fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
     all.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// Looks at many positions in one go.
+/// Expands many positions at once.
 ///
-/// Where several steps start from one state, they should follow each other: some engines then stand
-/// on it only once.
+/// Steps from one state should be consecutive: some engines then set it only once.
 pub trait Expander: Send {
-    /// How many positions cost as much as one.
+    /// The number of positions that cost as much as one.
     fn width(&self) -> usize;
 
-    /// Looks at as many positions as steps are given, and puts what they are like in place of what
-    /// `positions` was. The order is that of the steps. Legal moves are told if `with_legal` says
-    /// so; goals only of positions in which the game is over.
+    /// Replaces `positions` by the expansions of the steps, in their order. Legal moves are included
+    /// if `with_legal` is set, goals for terminal positions only.
     fn expand(
         &mut self,
         steps: &[ExpansionStep<'_>],

@@ -16,7 +16,7 @@
 //! # Models
 //!
 //! Everything here reaches atomics, cells and parking through `primitives`,
-//! which hands out loom's when the crate is built with `--cfg panza_loom`. The
+//! which exports loom's when the crate is built with `--cfg panza_loom`. The
 //! models in `loom_models` then run every interleaving there is:
 //!
 //! ```text

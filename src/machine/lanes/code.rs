@@ -1,4 +1,4 @@
-//! GangPrograms compiled for one processor at one width.
+//! Programs compiled for one processor at one width.
 //!
 //! Never knows: what the programs compute.
 

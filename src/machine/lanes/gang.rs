@@ -68,7 +68,7 @@ impl GangLayout {
         n_words: usize,
     ) -> Self {
         let features = features.min(Features::detect());
-        let ready = |piece: &[_], n_state| Code::new(piece, features, n_words, n_state);
+        let ready = |sections: &[_], n_state| Code::new(sections, features, n_words, n_state);
         let n_bases = programs.n_bases;
         let mut n_slots = 0;
         let mut phase = |phase: &PhasePrograms| {
@@ -90,7 +90,7 @@ impl GangLayout {
         };
         let phases = programs.phases.iter().map(&mut phase).collect();
         let goals = &programs.goals;
-        let goal_code = ready(&goals.piece, goals.bases.len());
+        let goal_code = ready(&goals.program, goals.bases.len());
         Self {
             features,
             n_words,
@@ -105,8 +105,9 @@ impl GangLayout {
                 .max(goals.first as usize + goals.values.len()),
             goal_code,
             first_goal: goals.first as usize,
-            goals_every: (GOALS_SHARE * n_operations(&goals.piece) / programs.n_operations().max(1))
-                .max(1) as u64,
+            goals_every: (GOALS_SHARE * n_operations(&goals.program)
+                / programs.n_operations().max(1))
+            .max(1) as u64,
             goal_values: goals.values.clone(),
         }
     }

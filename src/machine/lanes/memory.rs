@@ -79,7 +79,7 @@ impl<const N: usize> Memory<N> {
         bytemuck::cast_slice_mut(&mut self.lines)
     }
 
-    /// The state that the lanes stand on.
+    /// The current state.
     pub fn now(&mut self, side: Side) -> &mut [Vector<N>] {
         let n_state = self.n_state;
         let start = match side {

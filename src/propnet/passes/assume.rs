@@ -13,10 +13,7 @@ use crate::ids::{BaseId, IdVec, MoveId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 
 /// The network under the assumption that these bases have these values.
-///
-/// # Errors
-/// When the budget ends.
-pub fn assume(
+pub(in crate::propnet) fn assume(
     network: &Network,
     known: &[(BaseId, bool)],
     budget: Budget,

@@ -20,11 +20,7 @@ const MAX_ROUNDS: usize = 64;
 /// Nesting depth of factors.
 const MAX_DEPTH: usize = 8;
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut plain: Vec<Signal> = Vec::new();
         let mut terms: Vec<Vec<Signal>> = Vec::new();

@@ -13,7 +13,7 @@
 //! less than three updates per step, made chess and skirmish worse by 3 to 13 %: the sample is too
 //! small for them.
 
-use super::weighted::{WeightedNetwork, weighted};
+use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
@@ -23,18 +23,12 @@ const SIZES: [usize; 4] = [2, 4, 8, 16];
 const MIN_USERS: usize = 6;
 /// Updates per step that a signal has to cause.
 const MIN_UPDATES: i64 = 3;
-/// The cost of a flip of a new gate, in updates.
-const GATE_COST: i64 = 2;
 /// A guard has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 100;
 /// Signals examined, guards included.
 const MAX_SIGNALS: usize = 1000;
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn guards(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn guards(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     weighted(network, budget, |gates| {
         let mut heavy = heavy(gates);
         let mut is_changed = false;

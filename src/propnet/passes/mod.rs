@@ -15,16 +15,16 @@
 //! becomes `a`) took 2 % of the gates of three games in 17, and raised the updates per step of English
 //! draughts from 342 to 406, since it also removes guards.
 
-pub mod assume;
-pub mod factors;
-pub mod flatten;
-pub mod guards;
-pub mod one_move;
-pub mod products;
+pub(super) mod assume;
+mod factors;
+mod flatten;
+mod guards;
+mod one_move;
+mod products;
 mod sample;
 mod set;
-pub mod shared;
-pub mod spread;
+mod shared;
+mod spread;
 mod weighted;
 
 use super::builder::{BuildError, Builder};
@@ -35,7 +35,7 @@ pub use super::playout_sample::PlayoutSample;
 use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
 use set::Schedule;
-pub use set::{Pass, PassSet, UnknownPass};
+pub use set::{Pass, PassSet};
 
 /// The most rounds of structural passes.
 const MAX_ROUNDS: usize = 4;

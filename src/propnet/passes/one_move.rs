@@ -15,11 +15,7 @@ use crate::ground::Budget;
 use crate::ids::{Id, IdVec, MoveId, RoleId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     let mut moves_of: IdVec<RoleId, Vec<MoveId>> =
         network.roles.iter().map(|_| Vec::new()).collect();
     network

@@ -23,7 +23,7 @@ use crate::propnet::{BuildError, Network, Signal};
 
 /// Smaller ORs are left to [`super::factors`].
 const MIN_TERMS: usize = 12;
-/// Wider terms are not looked at.
+/// Wider terms are skipped.
 const MAX_WIDTH: usize = 8;
 /// Combinations in one product.
 const MAX_COMBINATIONS: usize = 1 << 14;
@@ -33,11 +33,7 @@ const N_STARTS: usize = 8;
 /// OR ends.
 const MAX_WORK_PER_INPUT: usize = 4;
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn products(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn products(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut by_width: Vec<Vec<(Signal, Vec<Signal>)>> = vec![Vec::new(); MAX_WIDTH + 1];
         for &input in inputs.iter().filter(|input| input.is_inverted()) {

@@ -3,11 +3,6 @@
 //! Each pass can be left out or applied alone, to measure its gain and to find its faults.
 //! [`Pass::all`] lists them in the order of a round.
 
-use std::fmt;
-use std::str::FromStr;
-
-use thiserror::Error;
-
 use super::{factors, flatten, guards, one_move, products, shared, spread};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network};
@@ -40,18 +35,6 @@ pub(super) enum Schedule {
     EachRound,
     /// After the last round.
     AfterRounds,
-}
-
-/// A name of no pass.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("no pass is called `{name}`; the passes are {}", names())]
-pub struct UnknownPass {
-    /// The name.
-    pub name: String,
-}
-
-fn names() -> String {
-    Pass::all().map(Pass::name).join(", ")
 }
 
 impl Pass {
@@ -106,21 +89,6 @@ impl Pass {
             Pass::Spread => spread::spread(network, budget),
             Pass::Shared => shared::shared(network, budget),
         }
-    }
-}
-
-impl fmt::Display for Pass {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl FromStr for Pass {
-    type Err = UnknownPass;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Pass::all().into_iter().find(|pass| pass.name() == name);
-        found.ok_or_else(|| UnknownPass { name: name.into() })
     }
 }
 
@@ -185,16 +153,6 @@ impl Default for PassSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_parse_to_their_passes() {
-        for pass in Pass::all() {
-            assert_eq!(pass.name().parse(), Ok(pass));
-        }
-        let error = "folding".parse::<Pass>().expect_err("no such pass");
-        assert!(error.to_string().contains("`folding`"), "{error}");
-        assert!(error.to_string().contains("one-move"), "{error}");
-    }
 
     #[test]
     fn sets_contain_the_passes_put_in() {

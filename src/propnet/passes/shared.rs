@@ -17,22 +17,16 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::weighted::{WeightedNetwork, weighted};
+use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// Of the inputs of a wider gate only the ones that flip most are considered.
 const MAX_WIDTH: usize = 12;
-/// The cost of a flip of a new gate, in updates.
-const GATE_COST: i64 = 2;
 /// A pair has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     weighted(network, budget, |gates| {
         let min_gain = gates.n_changes() / MIN_GAIN_STEPS;
         let open = BinaryHeap::new();

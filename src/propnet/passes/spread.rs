@@ -9,7 +9,7 @@
 //! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.
 
 use super::fan_out;
-use super::weighted::{WeightedNetwork, weighted};
+use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
@@ -17,16 +17,10 @@ use crate::propnet::{BuildError, Network, Signal};
 const MAX_TERMS: usize = 16;
 /// The most factors.
 const MAX_FACTORS: usize = 4;
-/// The cost of a flip of a new gate, in updates.
-const GATE_COST: i64 = 2;
 /// The change has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-/// Applies the pass.
-///
-/// # Errors
-/// When the budget ends.
-pub fn spread(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn spread(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     let mut is_single: Vec<bool> = fan_out(network)
         .iter()
         .map(|&n_users| n_users == 1)

@@ -19,6 +19,9 @@ use crate::propnet::normalise::normalised;
 use crate::propnet::playout_sample::PlayoutSample;
 use crate::propnet::{BuildError, GateKind, Network, Signal};
 
+/// The cost of a flip of a new gate, in updates.
+pub(super) const GATE_COST: i64 = 2;
+
 /// A network with editable gates.
 pub(super) struct WeightedNetwork<'a> {
     network: &'a Network,

@@ -14,12 +14,12 @@
 use super::circuit::{Circuit, Literal};
 use super::cover::LutCover;
 use super::{
-    MAX_OPERATIONS, SectionedProgram, highest_goals, is_small_enough, n_operations,
-    sectioned_programs, visit_under,
+    MAX_OPERATIONS, SectionedProgram, goal_program, is_small_enough, leaves_under, n_operations,
+    sectioned_programs,
 };
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::machine::lanes::program::Location;
-use crate::propnet::{Network, Node, Signal};
+use crate::propnet::{Network, Signal};
 
 /// The programs of an expander.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
 
 /// The program of a step.
 struct StepProgram {
-    piece: SectionedProgram,
+    program: SectionedProgram,
     moves: IdVec<MoveId, Option<u32>>,
     n_made: u32,
     n_slots: u32,
@@ -89,7 +89,7 @@ fn step(network: &Network) -> StepProgram {
     let next: Vec<Signal> = network.next.iter().copied().collect();
     let mut moves: IdVec<MoveId, Option<u32>> = network.moves.iter().map(|_| None).collect();
     let mut n_made = 0;
-    for mv in moves_under(network, &next) {
+    for mv in leaves_under(network, &next).1 {
         moves[mv] = Some(n_made);
         n_made += 1;
     }
@@ -108,7 +108,7 @@ fn step(network: &Network) -> StepProgram {
         .collect();
     let (pieces, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
     StepProgram {
-        piece: pieces.into_iter().next().unwrap_or_default(),
+        program: pieces.into_iter().next().unwrap_or_default(),
         moves,
         n_made,
         n_slots,
@@ -159,9 +159,11 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
         cover.n_slots(),
     );
     let [end, legal] = <[SectionedProgram; 2]>::try_from(programs).unwrap_or_default();
-    let (goals, goal_slots, n_slots) = goals(network, n_slots);
+    let mut goal_circuit = Circuit::new();
+    let goal_bases = self::bases(network, &mut goal_circuit);
+    let (goals, goal_slots, n_slots) = goal_program(network, goal_circuit, goal_bases, n_slots, 0);
     ExpanderPrograms {
-        step: step.piece,
+        step: step.program,
         end,
         legal,
         goals,
@@ -175,44 +177,10 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
     }
 }
 
-/// The program of goals, its slots, and the first slot above them. Slots from `first_slot` on are
-/// free.
-fn goals(network: &Network, first_slot: u32) -> (SectionedProgram, Vec<(RoleId, u8, u32)>, u32) {
-    let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
-    let mut circuit = Circuit::new();
-    let bases = bases(network, &mut circuit);
-    let mut cover = LutCover::new(network, bases, &signals, first_slot);
-    let loops = cover.make(&mut circuit, &signals);
-    let highest = highest_goals(network, &mut circuit, &cover);
-    let first = cover.n_slots();
-    let mut outputs: Vec<(Literal, Location)> = Vec::with_capacity(highest.len());
-    let mut locations = Vec::with_capacity(highest.len());
-    for ((role, value, literal), slot) in highest.into_iter().zip(first..) {
-        outputs.push((literal, Location::Slot(slot)));
-        locations.push((role, value, slot));
-    }
-    let n_named = first + locations.len() as u32;
-    let (goals, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], n_named);
-    let goals = goals.into_iter().next().unwrap_or_default();
-    (goals, locations, n_slots)
-}
-
 /// The literals of the bases in the current state.
 fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
     let bases = network.facts.ids();
     bases
         .map(|base| circuit.location(Location::Now(base.0)))
         .collect()
-}
-
-/// The moves that signals depend on, in rising order.
-fn moves_under(network: &Network, signals: &[Signal]) -> Vec<MoveId> {
-    let mut moves = Vec::new();
-    visit_under(network, signals, |node| {
-        if let Node::Move(mv) = node {
-            moves.push(mv);
-        }
-    });
-    moves.sort_unstable();
-    moves
 }

@@ -90,7 +90,7 @@ pub struct GoalPrograms {
     /// The bases that goals depend on: the n-th is at `Location::Now(n)`.
     pub bases: Vec<BaseId>,
     /// The program.
-    pub piece: SectionedProgram,
+    pub program: SectionedProgram,
     /// The first of the slots that the program stores.
     pub first: u32,
     /// Role and value of each slot; in each lane at most one of a role's is on.
@@ -454,37 +454,55 @@ fn sectioned_programs(
     (pieces, n_slots)
 }
 
-/// Compiles the goals of the whole game.
+/// Compiles the goals of the whole game, except those of value 0.
 fn goals(network: &Network) -> GoalPrograms {
     let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
-    let bases = bases_under(network, &signals);
+    let (bases, _) = leaves_under(network, &signals);
     let mut circuit = Circuit::new();
     let mut literals: IdVec<BaseId, Literal> =
         network.facts.iter().map(|_| Literal::FALSE).collect();
     for (index, &base) in bases.iter().enumerate() {
         literals[base] = circuit.location(Location::Now(index as u32));
     }
-    let mut cover = LutCover::new(network, literals, &signals, 0);
-    let loops = cover.make(&mut circuit, &signals);
-    let mut highest = highest_goals(network, &mut circuit, &cover);
-    highest.retain(|&(_, value, _)| value > 0);
-    let values = highest.iter().map(|&(role, value, _)| (role, value));
-    let values = values.collect();
-    let made: Vec<Literal> = highest.iter().map(|&(_, _, literal)| literal).collect();
-    let first = cover.n_slots();
-    let outputs: Vec<(Literal, Location)> = made
-        .iter()
-        .enumerate()
-        .map(|(index, &literal)| (literal, Location::Slot(first + index as u32)))
-        .collect();
-    let n_slots = first + outputs.len() as u32;
-    let (pieces, _) = sectioned_programs(&circuit, vec![(loops, outputs)], n_slots);
+    let (program, goals, _) = goal_program(network, circuit, literals, 0, 1);
     GoalPrograms {
         bases,
-        piece: pieces.into_iter().next().unwrap_or_default(),
-        first,
-        values,
+        program,
+        first: goals.first().map_or(0, |&(_, _, slot)| slot),
+        values: goals
+            .iter()
+            .map(|&(role, value, _)| (role, value))
+            .collect(),
     }
+}
+
+/// The program of goals of at least `min_value`; role, value and slot of each, the slots consecutive;
+/// and the first slot above. Slots from `first_slot` on are free.
+fn goal_program(
+    network: &Network,
+    mut circuit: Circuit,
+    bases: IdVec<BaseId, Literal>,
+    first_slot: u32,
+    min_value: u8,
+) -> (SectionedProgram, Vec<(RoleId, u8, u32)>, u32) {
+    let signals: Vec<Signal> = network.goals.iter().map(|&(_, _, signal)| signal).collect();
+    let mut cover = LutCover::new(network, bases, &signals, first_slot);
+    let loops = cover.make(&mut circuit, &signals);
+    let mut highest = highest_goals(network, &mut circuit, &cover);
+    highest.retain(|&(_, value, _)| value >= min_value);
+    let mut outputs: Outputs = Vec::with_capacity(highest.len());
+    let mut goals = Vec::with_capacity(highest.len());
+    for ((role, value, literal), slot) in highest.into_iter().zip(cover.n_slots()..) {
+        outputs.push((literal, Location::Slot(slot)));
+        goals.push((role, value, slot));
+    }
+    let n_named = cover.n_slots() + goals.len() as u32;
+    let (programs, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], n_named);
+    (
+        programs.into_iter().next().unwrap_or_default(),
+        goals,
+        n_slots,
+    )
 }
 
 /// Per role and value, from the highest down, whether it is the highest that holds. The goals' literals
@@ -514,30 +532,23 @@ fn highest_goals(
     made
 }
 
-/// The bases that signals depend on, in rising order.
-fn bases_under(network: &Network, signals: &[Signal]) -> Vec<BaseId> {
-    let mut bases = Vec::new();
-    visit_under(network, signals, |node| {
-        if let Node::Base(base) = node {
-            bases.push(base);
-        }
-    });
-    bases.sort_unstable();
-    bases
-}
-
-/// Visits each base and move that signals depend on once.
-fn visit_under(network: &Network, signals: &[Signal], mut visit: impl FnMut(Node)) {
-    let n_nodes = network.n_nodes();
-    let mut seen = vec![false; n_nodes];
+/// The bases and moves that signals depend on, in rising order.
+fn leaves_under(network: &Network, signals: &[Signal]) -> (Vec<BaseId>, Vec<MoveId>) {
+    let (mut bases, mut moves) = (Vec::new(), Vec::new());
+    let mut visited = vec![false; network.n_nodes()];
     let mut stack: Vec<Signal> = signals.to_vec();
     while let Some(signal) = stack.pop() {
-        if std::mem::replace(&mut seen[signal.node_number()], true) {
+        if std::mem::replace(&mut visited[signal.node_number()], true) {
             continue;
         }
         match network.node(signal) {
             Node::Gate(gate) => stack.extend(network.inputs(gate)),
-            node => visit(node),
+            Node::Base(base) => bases.push(base),
+            Node::Move(mv) => moves.push(mv),
+            Node::False => {}
         }
     }
+    bases.sort_unstable();
+    moves.sort_unstable();
+    (bases, moves)
 }

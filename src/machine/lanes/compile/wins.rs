@@ -13,7 +13,7 @@
 //! that lets the other role win, or not.
 
 use super::cover::LutCover;
-use super::{Circuit, Literal, bases_under};
+use super::{Circuit, Literal, leaves_under};
 use crate::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -108,7 +108,7 @@ impl<'a> Win<'a> {
         Self {
             whole,
             goals,
-            needed: bases_under(whole, &outputs),
+            needed: leaves_under(whole, &outputs).0,
             known: known_when_nonterminal(whole),
             cover: LutCover::new(whole, unset, &outputs, 0),
             outputs,
