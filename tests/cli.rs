@@ -600,7 +600,10 @@ fn a_match_between_simple_players_is_the_same_for_the_same_seed() {
     let shown = text(&run(&arguments).stdout);
     assert!(shown.contains("\nstep 1\n  xplayer  (mark "), "{shown}");
     assert!(shown.contains("\n  1 2 3\n"), "no board in {shown}");
-    assert!(shown.contains("player  matches   wins"), "{shown}");
+    assert!(
+        shown.contains("player  matches  wins  draws  losses  mean goal"),
+        "{shown}"
+    );
 }
 
 /// The role `a` has no legal move after the first step.
@@ -676,7 +679,7 @@ fn a_match_can_be_watched_while_it_is_played() {
         assert!(std::time::Instant::now() < until, "{list}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    assert_eq!(listed["is_live"], true, "{listed}");
+    assert_eq!(listed["live"], true, "{listed}");
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -376,3 +376,36 @@ fn errors_take_one_line() {
     run(&[], 2);
     run(&["--show", "--limit", "1", &file], 2);
 }
+
+/// A game that is proven at once, so that no clock has to run.
+const ONCE: &str =
+    "(role r) (init first) (<= (legal r go) (true first)) (<= (next over) (does r go))
+    (<= terminal (true over)) (<= (goal r 100) (true over)) (<= (goal r 0) (true first))";
+
+#[test]
+fn a_panza_of_this_process_plays_with_settings_of_its_own() {
+    let folder = Folder::new();
+    let game = folder.file("once.gdl", ONCE);
+    let file = |set: &str| {
+        let players = format!(
+            "[[players]]\nname = 'p'\nbuiltin = 'panza'\nset = ['{set}']\n\
+             [[players]]\nname = 'chance'\nbuiltin = 'random'\n"
+        );
+        folder.file(
+            "t.toml",
+            &format!("games = ['{game}']\nstart_clock = 2\n{players}"),
+        )
+    };
+    let (said, _) = run(&[&file("search.threads=1"), "--json"], 0);
+    assert_eq!(object(&said)["scores"][0]["a_points"], 1.0);
+    let results = folder.results("t.results.jsonl");
+    assert!(
+        results
+            .iter()
+            .all(|result| result["faults"] == serde_json::json!([]))
+    );
+
+    let (_, message) = run(&[&file("search.thread=1")], 2);
+    let expected = "t.toml:3: player `p`: --set search.thread=1: there is no setting";
+    assert!(message.contains(expected), "{message}");
+}
