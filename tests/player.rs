@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::pile::{Mischief, Pile, hang, rules};
 use crate::support::{HIGH, factory, piles, settings, sound};
-use panza::analysis::signature::{self, Canonical};
+use panza::analysis::signature;
 use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
@@ -302,7 +302,7 @@ fn the_result_is_stored_in_memory() {
     assert!(table.player.shut_down(PATIENCE), "threads are left");
 
     let (rules, _) = gdl::load(&rules(60));
-    let game = Canonical::of(&rules, signature::WORK).unwrap();
+    let game = signature::identify(&rules, signature::WORK).1.unwrap();
     let mut memory = Store::open(&path, 10, PATIENCE).unwrap();
     let known = memory.read(&game.signature().to_string()).unwrap().unwrap();
     assert_eq!(known.text, game.text());

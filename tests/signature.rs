@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::corpus::corpus;
 use crate::support::renamed::Disguise;
-use panza::analysis::signature::{Canonical, Signature, WORK, signature};
+use panza::analysis::signature::{Canonical, Signature, WORK, identify, signature};
 use panza::commands::game_source::EMBEDDED;
 use panza::gdl::{self, Rules, Sexpr, sexpr};
 
@@ -27,7 +27,9 @@ fn games() -> Vec<(String, String)> {
 }
 
 fn canonical(name: &str, rules: &Rules) -> Canonical {
-    Canonical::of(rules, WORK).unwrap_or_else(|| panic!("{name} takes more work to name"))
+    identify(rules, WORK)
+        .1
+        .unwrap_or_else(|| panic!("{name} takes more work to name"))
 }
 
 /// The facts and moves that stand in the rules without variables.

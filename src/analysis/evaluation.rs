@@ -10,7 +10,7 @@
 //! Invariants: equal states of one machine have equal values, except for rounding of incremental
 //! updates; values lie between 0 and 100, or the fixed sum of goals.
 //!
-//! Never knows: how games are played, clocks. `learning` trains the weights.
+//! Never uses: games, clocks. `learning` trains the weights.
 
 use crate::machine::random::Random;
 

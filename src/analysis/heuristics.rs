@@ -4,8 +4,6 @@
 //! Facts of one relation are grouped by one argument, as the squares of a board by the piece on
 //! them. The argument is the one that explains most of the variance of the values (analysis of
 //! variance). Names and boards play no role.
-//!
-//! Never knows: how the evaluation was learned, what it is used for.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@
 //! Invariants: the same machine, seed and number of games give the same weights; each game has a
 //! bounded length.
 //!
-//! Never knows: trees, GDL text, what a fact means.
+//! Never uses: search trees, GDL text.
 
 mod self_play;
 pub mod validation;
@@ -59,7 +59,7 @@ pub struct Learned {
     pub validation: Validation,
 }
 
-/// One part in so many of the time is for validation.
+/// The divisor of the time budget that gives the time for validation.
 const VALIDATION_PART: u32 = 6;
 
 /// Playouts from which a fixed sum of goals is inferred.

@@ -1,12 +1,12 @@
-//! Analysis: what a game shows to those who look at its network and play it at random.
+//! Analysis of games: properties proven from the network, statistics of random games, and the
+//! evaluation with its training.
 //!
-//! Each file answers one question about a game from its rules, network or machine and hands back
-//! plain data.
+//! Each file derives one property of a game from its rules, network or machine, as plain data.
 //!
-//! Invariants: what is found by playing is a guess and says so; the same game, seed and budget give
-//! the same answer.
+//! Invariants: results from random games are marked as not proven. The same game, seed and budget
+//! in steps or games give the same result.
 //!
-//! Never knows: trees, wall clocks (it is handed budgets).
+//! Never uses: search trees. Clocks are read for the deadline of a budget only.
 
 pub mod autonomous;
 pub mod board;

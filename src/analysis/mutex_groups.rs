@@ -53,8 +53,7 @@ const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
 /// Bases from which triples and quadruples are made: those that cause most gate updates.
 const MAX_BUSY: usize = 32;
-/// The true base of a group changes at least once in so many moves. A group that rests for longer
-/// is a square of a board rather than a turn, and made games slower when split by it.
+/// The true base of a group changes at least once in this many moves. A group that rests longer is a square of a board rather than a turn, and made games slower when split by it.
 const MAX_MOVES_PER_CHANGE: usize = 5;
 /// The most groups that are returned.
 const MAX_GROUPS: usize = 512;

@@ -16,7 +16,7 @@
 //! canonical text almost never depends on the order of the rulesheet. Where it does,
 //! [`Canonical::matching`] tries further namings.
 //!
-//! Never knows: networks, machines, clocks (its budget is an amount of work).
+//! Never uses: networks, machines, clocks (its budget is an amount of work).
 
 mod colours;
 mod goal_numbers;
@@ -73,11 +73,6 @@ pub fn identify(rules: &Rules, work: u64) -> (Signature, Option<Canonical>) {
 }
 
 impl Canonical {
-    /// The canonical form of rules; `None` if the budget of `work` terms is spent first.
-    pub fn of(rules: &Rules, work: u64) -> Option<Canonical> {
-        Namings::new(rules, work).next()
-    }
-
     /// The canonical form of rules whose text is `text`; `None` if no such naming was found within the
     /// budget of `work` terms.
     pub fn matching(rules: &Rules, text: &str, work: u64) -> Option<Canonical> {

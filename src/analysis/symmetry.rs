@@ -20,7 +20,7 @@ use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::propnet::Network;
 use graph::{Colouring, Graph};
 
-/// Groups of at most so many elements are enumerated.
+/// The largest group that is enumerated.
 const MAX_ELEMENTS: u128 = 1024;
 /// Facts and moves of all enumerated elements.
 const MAX_ELEMENT_SIZE: u128 = 1 << 23;

@@ -1,4 +1,4 @@
-//! What the tests of analyses share: networks of rules, and games played at random.
+//! Helpers of the unit tests: networks of rules, and random games.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
 
 /// Positions for validation.
 const VALIDATION_POSITIONS: usize = 1500;
-/// One in so many positions of a game is used for validation, since neighbours are correlated.
+/// One in this many positions of a game is used for validation, since neighbours are correlated.
 const VALIDATION_STRIDE: u32 = 4;
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
@@ -38,7 +38,7 @@ const MAX_OPENING: u32 = 10;
 const LEARNING_RATE: f32 = 0.08;
 /// The logit of a terminal state per point of its goal above 50; beyond those of evaluations.
 const TERMINAL_LOGIT: f32 = 0.4;
-/// The sums of squared gradients are decayed first after so many games, then after each doubling.
+/// The sums of squared gradients decay first after this many games, then after each doubling.
 const FIRST_DECAY: usize = 1000;
 
 /// A game in progress.
@@ -57,7 +57,7 @@ struct Game {
 }
 
 impl Game {
-    /// The current state, of so many words.
+    /// The current state, of `words` words.
     fn state(&self, words: usize) -> &[u64] {
         &self.states[self.length * words..]
     }

@@ -2,8 +2,6 @@
 //!
 //! The positions are from self-play games that were not trained on. Least squares give the weight
 //! of the evaluation in the mean of evaluation and playouts that predicts results best.
-//!
-//! Never knows: how the games were played, what the result is used for.
 
 use std::sync::Arc;
 

@@ -98,11 +98,6 @@ impl GoalCounts {
         }
     }
 
-    pub(super) fn add(&mut self, other: &GoalCounts) {
-        self.values.add(&other.values);
-        self.undefined += other.undefined;
-    }
-
     pub(super) fn spread(&self) -> GoalSpread {
         let count = self.values.count() + self.undefined;
         let values = self.values.0.iter();

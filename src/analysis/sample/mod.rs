@@ -148,7 +148,7 @@ pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
     let parallel = playouts::parallel(machine, budget);
     let share = if parallel.is_some() { WALK_SHARE } else { 1.0 };
     let walks = Walks::new(machine, budget.share(share)).run();
-    let playouts = parallel.and_then(|playouts| playouts::run(playouts, machine, budget));
+    let playouts = parallel.map(|playouts| playouts::run(playouts, machine, budget));
     let playouts = playouts.unwrap_or_default();
 
     let n_roles = machine.info().n_roles();

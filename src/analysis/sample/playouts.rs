@@ -25,12 +25,6 @@ impl PlayoutCounts {
         self.lengths.note(tally.steps);
         self.sums.note(tally.totals.iter().sum());
     }
-
-    fn add(&mut self, other: &PlayoutCounts) {
-        self.cut_off += other.cut_off;
-        self.lengths.add(&other.lengths);
-        self.sums.add(&other.sums);
-    }
 }
 
 /// The playouts of the machine; `None` if it runs one at a time.
@@ -41,12 +35,13 @@ pub(super) fn parallel(
     Arc::clone(machine).playouts(&mut Random::new(budget.seed), budget.max_steps)
 }
 
-/// Runs generations of playouts while there is time for a whole one; `None` if none was finished.
+/// Runs generations of playouts while there is time for a whole one; nothing is counted of an
+/// unfinished one.
 pub(super) fn run(
     mut playouts: Box<dyn BatchPlayouts>,
     machine: &Arc<dyn Machine>,
     budget: SampleBudget,
-) -> Option<PlayoutCounts> {
+) -> PlayoutCounts {
     let initial = machine.initial_state();
     let width = playouts.width() as u64;
     let mut played = PlayoutCounts::default();
@@ -65,15 +60,16 @@ pub(super) fn run(
             }
         }
         let started = Instant::now();
-        let Some(more) = generation(playouts.as_mut(), &initial, count, budget) else {
+        let mut counts = played.clone();
+        if generation(playouts.as_mut(), &initial, count, budget, &mut counts).is_none() {
             break;
-        };
-        played.add(&more);
+        }
+        played = counts;
         n_done += count;
         last = Some((started.elapsed(), count));
         wanted = count.saturating_mul(4);
     }
-    (n_done > 0).then_some(played)
+    played
 }
 
 /// Runs `count` playouts to their ends; `None` if the state cannot be played from, or the time was
@@ -83,9 +79,9 @@ fn generation(
     state: &[u64],
     count: u64,
     budget: SampleBudget,
-) -> Option<PlayoutCounts> {
+    counts: &mut PlayoutCounts,
+) -> Option<()> {
     let most = 2 * playouts.width() as u64;
-    let mut played = PlayoutCounts::default();
     let mut tally = PlayoutTotals::default();
     let (mut n_asked, mut n_done) = (0, 0);
     while n_done < count {
@@ -95,12 +91,12 @@ fn generation(
         }
         playouts.advance();
         while playouts.take_finished(&mut tally).is_some() {
-            played.note(&tally);
+            counts.note(&tally);
             n_done += 1;
         }
         if n_done < count && budget.is_over() {
             return None;
         }
     }
-    Some(played)
+    Some(())
 }

@@ -28,7 +28,7 @@ pub(super) struct RoleCounts {
 }
 
 /// Statistics of some games.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct WalkCounts {
     pub(super) games: u32,
     pub(super) cut_off: u32,
@@ -50,39 +50,9 @@ pub(super) struct WalkCounts {
 impl WalkCounts {
     fn new(n_roles: usize) -> Self {
         Self {
-            games: 0,
-            cut_off: 0,
-            unfinished: 0,
-            states: 0,
             roles: vec![RoleCounts::default(); n_roles],
-            branching: Counts::default(),
-            lengths: Counts::default(),
-            sums: Counts::default(),
-            n_several: 0,
-            draws: 0,
-            undefined: 0,
             choosers: (1..=MAX_PERIOD).map(|length| vec![0; length]).collect(),
-        }
-    }
-
-    fn add(&mut self, other: &WalkCounts) {
-        self.games += other.games;
-        self.cut_off += other.cut_off;
-        self.unfinished += other.unfinished;
-        self.states += other.states;
-        for (role, other) in self.roles.iter_mut().zip(&other.roles) {
-            role.moves.add(&other.moves);
-            role.goals.add(&other.goals);
-        }
-        self.branching.add(&other.branching);
-        self.lengths.add(&other.lengths);
-        self.sums.add(&other.sums);
-        self.n_several += other.n_several;
-        self.draws += other.draws;
-        self.undefined += other.undefined;
-        let others = other.choosers.iter().flatten();
-        for (roles, other) in self.choosers.iter_mut().flatten().zip(others) {
-            *roles |= other;
+            ..Self::default()
         }
     }
 
@@ -199,7 +169,7 @@ impl<'a> Walks<'a> {
         let is_parallel = self.expander.width() > 1;
         let mut wanted = if is_parallel { FIRST_GAMES } else { 1 };
         let mut n_begun = 0;
-        let mut total = WalkCounts::new(self.machine.info().n_roles());
+        let mut counts = WalkCounts::new(self.machine.info().n_roles());
         // The duration and the number of games of the last generation.
         let mut last: Option<(Duration, u32)> = None;
         while n_begun < budget.games {
@@ -210,12 +180,12 @@ impl<'a> Walks<'a> {
                 break;
             }
             let started = Instant::now();
-            let mut counts = WalkCounts::new(self.machine.info().n_roles());
-            let is_done = self.generation(n_begun, n_games, &mut counts);
-            if is_done || n_begun == 0 {
-                total.add(&counts);
-            }
-            if !is_done {
+            let before = counts.clone();
+            if !self.generation(n_begun, n_games, &mut counts) {
+                // Of an unfinished generation only the first one counts.
+                if n_begun > 0 {
+                    counts = before;
+                }
                 break;
             }
             last = Some((started.elapsed(), n_games));
@@ -224,7 +194,7 @@ impl<'a> Walks<'a> {
                 wanted = (4 * wanted).min(MAX_GAMES);
             }
         }
-        total
+        counts
     }
 
     /// Plays `n_games` games in parallel, from number `first` on. Returns false if the time was up

@@ -8,7 +8,7 @@ fn rules(text: &str) -> Rules {
 }
 
 fn canonical(text: &str) -> Canonical {
-    Canonical::of(&rules(text), WORK).expect("a small game")
+    identify(&rules(text), WORK).1.expect("a small game")
 }
 
 const RACE: &str = "(role red) (role blue) (init (step 1)) (succ 1 2) (succ 2 3)
@@ -141,7 +141,7 @@ fn what_refinement_cannot_tell_apart_is_told_apart_by_its_text() {
 fn a_game_that_takes_more_work_than_there_is_has_a_signature_and_no_names() {
     let rules = rules(RACE);
     assert_eq!(signature(&rules, 30), signature(&rules, 30));
-    assert!(Canonical::of(&rules, 30).is_none());
+    assert!(identify(&rules, 30).1.is_none());
     let text = canonical(RACE).text().to_string();
     assert!(Canonical::matching(&rules, &text, WORK).is_some());
     assert!(Canonical::matching(&rules, "", WORK).is_none());
