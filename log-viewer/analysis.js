@@ -40,7 +40,7 @@ function pairs(entries) {
 function machineCard(record) {
   if (record.machines.length === 0 && record.ready === null) return null;
   const entries = record.machines.map(({ kind, isFallback, seconds }) => [
-    isFallback ? "Machine of last resort" : "Machine",
+    isFallback ? "Fallback machine" : "Machine",
     `${kind ?? "unknown"}, built in ${duration(seconds)}`,
   ]);
   if (record.ready !== null) entries.push(["Ready after", duration(record.ready)]);
@@ -50,18 +50,18 @@ function machineCard(record) {
 function parametersCard(study) {
   const entries = Object.entries(object(study.parameters));
   if (entries.length === 0) return null;
-  return card("Parameters of the search", pairs(entries.map(([name, value]) => [words(name), plainValue(value)])));
+  return card("Search settings", pairs(entries.map(([name, value]) => [words(name), plainValue(value)])));
 }
 
 function evaluationCard(study) {
   const entries = [
-    ["Games played to learn", count(study.games), study.games],
+    ["Training games", count(study.games), study.games],
     ["Positions compared", count(study.positions_compared), study.positions_compared],
     ["Correlation with results: evaluation", fraction(study.correlation), study.correlation],
     ["Correlation with results: playouts", fraction(study.correlation_of_playouts), study.correlation_of_playouts],
     ["Best weight of the evaluation", fraction(study.best_evaluation_share), study.best_evaluation_share],
     [
-      "Settled facts that bound goals",
+      "Latched facts that bound goals",
       count(study.settled_facts_that_bound_goals),
       study.settled_facts_that_bound_goals,
     ],
@@ -76,7 +76,7 @@ function partsCard(record) {
   const rows = record.parts
     .slice(0, 100)
     .map((part, place) => [String(place + 1), size(part?.bases), size(part?.moves)]);
-  return card("Parts of the game", table(["Part", "Facts", "Moves"], rows));
+  return card("Factors", table(["Part", "Facts", "Moves"], rows));
 }
 
 /** A number, or how many a list has. */
@@ -93,7 +93,7 @@ function trialsCard(study) {
     count(trial.games),
     fraction(trial.points),
   ]);
-  return card("Settings tried against each other", table(["Tried", "Against", "Games", "Points"], rows));
+  return card("Settings compared", table(["Tried", "Against", "Games", "Points"], rows));
 }
 
 function settingsText(settings) {
@@ -119,9 +119,9 @@ function heuristicsCard(record, study) {
   ]);
   const more = found.length - sorted.length;
   return card(
-    "What facts are worth",
+    "Values of facts",
     table(["Facts", "Count", ...roles, "Spread"], rows),
-    more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "kind")} more that matter less`),
+    more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "kind")} more of less weight`),
   );
 }
 
@@ -157,7 +157,7 @@ function otherCard(study) {
     return !isShown && value !== null;
   });
   if (entries.length === 0) return null;
-  return card("Also found", pairs(entries.map(([name, value]) => [words(name), anyValue(value, 0)])));
+  return card("Other findings", pairs(entries.map(([name, value]) => [words(name), anyValue(value, 0)])));
 }
 
 function othersCard(record) {

@@ -182,7 +182,7 @@ class MatchPage {
   showHead() {
     const { record, summary } = this;
     const began = ago(record.started ?? summary.started);
-    // Who stands on a link there with the keyboard is not pushed off it.
+    // A link there that has the keyboard focus keeps it.
     if (byId("head").contains(document.activeElement)) return;
     if (
       !this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)

@@ -15,32 +15,39 @@ use super::token::{Token, TokenKind, tokens};
 /// Words that start a condition and never a statement.
 const CONDITION_WORDS: [&str; 6] = ["true", "does", "not", "or", "and", "distinct"];
 
-/// Reads all top-level expressions of a text, and what is wrong with it.
+/// Reads all top-level expressions of a rulesheet, and its faults.
 ///
 /// Where the parentheses do not match, the layout of the text shows which statements are broken.
 pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
+    parse_text(text, by_layout)
+}
+
+/// Reads all top-level expressions of a text without regard to its layout, and its faults.
+pub fn parse_message(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
+    parse_text(text, |_, _, _| None)
+}
+
+fn parse_text(
+    text: &str,
+    recover: impl Fn(&str, &[Token], usize) -> Option<(Vec<Sexpr>, Vec<Diagnostic>)>,
+) -> (Vec<Sexpr>, Vec<Diagnostic>) {
     if text.len() > u32::MAX as usize {
-        let message = format!(
-            "the text has {} bytes, at most {} can be read",
-            text.len(),
-            u32::MAX
-        );
+        let message = format!("the text has more than {} bytes", u32::MAX);
         let fault = Diagnostic::error("text-too-long", Span::default(), message);
         return (Vec::new(), vec![fault]);
     }
-    let tokens: Vec<Token> = tokens(text)
-        .filter(|token| token.kind != TokenKind::Comment)
-        .collect();
+    let tokens = tokens(text).filter(|token| token.kind != TokenKind::Comment);
+    let tokens: Vec<Token> = tokens.collect();
     let plain = Builder::read(text, &tokens);
+    if let Some(span) = plain.too_deep {
+        let message = format!("lists are nested more than {MAX_DEPTH} deep here");
+        let fault = Diagnostic::error("nesting-too-deep", span, message);
+        return (plain.closed(), vec![fault]);
+    }
     if plain.is_sound() && !has_rule_in_rule(text, &tokens) {
         return (plain.top, Vec::new());
     }
-    if let Some(depth_fault) = plain.too_deep {
-        let message = format!("lists are nested more than {MAX_DEPTH} deep here");
-        let fault = Diagnostic::error("nesting-too-deep", depth_fault, message);
-        return (plain.closed(), vec![fault]);
-    }
-    by_layout(text, &tokens, plain.n_faults())
+    recover(text, &tokens, plain.n_faults())
         .filter(|(_, faults)| !faults.is_empty())
         .unwrap_or_else(|| plain.with_faults(None))
 }
@@ -87,7 +94,7 @@ fn starts_rule(tokens: &[Placed<'_>]) -> bool {
 }
 
 /// Whether some rule stands inside a rule, which a missing and a superfluous `)` cause together.
-pub(super) fn has_rule_in_rule(text: &str, tokens: &[Token]) -> bool {
+fn has_rule_in_rule(text: &str, tokens: &[Token]) -> bool {
     // For each open list, whether it is a rule.
     let mut open: Vec<bool> = Vec::new();
     let mut n_rules = 0;
@@ -112,7 +119,7 @@ pub(super) fn has_rule_in_rule(text: &str, tokens: &[Token]) -> bool {
 /// The expressions of a text whose parentheses do not match, and one fault per broken statement;
 /// `n_faults` is what reading the text as a whole counts. Nothing when the layout shows no more
 /// than that.
-pub(super) fn by_layout(
+fn by_layout(
     text: &str,
     tokens: &[Token],
     n_faults: usize,
@@ -137,20 +144,21 @@ pub(super) fn by_layout(
                 .get(at + 1)
                 .is_none_or(|word| !CONDITION_WORDS.contains(&word.text))
     };
+    // Without faults in the whole text, a missing and a superfluous `)` cancel each other.
+    let n_allowed = if n_faults == 0 { 2 } else { n_faults };
     let whole = Chunk {
         text,
         tokens: statements,
         next_line: None,
     };
     if !whole.has_conditions_in_column(margin) {
-        // One fault more than the whole text has: a missing and a superfluous `)` cancel there.
         let by_column = whole.read_parts(starts_statement, Chunk::read_statement);
-        if by_column.1.len() <= n_faults.max(2) {
+        if by_column.1.len() <= n_allowed {
             return Some(by_column);
         }
     }
     let by_rule = whole.read_rules();
-    (by_rule.1.len() <= n_faults.max(2)).then_some(by_rule)
+    (by_rule.1.len() <= n_allowed).then_some(by_rule)
 }
 
 /// Tokens that are read alone.

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::diagnostic::Diagnostic;
-pub use super::recover::parse;
+pub use super::recover::{parse, parse_message};
 use super::span::Span;
 use super::token::{Token, TokenKind};
 

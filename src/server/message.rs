@@ -35,12 +35,12 @@ pub(super) enum Message {
 /// # Errors
 /// Says what was found and what was expected, for the client to read.
 pub(super) fn parse(text: &str, received: Instant) -> Result<Message, String> {
-    let (expressions, diagnostics) = sexpr::parse(text);
+    let (expressions, diagnostics) = sexpr::parse_message(text);
     let Some(first) = expressions.into_iter().next() else {
         return Err("the message is empty, expected for example ( INFO )".into());
     };
     let end = first.span().end;
-    // A parenthesis too many at the end does no harm.
+    // Superfluous parentheses at the end are ignored.
     if let Some(fault) = diagnostics
         .iter()
         .find(|fault| fault.severity == Severity::Error && fault.span.start < end)
@@ -205,6 +205,17 @@ mod tests {
         assert!(
             matches!(read("( abort m ) )"), Ok(Message::Abort { match_id }) if match_id == "m")
         );
+    }
+
+    #[test]
+    fn rules_on_lines_of_their_own_stay_in_their_start() {
+        let text = "( START m a (\n(role a)\n(<= (legal a b)\n(true c))\nterminal\n) 10 10 )";
+        for end in ["", " )", "\n)\n)"] {
+            let Ok(Message::Start(start)) = read(&format!("{text}{end}")) else {
+                panic!("no START with {end:?}")
+            };
+            assert_eq!(start.rules.len(), 3);
+        }
     }
 
     #[test]
