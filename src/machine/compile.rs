@@ -97,8 +97,8 @@ pub(super) struct Block {
     pub gates: Box<[(u32, u32)]>,
     /// Its ports.
     pub ports: std::ops::Range<u32>,
-    /// The edges inside the block: of the n-th gate, `edges[starts[n]..starts[n + 1]]`, as indices of
-    /// `gates`.
+    /// The edges inside the block: of the n-th gate, `edges[starts[n]..starts[n + 1]]`, as indices
+    /// of `gates`.
     pub starts: Box<[u32]>,
     /// See `starts`.
     pub edges: Box<[u32]>,

@@ -1,13 +1,14 @@
 //! The counter engine: one state at a time, updated incrementally by counters.
 //!
-//! A game runs specialised where possible (see [`super::specialised`]). The rest runs on the counters
-//! of the network, which propagate moves gate by gate and support recursion: games that cannot be
-//! specialised, states outside all phases, and illegal joint moves.
+//! A game runs specialised where possible (see [`super::specialised`]). The rest runs on the
+//! counters of the network, which propagate moves gate by gate and support recursion: games that
+//! cannot be specialised, states outside all phases, and illegal joint moves.
 //!
-//! Invariants between calls: either `specialised_phase` names the phase whose values are those of the
-//! current state, or the counters of `phases[current]` are; every counter agrees with its inputs
-//! ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of a role's
-//! legal moves in the order of their numbers, once for each role that has several, roles in order.
+//! Invariants between calls: either `specialised_phase` names the phase whose values are those of
+//! the current state, or the counters of `phases[current]` are; every counter agrees with its
+//! inputs ([`CounterReasoner::check`] recomputes them). Whatever runs, a playout draws the n-th of
+//! a role's legal moves in the order of their numbers, once for each role that has several, roles
+//! in order.
 
 #[cfg(test)]
 mod tests;
@@ -24,8 +25,8 @@ use whole::Counters;
 
 /// A game run by counters.
 ///
-/// A game with a mutex group has a layout per phase, chosen by the current state. Each keeps counters
-/// of its own, in the last state of that phase.
+/// A game with a mutex group has a layout per phase, chosen by the current state. Each keeps
+/// counters of its own, in the last state of that phase.
 #[derive(Debug)]
 pub struct CounterMachine {
     /// The whole game first, then the phases.
@@ -43,9 +44,9 @@ impl CounterMachine {
         Self::with_phases(layout, Vec::new(), Vec::new())
     }
 
-    /// A machine with a layout for the whole game, and one for each of the bases of a mutex group, of which
-    /// exactly one is true in every reachable state. A state for which that does not hold is run on
-    /// the layout of the whole game.
+    /// A machine with a layout for the whole game, and one for each of the bases of a mutex group,
+    /// of which exactly one is true in every reachable state. A state for which that does not hold
+    /// is run on the layout of the whole game.
     pub fn with_phases(
         whole: CounterLayout,
         mutex_group: Vec<BaseId>,
@@ -68,8 +69,8 @@ impl CounterMachine {
         }
     }
 
-    /// A machine that runs the phases, or the whole game when there is no mutex group, specialised. The
-    /// layout of the whole game serves for what no phase covers.
+    /// A machine that runs the phases, or the whole game when there is no mutex group, specialised.
+    /// The layout of the whole game serves for what no phase covers.
     pub fn with_specialised(
         whole: CounterLayout,
         mutex_group: Vec<BaseId>,
@@ -80,8 +81,8 @@ impl CounterMachine {
         machine
     }
 
-    /// Runs the whole game's machine on this mutex group's specialised phases from now on, and gives back
-    /// what it ran on before.
+    /// Runs the whole game's machine on this mutex group's specialised phases from now on, and
+    /// gives back what it ran on before.
     pub(crate) fn run_specialised(
         &mut self,
         (mutex_group, specialised): (Vec<BaseId>, Option<SpecialisedLayout>),
@@ -253,8 +254,8 @@ impl CounterReasoner {
         Some(stopped)
     }
 
-    /// As [`Self::play_specialised`], compiled for BMI1, BMI2, POPCNT and LZCNT, which count and find
-    /// bits in one instruction instead of a dozen.
+    /// As [`Self::play_specialised`], compiled for BMI1, BMI2, POPCNT and LZCNT, which count and
+    /// find bits in one instruction instead of a dozen.
     ///
     /// # Safety
     /// The processor must have them.

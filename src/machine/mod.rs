@@ -1,8 +1,8 @@
 //! Engines that run games, and the traits that they implement.
 //!
 //! A [`Machine`] is a game compiled once and shared by all threads. A [`Reasoner`] is one thread's
-//! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at once.
-//! Search and measurement use these traits only, so engines are interchangeable.
+//! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at
+//! once. Search and measurement use these traits only, so engines are interchangeable.
 //!
 //! Invariants: states are slices of `u64` words, equal exactly when the states are equal, and valid
 //! for their own machine only. A [`MoveId`] belongs to one role. A reasoner allocates nothing after
@@ -79,8 +79,8 @@ pub trait Reasoner: Send {
     /// Whether the game is over here.
     fn is_terminal(&mut self) -> bool;
 
-    /// Each role's goal, 0 to 100, in role order; `None` where it is undefined. Of several values the
-    /// highest counts.
+    /// Each role's goal, 0 to 100, in role order; `None` where it is undefined. Of several values
+    /// the highest counts.
     fn goals(&mut self, out: &mut [Option<u8>]);
 
     /// The role's legal moves, in no particular order, each once. May be empty in a broken game.
@@ -127,7 +127,8 @@ pub trait BatchPlayouts: Send {
     /// The most playouts that run at once.
     fn width(&self) -> usize;
 
-    /// Requested playouts that have not ended. While there are fewer than the width, lanes are idle.
+    /// Requested playouts that have not ended. While there are fewer than the width, lanes are
+    /// idle.
     fn n_outstanding(&self) -> u64;
 
     /// Requests playouts from a state. `None` when `samples` is 0 or the state is not supported and
@@ -161,8 +162,8 @@ pub struct PositionBatch {
     pub state_ends: Vec<u32>,
     /// Whether each position is terminal.
     pub terminal: Vec<bool>,
-    /// For each position each role's goal, as of [`Reasoner::goals`], if the position is terminal, else
-    /// `None`.
+    /// For each position each role's goal, as of [`Reasoner::goals`], if the position is terminal,
+    /// else `None`.
     pub goals: Vec<Option<u8>>,
     /// For each position and role the end of its legal moves in `legal`. Empty when they were not
     /// requested.
@@ -196,8 +197,8 @@ impl PositionBatch {
         goals.unwrap_or_default()
     }
 
-    /// The role's legal moves in a position, in rising order; empty when they were not requested, or
-    /// the index or role is out of range.
+    /// The role's legal moves in a position, in rising order; empty when they were not requested,
+    /// or the index or role is out of range.
     #[inline]
     pub fn legal(&self, index: usize, role: RoleId) -> &[MoveId] {
         if role.index() >= self.n_roles {
@@ -236,8 +237,8 @@ pub trait Expander: Send {
     /// The number of positions that cost as much as one.
     fn width(&self) -> usize;
 
-    /// Replaces `positions` by the expansions of the steps, in their order. Legal moves are included
-    /// if `with_legal` is set, goals for terminal positions only.
+    /// Replaces `positions` by the expansions of the steps, in their order. Legal moves are
+    /// included if `with_legal` is set, goals for terminal positions only.
     fn expand(
         &mut self,
         steps: &[ExpansionStep<'_>],

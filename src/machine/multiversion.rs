@@ -1,8 +1,8 @@
 //! Multiversioned code: work is compiled twice, for the baseline processor and for AVX2, and the
 //! better version runs.
 //!
-//! The compiler then vectorises loops over rows of numbers eight wide instead of four. Both versions
-//! do the same operations in the same order on each number, so the results are the same.
+//! The compiler then vectorises loops over rows of numbers eight wide instead of four. Both
+//! versions do the same operations in the same order on each number, so the results are the same.
 //!
 //! Never knows: what the work is.
 

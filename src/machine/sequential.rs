@@ -1,8 +1,8 @@
 //! Expansion by a reasoner, one position after the other.
 //!
 //! Steps from one state that follow each other are made while the reasoner is in that state. Only
-//! then it is set to each resulting position in turn; these differ little, which suits an engine that
-//! updates incrementally.
+//! then it is set to each resulting position in turn; these differ little, which suits an engine
+//! that updates incrementally.
 //!
 //! Never knows: the reasoner's engine.
 

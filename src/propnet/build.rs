@@ -1,8 +1,8 @@
 //! From ground program to network.
 //!
-//! Each atom becomes the OR of its rules, each rule the AND of its body. The [`Builder`] merges equal
-//! gates and folds constants as they arise. Atoms of a recursive component each get an OR gate first,
-//! whose inputs are set when all atoms of the component have one.
+//! Each atom becomes the OR of its rules, each rule the AND of its body. The [`Builder`] merges
+//! equal gates and folds constants as they arise. Atoms of a recursive component each get an OR
+//! gate first, whose inputs are set when all atoms of the component have one.
 
 use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Signal};

@@ -88,7 +88,8 @@ impl Builder {
         Signal::of_node(self.first_gate + gate.index())
     }
 
-    /// Sets the inputs of a reserved gate. If they make it constant, it becomes a gate of no inputs.
+    /// Sets the inputs of a reserved gate. If they make it constant, it becomes a gate of no
+    /// inputs.
     pub(super) fn fill(&mut self, signal: Signal, inputs: &mut Vec<Signal>) {
         let gate = GateId::from_index(signal.node_number() - self.first_gate);
         let mut kind = self.gates[gate].kind;

@@ -50,8 +50,9 @@ impl Copies<'_> {
     }
 }
 
-/// Copies all gates. `leaf` gives what replaces the signal of a base, move or constant; `make` makes
-/// an AND gate outside blocks from its copied inputs, and is told whether every input has a copy.
+/// Copies all gates. `leaf` gives what replaces the signal of a base, move or constant; `make`
+/// makes an AND gate outside blocks from its copied inputs, and is told whether every input has a
+/// copy.
 pub(super) fn copy_gates<'a, T: Target>(
     network: &'a Network,
     target: &mut T,

@@ -2,11 +2,11 @@
 //!
 //! For a role and one of its moves, the next value of each base is computed with that move made and
 //! none of the role's others. What is left depends on the state and on the other roles' moves. Its
-//! gates are built in one table that merges equal gates, so two moves that leave the same signal have
-//! the same effect on that base, whether the rules state it positively or by exclusion.
+//! gates are built in one table that merges equal gates, so two moves that leave the same signal
+//! have the same effect on that base, whether the rules state it positively or by exclusion.
 //!
-//! Only what differs from the role making no move is computed per move, so a frame rule costs little:
-//! most bases stay as they are under all moves but a few.
+//! Only what differs from the role making no move is computed per move, so a frame rule costs
+//! little: most bases stay as they are under all moves but a few.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,8 +54,8 @@ impl Effects {
         signal == Signal::of_base(base)
     }
 
-    /// The bases in the cone of influence of some signals, each once, in rising order, and the number
-    /// of nodes visited.
+    /// The bases in the cone of influence of some signals, each once, in rising order, and the
+    /// number of nodes visited.
     pub fn bases_of(
         &self,
         signals: impl IntoIterator<Item = Signal>,
@@ -109,8 +109,8 @@ impl VisitedNodes {
     }
 }
 
-/// Computes the effect of each move. `None` when the time is up, the tables grow too large, or a block
-/// depends on moves.
+/// Computes the effect of each move. `None` when the time is up, the tables grow too large, or a
+/// block depends on moves.
 pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     let budget = Budget {
         until,

@@ -3,14 +3,14 @@
 //! Gates are conjunctions (and, inside recursion, disjunctions) over signals. A signal is a node of
 //! the network, plain or inverted, so no gate only negates, and an OR is by De Morgan's law an
 //! inverted AND of inverted inputs. Equal gates are one gate by construction. [`build`] makes the
-//! network of a ground program, [`passes`] shrink it, and [`phases`] gives a smaller network for each
-//! fact of a mutex group.
+//! network of a ground program, [`passes`] shrink it, and [`phases`] gives a smaller network for
+//! each fact of a mutex group.
 //!
-//! Invariants of a [`Network`]: gates are in topological order, inputs before users, except inside a
-//! block. A block is a strongly connected component of several gates; they have consecutive ids, all
-//! edges inside are plain, and its meaning is the least fixpoint. Every gate is in the cone of
-//! influence of some output. No gate has a constant input, and none has fewer than two inputs, except
-//! gates that come from recursion.
+//! Invariants of a [`Network`]: gates are in topological order, inputs before users, except inside
+//! a block. A block is a strongly connected component of several gates; they have consecutive ids,
+//! all edges inside are plain, and its meaning is the least fixpoint. Every gate is in the cone of
+//! influence of some output. No gate has a constant input, and none has fewer than two inputs,
+//! except gates that come from recursion.
 //!
 //! Never knows: playouts, threads, how gates are run.
 

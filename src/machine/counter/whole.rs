@@ -2,15 +2,16 @@
 //!
 //! Every component is one `u32` whose top bit is its value. A flip of a component adds one to each
 //! user's counter or subtracts one; a user whose top bit changed has flipped in turn. Flipped
-//! components are bits of a set that is scanned upwards. Components are in topological order, so each
-//! is final when the scan reaches it and updates its users once, and one that has flipped twice by
-//! then updates nothing. Setting a state flips the bases that differ.
+//! components are bits of a set that is scanned upwards. Components are in topological order, so
+//! each is final when the scan reaches it and updates its users once, and one that has flipped
+//! twice by then updates nothing. Setting a state flips the bases that differ.
 //!
-//! A block holds its least fixpoint. Rising inputs are counted in as they come; when an input falls,
-//! the block is reset and derived anew, since a cycle of gates would otherwise support itself.
+//! A block holds its least fixpoint. Rising inputs are counted in as they come; when an input
+//! falls, the block is reset and derived anew, since a cycle of gates would otherwise support
+//! itself.
 //!
-//! Invariants between calls: the set is empty, no block is queued, and each counter outside blocks is
-//! its start plus the number of its inputs that are on ([`Counters::check`] recomputes them).
+//! Invariants between calls: the set is empty, no block is queued, and each counter outside blocks
+//! is its start plus the number of its inputs that are on ([`Counters::check`] recomputes them).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -152,8 +153,8 @@ impl Counters {
     fn add(&mut self, component: u32, amount: u32) {
         debug_assert!((component as usize) < self.counters.len());
         // SAFETY: `component` is an entry of the layout's edge array, all of which are below the
-        // number of components (`CounterLayout::compile` checks it), and `counters` has one entry per
-        // component for good.
+        // number of components (`CounterLayout::compile` checks it), and `counters` has one entry
+        // per component for good.
         let counter = unsafe { self.counters.get_unchecked_mut(component as usize) };
         let before = *counter;
         let after = before.wrapping_add(amount);
@@ -485,8 +486,8 @@ impl FlippedSet {
         }
     }
 
-    /// The lowest word that may be non-zero, of the 64 words of one summary word. Its summary bit is
-    /// cleared.
+    /// The lowest word that may be non-zero, of the 64 words of one summary word. Its summary bit
+    /// is cleared.
     #[inline]
     fn next_word(&mut self, summary_word: usize) -> Option<usize> {
         let summary = self.summary[summary_word];

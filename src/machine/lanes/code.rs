@@ -30,8 +30,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Compiles a sections for vectors of `n_words` words and memories with `n_state` vectors per state,
-    /// to machine code where the features allow it.
+    /// Compiles a sections for vectors of `n_words` words and memories with `n_state` vectors per
+    /// state, to machine code where the features allow it.
     pub(super) fn new(
         sections: &[ProgramSection],
         features: Features,

@@ -2,10 +2,11 @@
 //!
 //! States and moves are scattered to the lanes, the programs compute the next states and evaluate
 //! them, and the results are gathered. Words of states are transposed to lane vectors and back, in
-//! squares of 64 by 64 bits, or 8 lanes where a batch has no more. The programs are fast compared with
-//! that, so a caller pays for what it requests.
+//! squares of 64 by 64 bits, or 8 lanes where a batch has no more. The programs are fast compared
+//! with that, so a caller pays for what it requests.
 //!
-//! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each other.
+//! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each
+//! other.
 //!
 //! Never knows: trees, threads, networks.
 

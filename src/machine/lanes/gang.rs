@@ -1,12 +1,12 @@
 //! A gang (ispc's term): as many playouts in lockstep as a vector has bits.
 //!
-//! All lanes make a step together. When a lane's playout ends, its final state is set aside, so that
-//! goals are evaluated for many at once, and the lane starts the next requested playout. Every started
-//! playout is finished and counted, and no lane waits for a longer neighbour.
+//! All lanes make a step together. When a lane's playout ends, its final state is set aside, so
+//! that goals are evaluated for many at once, and the lane starts the next requested playout. Every
+//! started playout is finished and counted, and no lane waits for a longer neighbour.
 //!
 //! Invariants: a lane is live or free; at most one final state per lane is pending, and it is
-//! evaluated before the lane's next. The states of all live lanes belong to the gang's current phase.
-//! The same seed, width and requests give the same playouts on every processor.
+//! evaluated before the lane's next. The states of all live lanes belong to the gang's current
+//! phase. The same seed, width and requests give the same playouts on every processor.
 //!
 //! Never knows: trees, threads.
 
@@ -59,8 +59,8 @@ struct Phase {
 }
 
 impl GangLayout {
-    /// Compiles programs for vectors of `n_words` words, 4, 8 or 16, with the given features as far as
-    /// this processor has them.
+    /// Compiles programs for vectors of `n_words` words, 4, 8 or 16, with the given features as far
+    /// as this processor has them.
     pub fn new(
         programs: &GangPrograms,
         n_roles: usize,
@@ -422,8 +422,8 @@ impl<const N: usize> Gang<N> {
                 break;
             }
             if !std::mem::replace(&mut is_clear, true) {
-                // Free lanes are cleared, and those of the first request set to its state in the same
-                // pass.
+                // Free lanes are cleared, and those of the first request set to its state in the
+                // same pass.
                 let mut words = request.state.iter();
                 for of_word in now.chunks_mut(64) {
                     let mut bits = words.next().copied().unwrap_or(0);

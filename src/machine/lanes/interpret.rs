@@ -1,9 +1,9 @@
 //! The interpreter: programs as tables, without unsafe memory access.
 //!
 //! Operations of one level with equal truth tables are grouped into runs. The function of a run is
-//! known at compile time, so there is one branch misprediction per run instead of one per operation.
-//! The same source is compiled for the processor's baseline, AVX2 and AVX-512; all give the same
-//! bits.
+//! known at compile time, so there is one branch misprediction per run instead of one per
+//! operation. The same source is compiled for the processor's baseline, AVX2 and AVX-512; all give
+//! the same bits.
 //!
 //! Invariants: an operation reads locations written before it; temporaries lie above the slots that
 //! the program names. Never knows: machine code.
@@ -214,8 +214,8 @@ impl Scheduled {
         }
     }
 
-    /// Gives every value a location: its own where it is stored, else a slot that is free during its
-    /// lifetime.
+    /// Gives every value a location: its own where it is stored, else a slot that is free during
+    /// its lifetime.
     fn location(&mut self, program: &Program) {
         let n_inputs = program.inputs.len();
         let first_free = program.n_slots();

@@ -1,9 +1,9 @@
 //! The lanes engine as a machine.
 //!
-//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves single
-//! states and small batches to the counters, which are faster at them. A machine for comparing
-//! engines evaluates single states in one lane of an expander: slow, but every answer comes from
-//! lanes.
+//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves
+//! single states and small batches to the counters, which are faster at them. A machine for
+//! comparing engines evaluates single states in one lane of an expander: slow, but every answer
+//! comes from lanes.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and
 //! numbers. A reasoner makes the same playout as the counter machine's for the same state, seed and
@@ -138,9 +138,9 @@ pub struct LanesExpansion {
 }
 
 impl LanesExpansion {
-    /// Measures, within some time, from which batch size on lanes are faster than counters, for sizes
-    /// 1, 2, 4 .. up to all lanes. Sizes that the time does not reach are guessed, so that a delayed
-    /// thread does not cost a match its lanes.
+    /// Measures, within some time, from which batch size on lanes are faster than counters, for
+    /// sizes 1, 2, 4 .. up to all lanes. Sizes that the time does not reach are guessed, so that a
+    /// delayed thread does not cost a match its lanes.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::ExpanderLayout>,

@@ -1,7 +1,7 @@
 //! The memory of the programs: two banks of states and a bank of slots.
 //!
-//! Each run names the bank that is "now" and the one that is "next", so a step swaps the two instead
-//! of copying.
+//! Each run names the bank that is "now" and the one that is "next", so a step swaps the two
+//! instead of copying.
 //!
 //! Invariants: vectors are `N` words long and aligned to their size, up to 64 bytes.
 //! Never knows: programs.
@@ -14,8 +14,8 @@ struct Line([u64; 8]);
 /// A vector with a bit per lane.
 pub type Vector<const N: usize> = [u64; N];
 
-/// A function of the words of three vectors. Whole vectors are passed by value, so that the compiler
-/// knows that nothing overlaps and uses vector registers.
+/// A function of the words of three vectors. Whole vectors are passed by value, so that the
+/// compiler knows that nothing overlaps and uses vector registers.
 #[inline(always)]
 pub(super) fn combine<const N: usize>(
     a: Vector<N>,

@@ -1,9 +1,9 @@
 //! The machine code back-end.
 //!
-//! A program becomes one function without branches. List scheduling keeps values close to their uses,
-//! and register allocation keeps them in vector registers as far as possible. Each operation is one
-//! three-input logic instruction where the processor has them (`vpternlog` of AVX-512), else a few
-//! two-input ones (AVX2).
+//! A program becomes one function without branches. List scheduling keeps values close to their
+//! uses, and register allocation keeps them in vector registers as far as possible. Each operation
+//! is one three-input logic instruction where the processor has them (`vpternlog` of AVX-512), else
+//! a few two-input ones (AVX2).
 //!
 //! Invariants: the code is immutable once it is executable; it accesses only locations counted when
 //! it was made, and each run checks that the memory has them. Never knows: games.
@@ -40,8 +40,8 @@ const AVX2: Target = Target {
 pub struct Native {
     code: Arc<Mmap>,
     n_words: usize,
-    /// Calls per run, each for the part of the vectors that fits a register, and the bytes of such a
-    /// part.
+    /// Calls per run, each for the part of the vectors that fits a register, and the bytes of such
+    /// a part.
     n_calls: usize,
     width: usize,
     /// The vectors that a bank of states needs.
@@ -107,16 +107,16 @@ impl Native {
         };
         let all = memory.all().as_mut_ptr();
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the bytes are a whole function of this calling convention for this processor: `new`
-        // made them after detecting the processor's features, and nothing writes to them since. Of
-        // memory a call accesses only parts of vectors below `n_state` of each bank and below
-        // `n_slots` of the slots (`extent` covers every op): the first `width` bytes of each,
+        // SAFETY: the bytes are a whole function of this calling convention for this processor:
+        // `new` made them after detecting the processor's features, and nothing writes to them
+        // since. Of memory a call accesses only parts of vectors below `n_state` of each bank and
+        // below `n_slots` of the slots (`extent` covers every op): the first `width` bytes of each,
         // further on by `part` bytes, which together are no more than a vector. The assertion above
         // ensures that the memory, which is borrowed mutably, has those vectors. All addresses are
         // derived from one pointer to the whole memory, whose vectors are aligned to `width`. The
-        // function does not use the stack and writes no registers but the vector registers and those
-        // general ones that the convention lets a function overwrite, and it ends by clearing the
-        // vector registers' upper halves, as code without wide vectors expects.
+        // function does not use the stack and writes no registers but the vector registers and
+        // those general ones that the convention lets a function overwrite, and it ends by clearing
+        // the vector registers' upper halves, as code without wide vectors expects.
         unsafe {
             let function: extern "sysv64" fn(*const u8, *mut u8, *mut u8) =
                 std::mem::transmute(self.code.as_ptr());

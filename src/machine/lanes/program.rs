@@ -1,14 +1,14 @@
 //! Straight-line programs over vectors of bits: the intermediate representation of a game, before a
 //! processor is chosen.
 //!
-//! A value is a vector with one bit per lane. A program loads values from locations, computes new ones
-//! with functions of up to three values, each given by its truth table, and stores some to locations.
-//! It has no branches, so all lanes go through it together, and all back-ends give the same result bit
-//! by bit.
+//! A value is a vector with one bit per lane. A program loads values from locations, computes new
+//! ones with functions of up to three values, each given by its truth table, and stores some to
+//! locations. It has no branches, so all lanes go through it together, and all back-ends give the
+//! same result bit by bit.
 //!
-//! Invariants of a [`Program`]: every value is defined before its use; no location is both loaded and
-//! stored, and none is loaded or stored twice; every operation depends on all its inputs, and those
-//! are distinct.
+//! Invariants of a [`Program`]: every value is defined before its use; no location is both loaded
+//! and stored, and none is loaded or stored twice; every operation depends on all its inputs, and
+//! those are distinct.
 //!
 //! Never knows: games, networks, the width of a vector.
 
@@ -43,16 +43,16 @@ pub enum Input {
 /// A function of one to three values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Operation {
-    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as in `vpternlog`.
-    /// It gives the same result for both values of a missing input.
+    /// The truth table: bit `4a + 2b + c` is the result for inputs `a`, `b`, `c`, as in
+    /// `vpternlog`. It gives the same result for both values of a missing input.
     pub table: u8,
     n_inputs: u8,
     inputs: [Value; 3],
 }
 
 impl Operation {
-    /// A function of one, two or three values. The table has to give the same result for both values
-    /// of an input that is missing; missing inputs are the last ones.
+    /// A function of one, two or three values. The table has to give the same result for both
+    /// values of an input that is missing; missing inputs are the last ones.
     pub fn new(table: u8, inputs: &[Value]) -> Self {
         debug_assert!((1..=3).contains(&inputs.len()));
         let last = inputs.last().copied().unwrap_or(Value(0));

@@ -40,7 +40,8 @@ pub(super) fn columns_of_8(mut rows: [u64; 8]) -> [u8; 64] {
     bytemuck::cast(rows.map(|square| transpose_8(square).to_le_bytes()))
 }
 
-/// The inverse: of 64 words of which only the lowest byte counts, the first 8 rows of the transpose.
+/// The inverse: of 64 words of which only the lowest byte counts, the first 8 rows of the
+/// transpose.
 #[inline(always)]
 pub(super) fn rows_of_8(columns: [u8; 64]) -> [u64; 8] {
     let columns: [[u8; 8]; 8] = bytemuck::cast(columns);

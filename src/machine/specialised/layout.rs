@@ -2,16 +2,16 @@
 //!
 //! Every value is one byte of one array: bases, propagated moves, gates, and leaves. The top bit is
 //! the value. The bits below it count a gate's inputs, in steps of two; the lowest bit is the value
-//! that the users were last updated with. Leaves, which only the engine reads, stand in rows of 64, so
-//! that 64 values are read at once: for the legal moves one row or more per role and phase, for the
-//! next state one per state word.
+//! that the users were last updated with. Leaves, which only the engine reads, stand in rows of 64,
+//! so that 64 values are read at once: for the legal moves one row or more per role and phase, for
+//! the next state one per state word.
 //!
 //! A gate that only effects or goals need is not kept up to date; it is lazy, evaluated on demand.
 //!
 //! Invariants: a counted gate has no more inputs than seven bits count; numbers below `n_followed`
-//! are bases, moves and gates, above are leaves, which have no users; every edge leads to a number of
-//! the array; lazy gates are evaluated by recursion, so their depth is bounded. `compile` establishes
-//! all of it.
+//! are bases, moves and gates, above are leaves, which have no users; every edge leads to a number
+//! of the array; lazy gates are evaluated by recursion, so their depth is bounded. `compile`
+//! establishes all of it.
 
 mod compile;
 mod effects;
@@ -93,16 +93,16 @@ pub(in crate::machine) struct Copies {
     pub first: u32,
 }
 
-/// The start of a number's users in the edge array, and the start of those that are leaves. They end
-/// where the next number's users start.
+/// The start of a number's users in the edge array, and the start of those that are leaves. They
+/// end where the next number's users start.
 #[derive(Clone, Copy, Default, Debug)]
 pub(in crate::machine) struct Users {
     pub start: u32,
     pub leaves: u32,
 }
 
-/// A gate evaluated on demand: the conjunction of its operands. They are a run of `operands` and, for
-/// a wide gate, a run of `guarded`.
+/// A gate evaluated on demand: the conjunction of its operands. They are a run of `operands` and,
+/// for a wide gate, a run of `guarded`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct LazyGate {
     pub operands: (u32, u32),
@@ -125,8 +125,8 @@ pub(in crate::machine) struct FanInRun {
     pub n_gates: u32,
 }
 
-/// A straight-line evaluation of all gates in a phase's goals that nothing keeps up to date. For many
-/// gates that is faster than evaluation on demand, since no branch depends on a value.
+/// A straight-line evaluation of all gates in a phase's goals that nothing keeps up to date. For
+/// many gates that is faster than evaluation on demand, since no branch depends on a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct GoalPass {
     pub runs: Vec<FanInRun>,

@@ -3,8 +3,8 @@
 //!
 //! [`SpecialisedLayout`] is the game as flat arrays of bytes. `values` holds one thread's bytes and
 //! updates them, `run` plays with them, `bits` gathers the top bits of 64 bytes into a word, and
-//! `work` estimates the cost of a layout. States without a phase and illegal joint moves are left to
-//! [`super::counter`].
+//! `work` estimates the cost of a layout. States without a phase and illegal joint moves are left
+//! to [`super::counter`].
 //!
 //! Never knows: blocks, how a game was specialised, what a base or move means.
 

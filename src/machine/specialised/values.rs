@@ -1,12 +1,12 @@
 //! One thread's values of a specialised game, and their incremental update.
 //!
-//! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins a
-//! queue and updates its own users in turn. The queue is first in, first out, so a gate usually sees
-//! all of its inputs before it updates its users. One that has flipped back by then updates nothing,
-//! since its lowest bit still holds the value of its last update.
+//! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins
+//! a queue and updates its own users in turn. The queue is first in, first out, so a gate usually
+//! sees all of its inputs before it updates its users. One that has flipped back by then updates
+//! nothing, since its lowest bit still holds the value of its last update.
 //!
-//! Invariants between calls: every counter is its start plus two for each input that is on, all users
-//! are up to date (see [`SpecialisedCounters::check`]), and the values are those of `state`.
+//! Invariants between calls: every counter is its start plus two for each input that is on, all
+//! users are up to date (see [`SpecialisedCounters::check`]), and the values are those of `state`.
 
 use super::layout::{GoalPass, LazyGate, NO_ROW, Operand, PhaseLayout, SpecialisedLayout, Users};
 
@@ -103,8 +103,8 @@ impl SpecialisedCounters {
         }
     }
 
-    /// Updates the users of a number with its new value; gates that flip join the queue behind `len`.
-    /// Returns the queue's new length.
+    /// Updates the users of a number with its new value; gates that flip join the queue behind
+    /// `len`. Returns the queue's new length.
     #[inline(always)]
     fn update_users(
         &mut self,
@@ -192,8 +192,8 @@ impl SpecialisedCounters {
         self.settle(layout, len);
     }
 
-    /// Moves the values to a state. A state that is set again and again, as by playouts, is restored
-    /// from a snapshot.
+    /// Moves the values to a state. A state that is set again and again, as by playouts, is
+    /// restored from a snapshot.
     pub(in crate::machine) fn set_state(&mut self, layout: &SpecialisedLayout, state: &[u64]) {
         let is_again = self.last_set == state;
         if is_again && !self.snapshot.is_empty() {

@@ -1,7 +1,7 @@
 //! The cost of a layout in play, by which layouts are compared.
 //!
-//! Positions of some games are replayed and the engine's operations counted. No clock is used, so the
-//! result is reproducible.
+//! Positions of some games are replayed and the engine's operations counted. No clock is used, so
+//! the result is reproducible.
 
 use super::layout::{NO_ROW, SpecialisedLayout};
 use super::run::move_index;

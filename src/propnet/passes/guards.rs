@@ -1,17 +1,17 @@
 //! A signal that flips often reaches gates that are mostly off through a guard.
 //!
 //! Pattern: gates `c ∧ x`, `c ∧ y`, ... become `d ∧ x`, `d ∧ y`, ... with `d = c ∧ (x ∨ y ∨ ...)`.
-//! Sound because `x` implies the OR that contains it. A flip of `c` then updates the guard `d` alone,
-//! and as long as none of `x`, `y`, ... is on, it goes no further: whose turn it is matters to the
-//! moves of the few pieces that can move, not to all moves of the game. A group whose gates depend
-//! on each other is passed over, or the guard might depend on itself. Groups are consecutive gates,
-//! since the moves of one piece are. The size of a group, and whether it gets a guard at all, follow
-//! from the updates with and without it in a sample of random play.
+//! Sound because `x` implies the OR that contains it. A flip of `c` then updates the guard `d`
+//! alone, and as long as none of `x`, `y`, ... is on, it goes no further: whose turn it is matters
+//! to the moves of the few pieces that can move, not to all moves of the game. A group whose gates
+//! depend on each other is passed over, or the guard might depend on itself. Groups are consecutive
+//! gates, since the moves of one piece are. The size of a group, and whether it gets a guard at
+//! all, follow from the updates with and without it in a sample of random play.
 //!
-//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to 225,
-//! reversi 423 to 421. Guards that save less than half of a group's cost, or for signals that cause
-//! less than three updates per step, made chess and skirmish worse by 3 to 13 %: the sample is too
-//! small for them.
+//! Gain in updates per step: racer 1,941 to 656, English draughts 342 to 276, cephalopod 230 to
+//! 225, reversi 423 to 421. Guards that save less than half of a group's cost, or for signals that
+//! cause less than three updates per step, made chess and skirmish worse by 3 to 13 %: the sample
+//! is too small for them.
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::ground::Budget;

@@ -1,8 +1,9 @@
 //! Passes: each takes a network and gives a smaller one with the same outputs.
 //!
 //! [`rewrite`] gives a pass the AND gates in topological order, with their inputs in the new
-//! network; the pass says what replaces each gate. Equal gates are merged, blocks are copied gate by
-//! gate, and dead gates are dropped. [`Pass`] names the passes and [`PassSet`] says which to apply.
+//! network; the pass says what replaces each gate. Equal gates are merged, blocks are copied gate
+//! by gate, and dead gates are dropped. [`Pass`] names the passes and [`PassSet`] says which to
+//! apply.
 //!
 //! There are two kinds. Structural passes read the gates alone and are applied in rounds to a
 //! fixpoint. Weighted passes weigh a change by how often signals flip in a [`PlayoutSample`], and
@@ -12,8 +13,8 @@
 //! Tried and left out: dropping bases outside the cone of influence of legal moves, terminality and
 //! goals. Sixty-three of the published games have some, and in thirteen they take a tenth of the
 //! edges or more, but states could no longer be compared with the rules. Absorption (`a ∧ (a ∨ b)`
-//! becomes `a`) took 2 % of the gates of three games in 17, and raised the updates per step of English
-//! draughts from 342 to 406, since it also removes guards.
+//! becomes `a`) took 2 % of the gates of three games in 17, and raised the updates per step of
+//! English draughts from 342 to 406, since it also removes guards.
 
 pub(super) mod assume;
 mod factors;
@@ -106,8 +107,8 @@ impl Context<'_> {
         self.builder.and_inputs(signal)
     }
 
-    /// Notes whether the fan-out of a new gate is one. A new gate that replaces several old ones has
-    /// more.
+    /// Notes whether the fan-out of a new gate is one. A new gate that replaces several old ones
+    /// has more.
     fn note_fan_out(&mut self, signal: Signal, is_single: bool) {
         let Some(gate) = signal.node_number().checked_sub(self.first_gate) else {
             return;

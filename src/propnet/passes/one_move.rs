@@ -3,9 +3,9 @@
 //! Patterns, inside one AND: two moves of a role never hold together; a move of a role makes 'not
 //! that other move' redundant; 'none of these moves' over more than half of a role's moves becomes
 //! 'one of the others', which takes fewer edges (a large OR of moves is, inverted, such an AND).
-//! Sound because `legal`, `terminal` and `goal` do not depend on moves, and `next` is evaluated only
-//! with one move made per role. It saves nearly all edges of the frame rules of a board game, where
-//! a square keeps its content under every move but a few.
+//! Sound because `legal`, `terminal` and `goal` do not depend on moves, and `next` is evaluated
+//! only with one move made per role. It saves nearly all edges of the frame rules of a board game,
+//! where a square keeps its content under every move but a few.
 //!
 //! Gain, with all other passes: a phase of breakthrough 10,526 edges become 1,286, of skirmish
 //! 206,218 become 98,698.
@@ -26,8 +26,8 @@ pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, Bui
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
-        // A replaced input may be the inverse of another input, which the rules below would hide, or
-        // equal to it: the same move twice is not two moves.
+        // A replaced input may be the inverse of another input, which the rules below would hide,
+        // or equal to it: the same move twice is not two moves.
         inputs.sort_unstable();
         inputs.dedup();
         if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {

@@ -2,11 +2,11 @@
 //!
 //! Pattern: `(a ∧ c) ∨ (a ∧ d) ∨ (b ∧ c) ∨ (b ∧ d) ∨ e` becomes `((a ∨ b) ∧ (c ∨ d)) ∨ e`, for any
 //! number of factors of any width. Sound by distributivity: each combination is looked up among the
-//! OR's terms, and a term may belong to several products since `t ∨ t = t`. Such ORs come from rules
-//! that join several facts over a variable that is not in the head, such as 'these four pieces have
-//! some property in common': thousands of instances are a handful of products. A product is widened
-//! greedily from a term with few neighbours, since such a term belongs to one product only; it is
-//! taken when it saves edges. Terms with other users stay.
+//! OR's terms, and a term may belong to several products since `t ∨ t = t`. Such ORs come from
+//! rules that join several facts over a variable that is not in the head, such as 'these four
+//! pieces have some property in common': thousands of instances are a handful of products. A
+//! product is widened greedily from a term with few neighbours, since such a term belongs to one
+//! product only; it is taken when it saves edges. Terms with other users stay.
 //!
 //! Gain: quarto 49,197 gates become 1,502 and the updates per step that legal moves and the end of
 //! the game cost fall from 932 to 68 (with it the phases pay as well); hex 67,565 become 65,351,

@@ -1,8 +1,8 @@
 //! A sample of random play, to weight signals by how often they flip.
 //!
 //! Sixty-four playouts are run bit-parallel, one per bit of a word, and the values of all bases are
-//! kept; the values of any gate follow from those. The weights decide which changes pay, never which
-//! are sound: a wrong weight may cost edges, and changes no output.
+//! kept; the values of any gate follow from those. The weights decide which changes pay, never
+//! which are sound: a wrong weight may cost edges, and changes no output.
 //!
 //! Invariants: the same network gives the same sample; the work is bounded by a few steps of a
 //! large network.

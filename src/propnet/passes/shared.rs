@@ -1,7 +1,7 @@
 //! Common conjunctions of several gates become a gate where that saves updates.
 //!
-//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`. An OR
-//! being an inverted AND, common parts of ORs are the same pattern. Sound because conjunction is
+//! Pattern: gates `a ∧ b ∧ x`, `a ∧ b ∧ y`, ... become `c ∧ x`, `c ∧ y`, ... with `c = a ∧ b`. An
+//! OR being an inverted AND, common parts of ORs are the same pattern. Sound because conjunction is
 //! associative. A flip of a signal updates all its users, so the gain is weighted by how often `a`,
 //! `b` and `c` flip in a sample of random play: with `n` users it is `(n - 1)(flips of a + flips of
 //! b)` less `n` times the flips of `c`. A signal that flips often and seldom matters, such as whose

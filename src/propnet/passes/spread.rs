@@ -1,9 +1,10 @@
 //! A factor that costs more updates than it saves is distributed over the terms.
 //!
-//! Pattern: `(s ∧ (a ∨ b ∨ ...)) ∨ c` becomes `(s ∧ a) ∨ (s ∧ b) ∨ ... ∨ c`. Sound by distributivity.
-//! It reverses [`super::factors`]: the inner OR flips whenever one of its terms does, while terms with
-//! a factor that is mostly off hardly ever flip. Which form takes fewer updates is counted in a sample
-//! of random play. Only where the product and the OR have one user each.
+//! Pattern: `(s ∧ (a ∨ b ∨ ...)) ∨ c` becomes `(s ∧ a) ∨ (s ∧ b) ∨ ... ∨ c`. Sound by
+//! distributivity. It reverses [`super::factors`]: the inner OR flips whenever one of its terms
+//! does, while terms with a factor that is mostly off hardly ever flip. Which form takes fewer
+//! updates is counted in a sample of random play. Only where the product and the OR have one user
+//! each.
 //!
 //! Gain in updates per step: chess 1,378 to 1,245, skirmish 504 to 493, Connect Four 12.6 to 11.1
 //! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.

@@ -5,8 +5,8 @@
 //! influence of legal moves and terminality are editable: every step of a playout keeps them up to
 //! date. Gates in blocks are not editable.
 //!
-//! Invariants: inputs are sorted, each once; every editable gate is an AND; a signal's list of users
-//! holds all its editable users, and perhaps former users.
+//! Invariants: inputs are sorted, each once; every editable gate is an AND; a signal's list of
+//! users holds all its editable users, and perhaps former users.
 
 use std::sync::Arc;
 
@@ -164,8 +164,8 @@ impl<'a> WeightedNetwork<'a> {
         (2..self.users.len() as u32).map(Signal)
     }
 
-    /// A number above those of all that the signal depends on, unless [`Self::replace`] added inputs
-    /// above it.
+    /// A number above those of all that the signal depends on, unless [`Self::replace`] added
+    /// inputs above it.
     pub(super) fn height_of(&self, signal: Signal) -> u64 {
         self.height[signal.node_number()]
     }

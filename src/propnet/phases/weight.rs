@@ -1,7 +1,7 @@
 //! The size of a network under assumptions, counted without building the smaller network.
 //!
-//! Ternary simulation (on, off, unknown) of 64 assumptions at once, one per bit of a word: each node
-//! has a word for the assumptions under which it may be on, and one for off. So ranking many
+//! Ternary simulation (on, off, unknown) of 64 assumptions at once, one per bit of a word: each
+//! node has a word for the assumptions under which it may be on, and one for off. So ranking many
 //! candidates costs little more than reading the network's edges a few times.
 
 use crate::ids::{BaseId, GateId, Id};

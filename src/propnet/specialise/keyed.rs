@@ -7,8 +7,8 @@ use super::{KeyedUpdate, SpecialisedPhase};
 use crate::ids::BaseId;
 use crate::propnet::network::{Node, Signal};
 
-/// Keys are used when at most one in so many is true at the start, and at least so many bases depend
-/// on each.
+/// Keys are used when at most one in so many is true at the start, and at least so many bases
+/// depend on each.
 const MIN_SPARSITY: usize = 8;
 
 /// The keys that clear a base, and the keys that set it, each with its condition.
@@ -17,10 +17,10 @@ type ClearsAndSets = (Vec<Signal>, Vec<(Signal, Signal)>);
 impl PhaseSpecialiser<'_> {
     /// Replaces propagated next values by keyed updates where that pays.
     ///
-    /// A next value `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, needs no gates: `c`, while it is
-    /// on, clears the base, and `k`, while it is true, sets it if `s` is on. It pays where many bases
-    /// depend on few keys, of which hardly any is on at a time, as in relations that number groups or
-    /// count steps.
+    /// A next value `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, needs no gates: `c`, while it
+    /// is on, clears the base, and `k`, while it is true, sets it if `s` is on. It pays where many
+    /// bases depend on few keys, of which hardly any is on at a time, as in relations that number
+    /// groups or count steps.
     pub(super) fn key_updates(&mut self, propagated: &[BaseId], phase: &mut SpecialisedPhase) {
         let mut clears: FxHashMap<Signal, Vec<BaseId>> = FxHashMap::default();
         let mut sets: FxHashMap<Signal, Vec<(BaseId, Signal)>> = FxHashMap::default();
@@ -64,8 +64,8 @@ impl PhaseSpecialiser<'_> {
             .collect();
     }
 
-    /// The keys that clear a base, and the keys that set it, each with its condition. `None` when its
-    /// next value has another form.
+    /// The keys that clear a base, and the keys that set it, each with its condition. `None` when
+    /// its next value has another form.
     fn decompose(&mut self, base: BaseId, next: Signal) -> Option<ClearsAndSets> {
         if !next.is_inverted() {
             return None;

@@ -1,11 +1,12 @@
 //! A game specialised by phase and by move: the effects of a move are read off instead of
 //! propagated.
 //!
-//! Within a phase usually one role alone has a choice, and under each of its moves the next state is
-//! mostly the current state with a few facts changed. Partial evaluation of the network for one move
-//! leaves for each of those facts a signal over the bases alone, often a constant. So no gate depends
-//! on the moves, and a playout keeps only legality and terminality up to date. (RBG compiles game
-//! descriptions to code per move in the same way; the partial evaluation of a network is ours.)
+//! Within a phase usually one role alone has a choice, and under each of its moves the next state
+//! is mostly the current state with a few facts changed. Partial evaluation of the network for one
+//! move leaves for each of those facts a signal over the bases alone, often a constant. So no gate
+//! depends on the moves, and a playout keeps only legality and terminality up to date. (RBG
+//! compiles game descriptions to code per move in the same way; the partial evaluation of a network
+//! is ours.)
 //!
 //! A base whose next value depends on the moves of two roles at once is propagated: it stays a
 //! function of the moves.
@@ -31,8 +32,8 @@ use phase::PhaseSpecialiser;
 /// A specialised game.
 #[derive(Clone, Debug)]
 pub struct SpecialisedGame {
-    /// The gates, over bases and propagated moves. Its `next` lists all signals of the phases, in no
-    /// order of bases; the phases hold the signals.
+    /// The gates, over bases and propagated moves. Its `next` lists all signals of the phases, in
+    /// no order of bases; the phases hold the signals.
     pub network: Network,
     /// The phases, in the order of the mutex group; one when there is none.
     pub phases: Vec<SpecialisedPhase>,
@@ -50,8 +51,8 @@ pub struct SpecialisedPhase {
     pub next: IdVec<BaseId, Signal>,
     /// Signals that are mostly off, and their updates of the next state when they are on.
     pub keyed: Vec<KeyedUpdate>,
-    /// Per move that may be legal here, in the order of `legal`: the bases it affects and their next
-    /// values.
+    /// Per move that may be legal here, in the order of `legal`: the bases it affects and their
+    /// next values.
     pub effects: IdVec<RoleId, Vec<Vec<(BaseId, Signal)>>>,
     /// Role, value and signal of each goal.
     pub goals: Vec<(RoleId, u8, Signal)>,
@@ -126,9 +127,9 @@ pub fn specialise(
     }))
 }
 
-/// The next values that read no base of the mutex group, as functions of the moves. They are the same in
-/// all phases, so all phases share the gates that propagate moves. `None` for a base that reads
-/// the group, or if there is but one phase.
+/// The next values that read no base of the mutex group, as functions of the moves. They are the
+/// same in all phases, so all phases share the gates that propagate moves. `None` for a base that
+/// reads the group, or if there is but one phase.
 fn shared_next(
     whole: &Network,
     group: &[BaseId],

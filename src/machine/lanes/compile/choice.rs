@@ -1,12 +1,12 @@
 //! Uniform choice of a legal move per lane, as logic.
 //!
-//! A tree of carry-save adders counts the legal moves of each lane, and the caller draws a rank below
-//! the count. The rank then descends the tree to the group that contains it, less the counts of the
-//! groups before. Numbers are bit-sliced, one vector per binary digit, so the cost is a few adders a
-//! move for all lanes together.
+//! A tree of carry-save adders counts the legal moves of each lane, and the caller draws a rank
+//! below the count. The rank then descends the tree to the group that contains it, less the counts
+//! of the groups before. Numbers are bit-sliced, one vector per binary digit, so the cost is a few
+//! adders a move for all lanes together.
 //!
-//! Invariants: in a lane whose rank is below its count exactly one move is chosen, the n-th legal one
-//! in the given order for rank n. In other lanes any moves may be chosen.
+//! Invariants: in a lane whose rank is below its count exactly one move is chosen, the n-th legal
+//! one in the given order for rank n. In other lanes any moves may be chosen.
 //!
 //! Never knows: how ranks are drawn.
 
@@ -80,8 +80,8 @@ impl Choice {
                     *sum = circuit.apply(0xf8, *sum, active, digit);
                 }
             }
-            // A group without a neighbour counts as the right one with nothing before it, so it keeps
-            // its rank.
+            // A group without a neighbour counts as the right one with nothing before it, so it
+            // keeps its rank.
             let (rest, is_left) = subtract(circuit, &rank, &before);
             let mut below = Vec::with_capacity(level.len());
             for (pair, &active) in level.chunks(2).zip(&is_active) {

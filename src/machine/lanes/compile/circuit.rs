@@ -1,11 +1,12 @@
 //! Circuits under construction: literals over values, simplified and shared as they are built.
 //!
-//! A literal is a value or its inverse. Any function of three values is one operation, so inversions
-//! are free: they are folded into the tables of the users. Common subexpressions are built once.
+//! A literal is a value or its inverse. Any function of three values is one operation, so
+//! inversions are free: they are folded into the tables of the users. Common subexpressions are
+//! built once.
 //!
-//! Invariants: no operation has a constant input, the same value twice, or an input that it does not
-//! depend on. Every operation's result is off when all its inputs are (else its inverse is built), so
-//! a function and its inverse share a value.
+//! Invariants: no operation has a constant input, the same value twice, or an input that it does
+//! not depend on. Every operation's result is off when all its inputs are (else its inverse is
+//! built), so a function and its inverse share a value.
 //!
 //! Never knows: networks, moves.
 

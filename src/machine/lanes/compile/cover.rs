@@ -1,8 +1,8 @@
 //! Technology mapping: a network covered by functions of three values.
 //!
-//! Gates with one user are merged into it, so a whole tree of ANDs and ORs becomes one expression, and
-//! expressions are cut into operations of three inputs. (LUT covering as for FPGAs: Cong and Ding,
-//! FlowMap, 1994; here greedy and tree by tree.)
+//! Gates with one user are merged into it, so a whole tree of ANDs and ORs becomes one expression,
+//! and expressions are cut into operations of three inputs. (LUT covering as for FPGAs: Cong and
+//! Ding, FlowMap, 1994; here greedy and tree by tree.)
 //!
 //! Invariants: a literal is on in a lane exactly when its signal is on in that lane's state under
 //! that lane's moves, once the loops of all blocks below it have reached their fixpoints.
@@ -48,9 +48,9 @@ pub(super) struct LutCover<'a> {
 /// Not in a block.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// Marks a whole block where one of its gates is marked, since they need each other. To be called for
-/// all gates from the last to the first, with each gate's block. A block's users outside come after
-/// it, so the block is completed at its last gate.
+/// Marks a whole block where one of its gates is marked, since they need each other. To be called
+/// for all gates from the last to the first, with each gate's block. A block's users outside come
+/// after it, so the block is completed at its last gate.
 fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVec<GateId, bool>) {
     let Some(gates) = network.blocks.get(block as usize) else {
         return;

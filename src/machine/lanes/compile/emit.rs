@@ -1,7 +1,7 @@
 //! From the nodes of a circuit to a straight-line program.
 //!
-//! Nodes are emitted depth first, output by output, so that a value is used soon after it is computed.
-//! The inverses that outputs need are operations of their own, each emitted once.
+//! Nodes are emitted depth first, output by output, so that a value is used soon after it is
+//! computed. The inverses that outputs need are operations of their own, each emitted once.
 //!
 //! Invariant: a node is emitted after its inputs. Never knows: the meaning of the nodes.
 

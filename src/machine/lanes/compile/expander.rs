@@ -1,15 +1,15 @@
 //! The programs of an expander: the next state of a joint move, and the evaluation of a state.
 //!
-//! Results that are not always requested have programs of their own: legal moves, which reuse values
-//! of the program for terminality, and goals.
+//! Results that are not always requested have programs of their own: legal moves, which reuse
+//! values of the program for terminality, and goals.
 //!
-//! In contrast to a gang's, these programs choose no moves. Each move that the next state depends on
-//! has a slot, which is on in the lanes that make the move. Every result has a slot too, even if it is
-//! constant.
+//! In contrast to a gang's, these programs choose no moves. Each move that the next state depends
+//! on has a slot, which is on in the lanes that make the move. Every result has a slot too, even if
+//! it is constant.
 //!
-//! Invariants: all programs are of the whole game, so they hold for every state and every joint move,
-//! reachable and legal or not. Only the caller writes the slots of moves. Never knows: how lanes are
-//! filled and read.
+//! Invariants: all programs are of the whole game, so they hold for every state and every joint
+//! move, reachable and legal or not. Only the caller writes the slots of moves. Never knows: how
+//! lanes are filled and read.
 
 use super::circuit::{Circuit, Literal};
 use super::cover::LutCover;

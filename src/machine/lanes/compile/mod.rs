@@ -2,8 +2,8 @@
 //!
 //! A phase of a game has up to three programs. `look` evaluates a state: it counts the legal moves,
 //! and finds roles without one. `step` computes the next state for the drawn ranks. `end` computes
-//! terminality. Where terminality shares most logic with legality, `look` computes it too, and a lane
-//! that has ended is refilled a step later.
+//! terminality. Where terminality shares most logic with legality, `look` computes it too, and a
+//! lane that has ended is refilled a step later.
 //!
 //! The lanes of a gang are in one phase, so phases are used only where each has the same successor
 //! whatever is played. Other games run on the whole game's network.
@@ -139,9 +139,9 @@ pub fn n_operations(piece: &[ProgramSection]) -> usize {
     piece.iter().map(|part| part.program.operations.len()).sum()
 }
 
-/// Compiles a game, whole or in phases with fixed successors. `mean_length` is the approximate length
-/// of a playout in steps. `None` when the programs would be too large, or a phase has several
-/// successors.
+/// Compiles a game, whole or in phases with fixed successors. `mean_length` is the approximate
+/// length of a playout in steps. `None` when the programs would be too large, or a phase has
+/// several successors.
 pub fn compile(
     network: &Network,
     phases: Option<&Phases>,
@@ -476,8 +476,8 @@ fn goals(network: &Network) -> GoalPrograms {
     }
 }
 
-/// The program of goals of at least `min_value`; role, value and slot of each, the slots consecutive;
-/// and the first slot above. Slots from `first_slot` on are free.
+/// The program of goals of at least `min_value`; role, value and slot of each, the slots
+/// consecutive; and the first slot above. Slots from `first_slot` on are free.
 fn goal_program(
     network: &Network,
     mut circuit: Circuit,
@@ -505,8 +505,8 @@ fn goal_program(
     )
 }
 
-/// Per role and value, from the highest down, whether it is the highest that holds. The goals' literals
-/// have to be made before.
+/// Per role and value, from the highest down, whether it is the highest that holds. The goals'
+/// literals have to be made before.
 fn highest_goals(
     network: &Network,
     circuit: &mut Circuit,

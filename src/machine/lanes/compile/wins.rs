@@ -1,12 +1,12 @@
-//! Decisive moves, which win at once, and anti-decisive moves, which prevent the next role from doing
-//! so (Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
+//! Decisive moves, which win at once, and anti-decisive moves, which prevent the next role from
+//! doing so (Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
 //! Algorithms*, 2010).
 //!
 //! The next state after a move, and whether the game is over in it, are computed with the move as a
-//! constant. Constant propagation removes most of the network and leaves a small test, such as whether
-//! three in a row stand beside the cell. The same for the reply shows which moves leave the other role
-//! a win. Playouts that prefer the first and avoid the second are closer to real play than uniform
-//! ones.
+//! constant. Constant propagation removes most of the network and leaves a small test, such as
+//! whether three in a row stand beside the cell. The same for the reply shows which moves leave the
+//! other role a win. Playouts that prefer the first and avoid the second are closer to real play
+//! than uniform ones.
 //!
 //! Invariants: a move wins in a lane only where it is legal, ends the game, and gives the role 100.
 //! If any move is legal, at least one remains. A move that ends the game otherwise may count as one
@@ -226,8 +226,8 @@ pub(super) struct DecisiveTurn<'a> {
     pub(super) max_nodes: usize,
 }
 
-/// The moves among which the mover chooses, given the legality of its moves on `bases`. `None` where
-/// no move is decisive, or it takes too many nodes.
+/// The moves among which the mover chooses, given the legality of its moves on `bases`. `None`
+/// where no move is decisive, or it takes too many nodes.
 pub(super) fn preferred(
     turn: &DecisiveTurn<'_>,
     bases: &Bases,

@@ -1,9 +1,9 @@
 //! Register allocation for straight-op code.
 //!
-//! The value with the farthest next use loses its register: Belady's rule (1966). All later uses are
-//! known, since the code has no branches. Values that are in memory anyway (inputs, stored values,
-//! values spilled before) are dropped without a store. An operand that is not worth a register is
-//! folded into the instruction that reads it, one memory operand per instruction.
+//! The value with the farthest next use loses its register: Belady's rule (1966). All later uses
+//! are known, since the code has no branches. Values that are in memory anyway (inputs, stored
+//! values, values spilled before) are dropped without a store. An operand that is not worth a
+//! register is folded into the instruction that reads it, one memory operand per instruction.
 //!
 //! Invariants: a op reads only registers and locations written before it; spill slots lie above the
 //! slots that the program names. Never knows: the encoding of a op.
@@ -59,9 +59,9 @@ pub(super) struct Allocated {
 
 /// No value, or no further use.
 const NONE: u32 = u32::MAX;
-/// A value that has to be stored when it loses its register keeps it unless another value's next use
-/// is so many times farther away. Stores are slower than loads: 3 saves a fifth of the spills of 1 for
-/// less than a hundredth more loads, 4 hardly more.
+/// A value that has to be stored when it loses its register keeps it unless another value's next
+/// use is so many times farther away. Stores are slower than loads: 3 saves a fifth of the spills
+/// of 1 for less than a hundredth more loads, 4 hardly more.
 const STORE_WEIGHT: u32 = 3;
 /// Not in a register.
 const OUTSIDE: u8 = u8::MAX;
@@ -107,8 +107,8 @@ fn binary_op_of(operation: &Operation) -> Option<(BinaryOp, bool)> {
     }
 }
 
-/// The table of the same function with permuted inputs: the n-th of the new order is `from[n]` of the
-/// old.
+/// The table of the same function with permuted inputs: the n-th of the new order is `from[n]` of
+/// the old.
 fn permuted(table: u8, from: [usize; 3]) -> u8 {
     let mut result = 0;
     for index in 0..8u8 {
@@ -266,8 +266,8 @@ impl<'a> Allocator<'a> {
         )
     }
 
-    /// The priority of a value for eviction: the distance of its next use, weighted if eviction needs
-    /// no store.
+    /// The priority of a value for eviction: the distance of its next use, weighted if eviction
+    /// needs no store.
     fn eviction_priority(&self, value: u32, next_use: u32) -> u32 {
         if next_use == NONE {
             return NONE;
@@ -484,8 +484,8 @@ impl<'a> Allocator<'a> {
         self.free_if_dead(value);
     }
 
-    /// Emits the instruction of an operation. An operation of three inputs has the input at `in_to` in
-    /// `to`.
+    /// Emits the instruction of an operation. An operation of three inputs has the input at `in_to`
+    /// in `to`.
     fn push(&mut self, operation: &Operation, sources: &[Operand], to: Register, in_to: usize) {
         if let (Some((pair, is_swapped)), &[a, b]) = (binary_op_of(operation), sources) {
             let (first, second) = if is_swapped { (b, a) } else { (a, b) };

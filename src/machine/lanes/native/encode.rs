@@ -1,13 +1,13 @@
 //! Encoding of instructions as machine code.
 //!
 //! The function takes the addresses of the two banks of states and of the slots, in the System V
-//! calling convention. An address near a base register takes three bytes less, so base registers are
-//! set up front to where most accesses are: a displacement of one byte reaches 256 bytes, in AVX-512
-//! 256 vectors.
+//! calling convention. An address near a base register takes three bytes less, so base registers
+//! are set up front to where most accesses are: a displacement of one byte reaches 256 bytes, in
+//! AVX-512 256 vectors.
 //!
 //! Invariants: the code accesses only the locations that its ops name; it calls and jumps nowhere,
-//! leaves the stack unchanged, and preserves the registers that the convention requires. Never knows:
-//! values.
+//! leaves the stack unchanged, and preserves the registers that the convention requires. Never
+//! knows: values.
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 

@@ -1,9 +1,9 @@
 //! Instruction scheduling: the order in which a program's operations run.
 //!
-//! A value that is used at once needs no memory. A first pass orders operations depth first from the
-//! stores, so that what is computed is used soon. A second pass, a list scheduler, goes through that
-//! order and moves forward operations whose inputs are still in registers, when that ends more live
-//! ranges than it begins.
+//! A value that is used at once needs no memory. A first pass orders operations depth first from
+//! the stores, so that what is computed is used soon. A second pass, a list scheduler, goes through
+//! that order and moves forward operations whose inputs are still in registers, when that ends more
+//! live ranges than it begins.
 //!
 //! Invariants: a step comes after those that compute its inputs; dead operations are dropped. Never
 //! knows: the allocation of registers, only their number.

@@ -180,7 +180,8 @@ impl<'a> Compiler<'a> {
         )
     }
 
-    /// Signals that are read at every step, whose gates are kept up to date besides those of leaves.
+    /// Signals that are read at every step, whose gates are kept up to date besides those of
+    /// leaves.
     pub(super) fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let keyed = phase.keyed.iter().flat_map(|keyed| {
             std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))

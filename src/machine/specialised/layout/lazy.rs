@@ -1,5 +1,5 @@
-//! Gates that are not kept up to date: lazy ones, evaluated on demand, and those of the goal passes,
-//! evaluated together.
+//! Gates that are not kept up to date: lazy ones, evaluated on demand, and those of the goal
+//! passes, evaluated together.
 
 use rustc_hash::FxHashMap;
 
@@ -205,8 +205,8 @@ impl Compiler<'_> {
         Some(())
     }
 
-    /// The guarded inputs of a wide gate: inverted conjunctions with a base, which are on unless the
-    /// base is true. Sorted by input, each with its base; none when there are few.
+    /// The guarded inputs of a wide gate: inverted conjunctions with a base, which are on unless
+    /// the base is true. Sorted by input, each with its base; none when there are few.
     pub(super) fn guarded_inputs(&self, gate: GateId) -> Vec<(BaseId, Signal)> {
         let network = self.network;
         let is_initial = |base: BaseId| network.initial.binary_search(&base).is_ok();
