@@ -15,26 +15,10 @@ use super::Search;
 use super::graph::Graph;
 use super::path::Path;
 use super::pool::PoolId;
+use super::proof::ProofUpdate;
 use super::record::{EdgeId, Node, SIMULTANEOUS};
 use super::regret_matching;
 use crate::ids::NodeId;
-
-/// A changed proof of a child; its bounds travel beside it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ProofUpdate {
-    /// Whether the child is solved.
-    pub(super) solved: bool,
-    /// Joint moves from the parent's state to the end of the child's proven line.
-    pub(super) length: u16,
-}
-
-impl ProofUpdate {
-    /// The update of a terminal child.
-    pub(super) const TERMINAL: Self = Self {
-        solved: true,
-        length: 1,
-    };
-}
 
 impl Node {
     /// The update for the node's parent.

@@ -6,10 +6,10 @@
 //!
 //! Invariant: the moves of an expanded node are the legal moves of its state.
 
-use super::backpropagate::ProofUpdate;
 use super::edges::InitialEdges;
 use super::graph::Graph;
 use super::pool::PoolId;
+use super::proof::ProofUpdate;
 use super::record::{EdgeId, SIMULTANEOUS};
 use super::request::PositionInfo;
 use crate::analysis::symmetry::Symmetries;

@@ -29,13 +29,30 @@ use std::sync::Arc;
 
 use super::config::SearchConfig;
 use super::pool::{Budget, Linked, MIN_RECORDS, Pool, PoolId, Strided};
-use super::proof::ProofBuffers;
 use super::record::{
     Bounds, EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly,
     MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, StateBlockId,
 };
 use crate::analysis::score_ranges::ScoreRange;
 use crate::ids::{Id, MoveId, NodeId};
+
+/// Buffers of proof updates.
+#[derive(Default)]
+pub(super) struct ProofBuffers {
+    /// The new bounds of the node, one per role.
+    pub(super) bounds: Vec<Bounds>,
+    /// The union of the bounds of all possible children, one per role.
+    pub(super) possible: Vec<Bounds>,
+    /// The least upper bound over the sure children, one per role.
+    pub(super) sure: Vec<u8>,
+    /// The edges of all roles with a choice, in role order.
+    pub(super) edges: Vec<EdgeId>,
+    /// The end of the edges of each role with a choice.
+    pub(super) ends: Vec<usize>,
+    /// The joint move examined: for each role with a choice the index of its edge, and the edge.
+    pub(super) indices: Vec<usize>,
+    pub(super) joint: Vec<EdgeId>,
+}
 
 pub(super) struct Graph {
     pub(super) roles: usize,

@@ -1,10 +1,10 @@
 //! The iterations of a run: descents become requests, answers are expanded and backpropagated.
 
 use super::Search;
-use super::backpropagate::ProofUpdate;
 use super::config::{Limit, StopReason};
 use super::pipeline::Received;
 use super::pool::PoolId;
+use super::proof::ProofUpdate;
 use super::record::{Bounds, SIMULTANEOUS};
 use super::request::{RequestKind, RolloutRequest};
 use super::select::Leaf;

@@ -20,8 +20,7 @@
 //!
 //! Invariant: bounds only ever narrow.
 
-use super::backpropagate::ProofUpdate;
-use super::graph::Graph;
+use super::graph::{Graph, ProofBuffers};
 use super::pool::PoolId;
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
 use crate::ids::NodeId;
@@ -29,22 +28,21 @@ use crate::ids::NodeId;
 /// Greatest number of joint moves in a row.
 const MAX_ROW: usize = 1024;
 
-/// Buffers of updates.
-#[derive(Default)]
-pub(super) struct ProofBuffers {
-    /// The new bounds of the node, one per role.
-    bounds: Vec<Bounds>,
-    /// The union of the bounds of all possible children, one per role.
-    possible: Vec<Bounds>,
-    /// The least upper bound over the sure children, one per role.
-    sure: Vec<u8>,
-    /// The edges of all roles with a choice, in role order.
-    edges: Vec<EdgeId>,
-    /// The end of the edges of each role with a choice.
-    ends: Vec<usize>,
-    /// The joint move examined: for each role with a choice the index of its edge, and the edge.
-    indices: Vec<usize>,
-    joint: Vec<EdgeId>,
+/// A changed proof of a child; its bounds travel beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ProofUpdate {
+    /// Whether the child is solved.
+    pub(super) solved: bool,
+    /// Joint moves from the parent's state to the end of the child's proven line.
+    pub(super) length: u16,
+}
+
+impl ProofUpdate {
+    /// The update of a terminal child.
+    pub(super) const TERMINAL: Self = Self {
+        solved: true,
+        length: 1,
+    };
 }
 
 impl ProofBuffers {

@@ -17,9 +17,9 @@
 //! Invariant: a descent increments `in_flight` of every node and edge on its path exactly once.
 
 use super::Search;
-use super::backpropagate::ProofUpdate;
 use super::path::Path;
 use super::pool::{Pool, PoolId};
+use super::proof::ProofUpdate;
 use super::record::{
     EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, RoleMoves, SIMULTANEOUS,
 };
