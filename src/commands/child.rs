@@ -5,7 +5,7 @@
 //! starts it. A group gets [`LEAVE`] to end after SIGTERM and is then killed, with whatever the
 //! process started itself.
 //!
-//! Invariant: [`end_all`] knows every group that was started and has not ended. Interrupts call it.
+//! Invariant: [`end_all`] ends every group that was started and has not ended. Interrupts call it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};

@@ -81,11 +81,15 @@ fn exit(clean_up: &impl Fn()) -> ! {
     std::process::exit(i32::from(EXIT_STATUS))
 }
 
-/// Ends at the next signal; never where the system delivers none.
-pub async fn ended() {
-    match Signals::listen() {
-        Ok(mut signals) => signals.next().await,
-        Err(_) => std::future::pending().await,
+/// Ends at the next signal from now on; never where the system delivers none. Must be called on a
+/// runtime.
+pub fn ended() -> impl Future<Output = ()> {
+    let signals = Signals::listen();
+    async {
+        match signals {
+            Ok(mut signals) => signals.next().await,
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 

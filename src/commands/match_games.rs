@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -65,8 +65,8 @@ pub struct MatchArguments {
     settings: SettingsChoice,
 }
 
-/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of ours made an error, or a match
-/// had no proper end.
+/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of this process made a fault, or a
+/// match has no result.
 pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let roles = game.role_names();
@@ -94,7 +94,11 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         let seed = seed.wrapping_add(number);
         let player = Player::start(spec, &arguments.settings, true, seed, handle)?;
         if let Some(page) = player.page() {
-            eprintln!("player {number} ({spec}): watch its matches at {page} while this runs");
+            // A closed standard error is no error.
+            let _ = writeln!(
+                io::stderr(),
+                "player {number} ({spec}): watch its matches at {page} while this runs"
+            );
         }
         players.push(player);
     }
@@ -205,12 +209,8 @@ impl Series<'_> {
 
     /// The player of a role in a match.
     fn player_of(&self, role: usize, number: u32) -> usize {
-        let shift = if self.arguments.swap {
-            number as usize
-        } else {
-            0
-        };
-        (role + shift) % self.players.len()
+        let swaps = self.arguments.swap.then_some(number as usize);
+        (role + swaps.unwrap_or(0)) % self.players.len()
     }
 
     fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
@@ -230,13 +230,11 @@ impl Series<'_> {
             self.seed
         ))?;
         for (role, &player) in self.roles.iter().zip(seated) {
-            self.output
-                .line(match &self.players[player].seat().player {
-                    SeatPlayer::Remote(address) => {
-                        format!("  {role}: {} at {address}", specs[player])
-                    }
-                    _ => format!("  {role}: {}", specs[player]),
-                })?;
+            let place = match &self.players[player].seat().player {
+                SeatPlayer::Remote(address) => format!(" at {address}"),
+                SeatPlayer::Random(_) | SeatPlayer::FirstLegal => String::new(),
+            };
+            self.output.line(format_args!("  {role}: {}{place}", specs[player]))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What a command writes on standard output: lines for people, or JSON objects for scripts.
 //!
 //! With `--json` only objects are written, one per line, so that a script can read the output line
-//! by line; everything else a command has to say goes to standard error.
+//! by line; all other messages go to standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -51,7 +51,7 @@ impl Output {
         write_out(&format!("{text}\n"))
     }
 
-    /// Writes text as it stands; nothing when scripts read this.
+    /// Writes text without a line end; nothing when scripts read this.
     ///
     /// # Errors
     /// The output is closed or full.

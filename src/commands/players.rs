@@ -1,4 +1,4 @@
-//! The players of a match by their specification: a server of ours, one of the two built-in players,
+//! The players of a match by their specification: a server inside this process, one of two trivial players,
 //! or any address.
 //!
 //! Players inside this process listen on loopback ports and get their messages over HTTP, so that a
@@ -25,7 +25,7 @@ use crate::server;
 /// A player as the command line names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PlayerSpec {
-    /// A server of ours inside this process.
+    /// A server inside this process.
     Panza,
     /// Plays random legal moves.
     Random,
@@ -133,7 +133,7 @@ impl Player {
         &self.seat
     }
 
-    /// The page that shows the matches of a server of ours.
+    /// The page that shows the matches of a server inside this process.
     pub fn page(&self) -> Option<String> {
         match &self.running {
             Running::Server { address, .. } => Some(format!("http://{address}/")),
@@ -160,7 +160,7 @@ impl Player {
     }
 }
 
-/// The settings of a server of ours, whose logs go to `logs` unless the settings say otherwise.
+/// The settings of a server inside this process. Its logs go to `logs` unless `choice` has a folder.
 fn player_settings(
     choice: &SettingsChoice,
     logs: Option<&Path>,
@@ -168,7 +168,7 @@ fn player_settings(
 ) -> anyhow::Result<Settings> {
     let mut choice = choice.clone();
     if choice.config.is_none() {
-        // Measurements must not depend on earlier matches, unless that is asked for.
+        // Measurements must not depend on earlier matches by default.
         let mut first = vec![
             "memory.enabled=false".to_string(),
             "server.log_listen=none".to_string(),

@@ -242,11 +242,10 @@ pub trait Spectator {
     }
 }
 
-/// Nobody watches.
+/// Without output.
 impl Spectator for () {}
 
-/// A name for a match that no other match has, as one symbol; `number` tells apart matches of one
-/// millisecond.
+/// A unique id for a match, as one symbol; `number` distinguishes matches of one millisecond.
 pub fn match_id(game: &str, number: u32) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let game: String = game.chars().filter(|&c| is_plain(c)).collect();
@@ -360,7 +359,7 @@ impl Table<'_> {
         self.moves.len() as u32
     }
 
-    /// Asks for a joint move and makes it.
+    /// Requests a joint move and makes it.
     fn step(&mut self, legal: &[Vec<TermId>]) -> Result<Vec<RoleTurn>, MatchError> {
         let plan = self.plan;
         let play = messages::play(&plan.id, self.moves.last().map(Vec::as_slice));

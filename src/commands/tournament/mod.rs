@@ -50,8 +50,8 @@ pub struct TournamentArguments {
     limit: Option<usize>,
 }
 
-/// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or had no
-/// proper end.
+/// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or have no
+/// result.
 ///
 /// # Errors
 /// Unusable arguments or files, rules that cannot be evaluated, or results that cannot be written.
@@ -149,7 +149,7 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Plays what is missing, at most `limit` matches, and gives all results of the plan.
+/// Plays at most `limit` matches that have no result yet, and returns all results of the plan.
 fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, Vec<MatchResult>)> {
     let (mut file, known) = ResultsFile::open(path)?;
     let done: BTreeSet<_> = known.iter().map(|result| &result.key).collect();

@@ -146,7 +146,7 @@ fn row(tally: &Tally, pair: &Pair) -> [String; HEADS.len()] {
     ]
 }
 
-/// As many digits as say something.
+/// At most two decimals, without trailing zeros.
 fn points(points: &Points) -> String {
     let text = format!("{:.2}", points.points);
     text.trim_end_matches('0').trim_end_matches('.').to_string()
