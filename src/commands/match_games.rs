@@ -234,7 +234,8 @@ impl Series<'_> {
                 SeatPlayer::Remote(address) => format!(" at {address}"),
                 SeatPlayer::Random(_) | SeatPlayer::FirstLegal => String::new(),
             };
-            self.output.line(format_args!("  {role}: {}{place}", specs[player]))?;
+            self.output
+                .line(format_args!("  {role}: {}{place}", specs[player]))?;
         }
         Ok(())
     }
