@@ -1,11 +1,11 @@
 //! Evaluation: the expected goal of each role in a state, by a small neural network over its facts.
 //!
 //! Each fact has a row of [`UNITS`] weights. The accumulator is the bias plus the rows of the facts
-//! that hold. The hidden units pass a ReLU, a linear layer gives one logit per output, and a sigmoid
-//! maps a logit to a goal. The first [`LINEAR_UNITS`] units skip the ReLU and feed one output each,
-//! so that the network contains a linear evaluation by piece values. (Architecture and incremental
-//! accumulator: NNUE, Nasu 2018; a network over the facts of any game: Goldwaser and Thielscher
-//! 2020.)
+//! that hold. The hidden units pass a ReLU, a linear layer gives one logit per output, and a
+//! sigmoid maps a logit to a goal. The first [`LINEAR_UNITS`] units skip the ReLU and feed one
+//! output each, so that the network contains a linear evaluation by piece values. (Architecture and
+//! incremental accumulator: NNUE, Nasu 2018; a network over the facts of any game: Goldwaser and
+//! Thielscher 2020.)
 //!
 //! Invariants: equal states of one machine have equal values, except for rounding of incremental
 //! updates; values lie between 0 and 100, or the fixed sum of goals.
@@ -178,8 +178,8 @@ impl Evaluation {
         Accumulator(self.sums(state))
     }
 
-    /// As [`values`](Self::values), from the accumulator of the state `from`: only the rows of facts
-    /// that differ are added or subtracted.
+    /// As [`values`](Self::values), from the accumulator of the state `from`: only the rows of
+    /// facts that differ are added or subtracted.
     #[inline]
     pub fn values_from(
         &self,
@@ -296,8 +296,8 @@ impl Evaluation {
     }
 }
 
-/// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011). Rows of
-/// facts that are rarely true take longer steps.
+/// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011). Rows
+/// of facts that are rarely true take longer steps.
 #[derive(Clone, Debug)]
 pub struct Trainer {
     /// The evaluation in training.

@@ -1,11 +1,11 @@
 //! Factors: independent games within a game.
 //!
 //! Two bases belong to one group if the next value of one reads the other, if a move affects both,
-//! or if a disjunct of the end or of a goal reads both. Autonomous bases connect nothing. The groups
-//! that remain separate are the factors. (Sancho factors by disjuncts of the end alone; Cox et al.
-//! 2009 and Günther, Schiffel and Thielscher 2009 factor by dependencies of fluents and actions.) A
-//! move may belong to several factors: where it is a pair of moves on two boards, each board has its
-//! own equivalence classes of moves.
+//! or if a disjunct of the end or of a goal reads both. Autonomous bases connect nothing. The
+//! groups that remain separate are the factors. (Sancho factors by disjuncts of the end alone; Cox
+//! et al. 2009 and Günther, Schiffel and Thielscher 2009 factor by dependencies of fluents and
+//! actions.) A move may belong to several factors: where it is a pair of moves on two boards, each
+//! board has its own equivalence classes of moves.
 //!
 //! Invariants: everything is derived from the network, so names do not matter. In doubt groups are
 //! merged. A base is in at most one factor, and an autonomous base in none.
@@ -126,8 +126,8 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     })
 }
 
-/// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the time is up
-/// first.
+/// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the time is
+/// up first.
 pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
     let mut budget = StepBudget::until(until);
     let is_autonomous = autonomous_bases(network, |_| false);
@@ -252,8 +252,8 @@ impl Game<'_> {
         Some(())
     }
 
-    /// In a game of several roles, merges the groups in which only one role has moves, as the tracks
-    /// of a race.
+    /// In a game of several roles, merges the groups in which only one role has moves, as the
+    /// tracks of a race.
     fn unite_solitary(
         &self,
         touching: &Touching,

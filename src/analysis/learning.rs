@@ -65,11 +65,11 @@ const VALIDATION_PART: u32 = 6;
 /// Playouts from which a fixed sum of goals is inferred.
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
-/// Trains an evaluation by self-play on the machine. `known` is an evaluation to continue from, with
-/// the number of its training games.
+/// Trains an evaluation by self-play on the machine. `known` is an evaluation to continue from,
+/// with the number of its training games.
 ///
-/// `None` for games with more than [`MAX_ROLES`](super::evaluation::MAX_ROLES) roles, and for machines whose states are not sets
-/// of facts.
+/// `None` for games with more than [`MAX_ROLES`](super::evaluation::MAX_ROLES) roles, and for
+/// machines whose states are not sets of facts.
 pub fn learn(
     machine: &Arc<dyn Machine>,
     known: Option<(Evaluation, usize)>,

@@ -1,8 +1,8 @@
 //! Mutex groups: sets of bases of which exactly one was true in every state of some random games.
 //!
 //! Each state draws a random word, and each base gets the sum of the words of the states in which
-//! it is true (Zobrist hashing, with addition in place of XOR). Exactly one base of a set is true in
-//! every state if the sums of its members add up to the sum over all states. The converse fails
+//! it is true (Zobrist hashing, with addition in place of XOR). Exactly one base of a set is true
+//! in every state if the sums of its members add up to the sum over all states. The converse fails
 //! with probability 2⁻⁶⁴.
 //!
 //! Four kinds of set are tried: pairs; all facts of one relation; all facts that differ in one
@@ -53,7 +53,8 @@ const MIN_STATES: usize = 48;
 const MAX_STATES: usize = 256;
 /// Bases from which triples and quadruples are made: those that cause most gate updates.
 const MAX_BUSY: usize = 32;
-/// The true base of a group changes at least once in this many moves. A group that rests longer is a square of a board rather than a turn, and made games slower when split by it.
+/// The true base of a group changes at least once in this many moves. A group that rests longer is
+/// a square of a board rather than a turn, and made games slower when split by it.
 const MAX_MOVES_PER_CHANGE: usize = 5;
 /// The most groups that are returned.
 const MAX_GROUPS: usize = 512;
@@ -257,8 +258,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Facts of one relation, and facts that differ in one argument only, where there are few enough
-    /// of them. Facts that did not change are left out.
+    /// Facts of one relation, and facts that differ in one argument only, where there are few
+    /// enough of them. Facts that did not change are left out.
     fn groups_by_form(&mut self, network: &Network) {
         let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
         let mut order: Vec<(usize, String)> = Vec::new();

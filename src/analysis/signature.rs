@@ -1,19 +1,19 @@
 //! The identity of a game under any names: a signature of the rules, and canonical names.
 //!
 //! Two rulesheets that differ in the names of symbols and variables, or in the order of rules,
-//! conditions and the arguments of `or` and `distinct`, have the same [`Signature`]. It is a hash of
-//! the rules after colour refinement of the symbols (Weisfeiler and Leman 1968; [`colours`]). Where
-//! symbols still share a colour, one of them is individualised and the refinement continues, until
-//! the colouring is discrete. In the order of colours symbols get their [canonical
-//! names](Canonical::to_canonical); the rules in these names are the canonical text ([`text`]). Games
-//! with equal texts are isomorphic, and facts and moves translate from one to the other.
+//! conditions and the arguments of `or` and `distinct`, have the same [`Signature`]. It is a hash
+//! of the rules after colour refinement of the symbols (Weisfeiler and Leman 1968; [`colours`]).
+//! Where symbols still share a colour, one of them is individualised and the refinement continues,
+//! until the colouring is discrete. In the order of colours symbols get their [canonical
+//! names](Canonical::to_canonical); the rules in these names are the canonical text ([`text`]).
+//! Games with equal texts are isomorphic, and facts and moves translate from one to the other.
 //!
 //! Keywords of GDL and numbers that may be goals ([`goal_numbers`]) keep their names; all other
 //! numbers are names.
 //!
 //! Invariants: all results are functions of the rules, the same on every machine and in every run.
-//! All symbols of a cell are tried for individualisation as far as the budget of work allows, so the
-//! canonical text almost never depends on the order of the rulesheet. Where it does,
+//! All symbols of a cell are tried for individualisation as far as the budget of work allows, so
+//! the canonical text almost never depends on the order of the rulesheet. Where it does,
 //! [`Canonical::matching`] tries further namings.
 //!
 //! Never uses: networks, machines, clocks (its budget is an amount of work).
@@ -30,8 +30,8 @@ use crate::ids::{Id, Symbol};
 
 use colours::{Partition, Sheet};
 
-/// The budget to name the symbols of a game, in terms visited: at most about 0.1 s. A signature takes
-/// about a hundredth of it.
+/// The budget to name the symbols of a game, in terms visited: at most about 0.1 s. A signature
+/// takes about a hundredth of it.
 pub const WORK: u64 = 6_000_000;
 /// The most namings that are compared with a stored text.
 const MAX_TRIED: usize = 64;
@@ -65,16 +65,16 @@ pub fn signature(rules: &Rules, work: u64) -> Signature {
     sheet.signature(&partition)
 }
 
-/// The signature of rules and their canonical form; `None` for the latter if the budget of `work` terms
-/// is spent first.
+/// The signature of rules and their canonical form; `None` for the latter if the budget of `work`
+/// terms is spent first.
 pub fn identify(rules: &Rules, work: u64) -> (Signature, Option<Canonical>) {
     let mut namings = Namings::new(rules, work);
     (namings.signature, namings.next())
 }
 
 impl Canonical {
-    /// The canonical form of rules whose text is `text`; `None` if no such naming was found within the
-    /// budget of `work` terms.
+    /// The canonical form of rules whose text is `text`; `None` if no such naming was found within
+    /// the budget of `work` terms.
     pub fn matching(rules: &Rules, text: &str, work: u64) -> Option<Canonical> {
         let mut namings = Namings::new(rules, work);
         namings.branches = true;
@@ -98,8 +98,8 @@ impl Canonical {
         self.names.get(symbol.index())?.as_deref()
     }
 
-    /// A fact or move of the game in canonical names; `None` if it is no ground term, or has unknown
-    /// names.
+    /// A fact or move of the game in canonical names; `None` if it is no ground term, or has
+    /// unknown names.
     pub fn to_canonical(&self, term: &str) -> Option<String> {
         renamed(term, &|name| self.name(self.symbols.find(name)?))
     }
@@ -184,8 +184,8 @@ impl<'a> Namings<'a> {
         }
     }
 
-    /// Individualises a symbol of this cell: one whose refined partition has the least hash, so that the
-    /// result does not depend on the order of symbols.
+    /// Individualises a symbol of this cell: one whose refined partition has the least hash, so
+    /// that the result does not depend on the order of symbols.
     fn individualise(&mut self, partition: &Partition, cell: &[u32]) {
         let mut best: Vec<Partition> = Vec::new();
         let mut least = u64::MAX;

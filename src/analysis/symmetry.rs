@@ -5,7 +5,8 @@
 //! symmetries that fix the state, only one need be searched. Symmetries are automorphisms of the
 //! network as a graph, found by colour refinement and individualisation (McKay 1981): a path of
 //! choices leads to a discrete colouring on the left; for each choice, from the deepest upwards,
-//! the other vertices of the cell are tried on the right, except those in the orbit of earlier ones.
+//! the other vertices of the cell are tried on the right, except those in the orbit of earlier
+//! ones.
 //!
 //! Invariants: each generator is verified gate by gate, so a collision of colours may hide a
 //! symmetry but never adds a false one. Symmetries preserve goals and the end, but not always the
@@ -92,7 +93,8 @@ pub struct Symmetries {
 }
 
 impl Symmetries {
-    /// Finds symmetries. If the budget is spent, those found so far are right and `order` is `None`.
+    /// Finds symmetries. If the budget is spent, those found so far are right and `order` is
+    /// `None`.
     pub fn find(network: &Network, budget: &mut StepBudget) -> Self {
         let mut found = Self::default();
         let Some(graph) = Graph::new(network, budget) else {
@@ -228,8 +230,9 @@ impl Search<'_> {
         Some(())
     }
 
-    /// The size of the orbit of the vertex chosen at a level, under symmetries that fix all vertices
-    /// chosen before it. New generators are added to `found`. `None` when the budget is spent.
+    /// The size of the orbit of the vertex chosen at a level, under symmetries that fix all
+    /// vertices chosen before it. New generators are added to `found`. `None` when the budget is
+    /// spent.
     fn orbit(
         &self,
         level: usize,

@@ -1,8 +1,8 @@
 //! Boards, recognised in the facts of sample states.
 //!
-//! A board is a function such as `(cell 1 2 white)`: two of its arguments are coordinates of a grid,
-//! the rest is the content of the cell. One or two more arguments may select one of several boards.
-//! The nine compass points count as a grid. [`BoardPainter::draw`] draws a state as text;
+//! A board is a function such as `(cell 1 2 white)`: two of its arguments are coordinates of a
+//! grid, the rest is the content of the cell. One or two more arguments may select one of several
+//! boards. The nine compass points count as a grid. [`BoardPainter::draw`] draws a state as text;
 //! [`BoardPainter::layouts`] describes the boards for other displays.
 //!
 //! Invariants: drawing never fails; facts that fit no board are left out.

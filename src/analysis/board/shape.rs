@@ -120,8 +120,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape of a function with these facts in the sample states, the initial state first. `all`
-    /// are the facts that may ever hold, if known.
+    /// The shape of a function with these facts in the sample states, the initial state first.
+    /// `all` are the facts that may ever hold, if known.
     pub(super) fn find(
         function: &str,
         arity: usize,
@@ -228,8 +228,8 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// The selector and the coordinates, from the facts seen and those that may hold; `None` if they form
-/// no grid, or too few cells were seen.
+/// The selector and the coordinates, from the facts seen and those that may hold; `None` if they
+/// form no grid, or too few cells were seen.
 fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Place, Place)> {
     let facts = || seen.iter().copied().chain(all);
     let values: Vec<Vec<String>> = (0..n_where)
@@ -299,8 +299,8 @@ fn grid(first: &[String], second: &[String]) -> Option<Place> {
     is_board.then_some(Place::Grid { first, second })
 }
 
-/// The values in order, if they are numbers (gaps are filled), single letters, or one word followed by
-/// numbers.
+/// The values in order, if they are numbers (gaps are filled), single letters, or one word followed
+/// by numbers.
 fn ordered(values: &[String]) -> Option<Vec<String>> {
     if values.is_empty() || values.len() > MAX_AXIS {
         return None;

@@ -2,8 +2,8 @@
 //!
 //! The end is a disjunction. A disjunct within one group is a *local* end. A disjunct over several
 //! groups merges them, as a line of three merges its squares. Disjuncts are processed from the
-//! smallest to the largest, so that each board is one group before the condition that all boards are
-//! full is reached. Such a condition merges nothing: a conjunction of separate parts over all
+//! smallest to the largest, so that each board is one group before the condition that all boards
+//! are full is reached. Such a condition merges nothing: a conjunction of separate parts over all
 //! groups, larger than any disjunct that has merged some, where each group ends by itself, or where
 //! one role plays alone and finished groups stay finished.
 

@@ -1,9 +1,9 @@
 //! Freedom of moves: which moves are never legal, and which are forced, as far as the autonomous
 //! bases decide.
 //!
-//! The autonomous bases run through one fixed sequence of states. For each of these states a ternary
-//! simulation of the network, in which all other bases are unknown, bounds where each move is legal.
-//! 64 states are simulated at once.
+//! The autonomous bases run through one fixed sequence of states. For each of these states a
+//! ternary simulation of the network, in which all other bases are unknown, bounds where each move
+//! is legal. 64 states are simulated at once.
 
 use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};

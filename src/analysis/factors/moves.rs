@@ -1,13 +1,13 @@
 //! Groups that moves connect.
 //!
 //! A move *touches* a group if its effects there are not the usual ones of its role, or if its
-//! legality reads the group. Its effects and conditions in a group are its *part* there. A move that
-//! touches several groups merges them, unless it is a combination of moves: each of its parts is all
-//! of some other move.
+//! legality reads the group. Its effects and conditions in a group are its *part* there. A move
+//! that touches several groups merges them, unless it is a combination of moves: each of its parts
+//! is all of some other move.
 //!
-//! The usual effects are those of a reference. In most games a base stays unchanged, or else has the
-//! value that most moves give it, so that a move on one board leaves the others unchanged. Where each
-//! move acts on all boards at once, the reference is one of the moves.
+//! The usual effects are those of a reference. In most games a base stays unchanged, or else has
+//! the value that most moves give it, so that a move on one board leaves the others unchanged.
+//! Where each move acts on all boards at once, the reference is one of the moves.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};

@@ -1,7 +1,4 @@
 //! Self-play: parallel games of an evaluation against itself, and the training on their positions.
-//!
-//! A move is drawn from the softmax of the logits of its successors. A finished game is replayed
-//! from its last position to its first, with lambda-returns as targets.
 
 use std::sync::Arc;
 
@@ -18,8 +15,8 @@ const VALIDATION_POSITIONS: usize = 1500;
 const VALIDATION_STRIDE: u32 = 4;
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
-/// The joint moves of a batch, roughly. The clock is read once per batch: some milliseconds of a slow
-/// game.
+/// The joint moves of a batch, roughly. The clock is read once per batch: some milliseconds of a
+/// slow game.
 const BATCH_SIZE: usize = 2048;
 /// Games with more joint moves are abandoned.
 pub(super) const MAX_LENGTH: usize = 500;
@@ -190,8 +187,8 @@ impl SelfPlay {
         self.games = games;
     }
 
-    /// Stores the legal moves of a game, or trains on it when it is finished. Returns whether it goes
-    /// on.
+    /// Stores the legal moves of a game, or trains on it when it is finished. Returns whether it
+    /// goes on.
     fn update_game(&mut self, game: &mut Game, index: usize) -> bool {
         if self.positions.terminal[index] {
             let goals = self.positions.goals(index);

@@ -28,8 +28,8 @@ pub const PLAYOUTS: u32 = 16;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;
 
-/// Correlates the evaluation and playouts from the positions of `results` with those games' results:
-/// each entry is a state and the final goal of the first role.
+/// Correlates the evaluation and playouts from the positions of `results` with those games'
+/// results: each entry is a state and the final goal of the first role.
 pub(super) fn validate(
     machine: &Arc<dyn Machine>,
     evaluation: &Evaluation,

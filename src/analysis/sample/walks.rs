@@ -42,8 +42,8 @@ pub(super) struct WalkCounts {
     pub(super) draws: u64,
     /// Ends with an undefined goal.
     pub(super) undefined: u64,
-    /// For each period of 1 to [`MAX_PERIOD`] steps and each phase of it, the set of roles that alone
-    /// had a choice there.
+    /// For each period of 1 to [`MAX_PERIOD`] steps and each phase of it, the set of roles that
+    /// alone had a choice there.
     choosers: Vec<Vec<u64>>,
 }
 

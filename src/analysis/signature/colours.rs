@@ -288,8 +288,8 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// The stable partition of the symbols. Visited terms are taken off `left`; refinement stops when
-    /// it is 0. The result does not depend on orders and names even so.
+    /// The stable partition of the symbols. Visited terms are taken off `left`; refinement stops
+    /// when it is 0. The result does not depend on orders and names even so.
     pub fn refined(sheet: &Sheet, left: &mut u64) -> Self {
         let mut partition = Partition {
             colours: Vec::with_capacity(sheet.fixed.len()),

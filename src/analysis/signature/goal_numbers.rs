@@ -3,8 +3,8 @@
 //! The value of a goal is a constant, or a variable bound elsewhere, as in `(goal ?r ?v)` where
 //! `(score ?r ?v)` holds. An argument position of a relation or function is reached if a variable
 //! occurs both there and at a position already reached, from the value of `goal` on. Numbers from 0
-//! to 100 at such positions may be goals. All other numbers are names, as those of step counters and
-//! coordinates.
+//! to 100 at such positions may be goals. All other numbers are names, as those of step counters
+//! and coordinates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,8 +14,8 @@ use crate::ids::Symbol;
 /// An argument position: relation or function, arity, and index.
 type Position = (Symbol, u32, u32);
 
-/// The representative of relations with shared arguments: `true` for `next`, `init` and `base`, `does`
-/// for `legal` and `input`.
+/// The representative of relations with shared arguments: `true` for `next`, `init` and `base`,
+/// `does` for `legal` and `input`.
 fn family(relation: Symbol, arity: usize) -> Symbol {
     match (relation, arity) {
         (keyword::NEXT | keyword::INIT | keyword::BASE, 1) => keyword::TRUE,

@@ -1,8 +1,8 @@
 //! The network as a coloured graph: colour refinement, and the check that a map of the vertices is
 //! an automorphism.
 //!
-//! Vertices are the nodes of the network, the roles, the goals and the end of the game. A colour is a
-//! hash of a vertex's colour and of its neighbours' colours, so colours of two colourings are
+//! Vertices are the nodes of the network, the roles, the goals and the end of the game. A colour is
+//! a hash of a vertex's colour and of its neighbours' colours, so colours of two colourings are
 //! comparable.
 
 use super::Symmetry;
