@@ -26,7 +26,7 @@ const MAX_STEPS: usize = 1 << 14;
 pub struct Autonomous {
     /// Facts that are true at exactly one step of the game, ordered by step; at least two steps.
     pub step_counter: Vec<BaseId>,
-    /// Facts whose values repeat with a period of at most [`MAX_PERIOD`] steps.
+    /// Facts whose values repeat with a period of at most `MAX_PERIOD` steps.
     pub turn: Vec<BaseId>,
     /// All other autonomous facts.
     pub others: Vec<BaseId>,

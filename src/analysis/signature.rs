@@ -2,13 +2,13 @@
 //!
 //! Two rulesheets that differ in the names of symbols and variables, or in the order of rules,
 //! conditions and the arguments of `or` and `distinct`, have the same [`Signature`]. It is a hash
-//! of the rules after colour refinement of the symbols (Weisfeiler and Leman 1968; [`colours`]).
+//! of the rules after colour refinement of the symbols (Weisfeiler and Leman 1968; `colours`).
 //! Where symbols still share a colour, one of them is individualised and the refinement continues,
 //! until the colouring is discrete. In the order of colours symbols get their [canonical
-//! names](Canonical::to_canonical); the rules in these names are the canonical text ([`text`]).
+//! names](Canonical::to_canonical); the rules in these names are the canonical text (`text`).
 //! Games with equal texts are isomorphic, and facts and moves translate from one to the other.
 //!
-//! Keywords of GDL and numbers that may be goals ([`goal_numbers`]) keep their names; all other
+//! Keywords of GDL and numbers that may be goals (`goal_numbers`) keep their names; all other
 //! numbers are names.
 //!
 //! Invariants: all results are functions of the rules, the same on every machine and in every run.

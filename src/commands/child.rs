@@ -2,7 +2,7 @@
 //! asked, and always ended.
 //!
 //! A process inherits the cores of the thread that starts it, so a thread that is confined first
-//! starts it. A group gets [`LEAVE`] to end after SIGTERM and is then killed, with whatever the
+//! starts it. A group gets `LEAVE` to end after SIGTERM and is then killed, with whatever the
 //! process started itself.
 //!
 //! Invariant: [`end_all`] ends every group that was started and has not ended. Interrupts call it.

@@ -132,7 +132,7 @@ pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
 /// Builds an engine for playouts; [`EngineChoice::Auto`] takes the one that measures faster.
 ///
 /// # Errors
-/// As [`build`].
+/// As [`build()`].
 pub fn build_for_playouts(
     rules: &Rules,
     choice: EngineChoice,

@@ -1,7 +1,7 @@
 //! The canonical layout of a rulesheet.
 //!
 //! A rule has its head on the first line and each condition on a line of its own, indented by two.
-//! A line that fits into [`WIDTH`] characters is not broken. Comments stay behind the token they
+//! A line that fits into `WIDTH` characters is not broken. Comments stay behind the token they
 //! follow, or on a line of their own. Single blank lines between statements are kept. Formatting is
 //! idempotent and does not change the rules.
 

@@ -1,7 +1,7 @@
 //! From s-expressions to [`Rules`].
 //!
 //! Bodies are formulas of `and`, `or`, `not`, `distinct` and atoms. Negation is pushed inwards,
-//! then `or` is expanded; a body with more than [`MAX_ALTERNATIVES`] conjunctions gets helper
+//! then `or` is expanded; a body with more than `MAX_ALTERNATIVES` conjunctions gets helper
 //! relations for its `or`s instead. `(not (distinct a b))` is equality and is solved by
 //! unification. Both can blow up, so the copies they make are counted, and a rule beyond the limit
 //! is a fault. A faulty statement is reported and left out; the others are still read.

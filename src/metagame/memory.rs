@@ -99,7 +99,7 @@ impl HistorySlot {
 }
 
 impl MatchMemory {
-    /// What is known about the game; `None` when it is new. Waits until [`READING_TIME`] after
+    /// What is known about the game; `None` when it is new. Waits until `READING_TIME` after
     /// START at most, and afterwards not at all.
     pub fn history(&self) -> Option<Arc<GameHistory>> {
         let (slot, _) = self.thread.as_ref()?;

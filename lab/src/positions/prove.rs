@@ -10,7 +10,7 @@
 //! each other child (weak proof numbers, Ueda et al. 2008), since the graph has many transpositions.
 //!
 //! Shares nothing with the search that it judges. Invariants: answers are proven; a query creates
-//! about [`GoalProver::budget`] nodes at most. Games longer than [`MAX_DEPTH`] joint moves have no
+//! about [`GoalProver::budget`] nodes at most. Games longer than `MAX_DEPTH` joint moves have no
 //! answer.
 
 use std::collections::HashMap;

@@ -1,13 +1,13 @@
 //! Passes: each takes a network and gives a smaller one with the same outputs.
 //!
-//! [`rewrite`] gives a pass the AND gates in topological order, with their inputs in the new
+//! `rewrite` gives a pass the AND gates in topological order, with their inputs in the new
 //! network; the pass says what replaces each gate. Equal gates are merged, blocks are copied gate
 //! by gate, and dead gates are dropped. [`Pass`] names the passes and [`PassSet`] says which to
 //! apply.
 //!
 //! There are two kinds. Structural passes read the gates alone and are applied in rounds to a
 //! fixpoint. Weighted passes weigh a change by how often signals flip in a [`PlayoutSample`], and
-//! come last. Weights of the whole game are wrong for a phase of it, so [`assume`] starts from the
+//! come last. Weights of the whole game are wrong for a phase of it, so `assume` starts from the
 //! network before the weighted passes.
 //!
 //! Tried and left out: dropping bases outside the cone of influence of legal moves, terminality and

@@ -10,19 +10,19 @@ use crate::propnet::{BuildError, Network};
 /// One pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pass {
-    /// [`flatten`]: an AND with one user that is an AND is merged into it.
+    /// `flatten`: an AND with one user that is an AND is merged into it.
     Flatten,
-    /// [`products`]: an OR of every combination becomes a product of ORs.
+    /// `products`: an OR of every combination becomes a product of ORs.
     Products,
-    /// [`factors`]: common factors of an OR's terms are factored out.
+    /// `factors`: common factors of an OR's terms are factored out.
     Factors,
-    /// [`one_move`]: each role makes exactly one move.
+    /// `one_move`: each role makes exactly one move.
     OneMove,
-    /// [`spread`]: a factor that costs more updates than it saves is distributed over the terms.
+    /// `spread`: a factor that costs more updates than it saves is distributed over the terms.
     Spread,
-    /// [`shared`]: common subexpressions of several gates become a gate where that saves updates.
+    /// `shared`: common subexpressions of several gates become a gate where that saves updates.
     Shared,
-    /// [`guards`]: a signal that flips often reaches gates that are mostly off through a guard.
+    /// `guards`: a signal that flips often reaches gates that are mostly off through a guard.
     Guards,
 }
 
