@@ -11,11 +11,8 @@ const LONGEST_FOUND: usize = 80;
 
 pub(super) fn defaults() -> Result<Table, ConfigError> {
     let mut table = Table::new();
-    overlay(
-        &mut table,
-        parse(DEFAULT_TOML, DEFAULT_PLACE)?,
-        DEFAULT_PLACE,
-    )?;
+    let defaults = parse(DEFAULT_TOML, DEFAULT_PLACE)?;
+    overlay(&mut table, defaults, DEFAULT_PLACE)?;
     Ok(table)
 }
 
@@ -121,18 +118,13 @@ fn insert(table: &mut Table, key: &Key, value: Value, place: &str) -> Result<(),
     Ok(())
 }
 
-/// The error for a key that has no row, naming those it could have been: the keys of its section,
-/// or of all sections the one that bears its name.
+/// The error for an unknown key, with the key of that name or the keys of its section.
 fn unknown(place: &str, dotted: &str) -> ConfigError {
     let (section, name) = dotted.split_once('.').unwrap_or((dotted, ""));
-    let in_section: Vec<&str> = KEYS
-        .iter()
-        .filter(|key| key.section == section)
-        .map(|key| key.name)
-        .collect();
-    let same_name = KEYS
-        .iter()
-        .find(|key| key.name == name || key.name == dotted);
+    let in_section = KEYS.iter().filter(|key| key.section == section);
+    let in_section: Vec<&str> = in_section.map(|key| key.name).collect();
+    let mut keys = KEYS.iter();
+    let same_name = keys.find(|key| key.name == name || key.name == dotted);
     let expected = if let Some(key) = same_name {
         format!("`{}`", key.dotted())
     } else if in_section.is_empty() {

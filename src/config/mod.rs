@@ -166,24 +166,23 @@ pub struct OptionValue<'a> {
 }
 
 impl Settings {
-    /// Reads the settings: the defaults, over them `file` if there is one, over that each
-    /// `KEY=VALUE` item of `overrides`, in order.
-    ///
-    /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is read as TOML, and where it is no
-    /// TOML or a text is wanted, taken as that text, so that `server.name=Panza` needs no quotes.
+    /// [`Settings::load_with_options`] without options.
     ///
     /// # Errors
-    /// A file that cannot be read or is not TOML, an item without `=`, an unknown key, or a value
-    /// of the wrong type or out of its range. The error names the file or item, the key, the value
-    /// and what was expected.
+    /// As there.
     pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<Settings, ConfigError> {
         Settings::load_with_options(file, overrides, &[])
     }
 
-    /// As [`load`](Settings::load), with the values of command-line options over all others.
+    /// Reads the settings: the defaults, overridden by `file`, by each `KEY=VALUE` item of
+    /// `overrides` in order, and by the values of command-line options.
+    ///
+    /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is TOML; a text needs no quotes.
     ///
     /// # Errors
-    /// As [`load`](Settings::load); the error names the option.
+    /// A file that cannot be read or is not TOML, an item without `=`, an unknown key, or a value of
+    /// the wrong type or out of its range. The error names the file, item or option, the key, the
+    /// value and the expected range.
     pub fn load_with_options(
         file: Option<&Path>,
         overrides: &[String],
@@ -202,8 +201,7 @@ impl Settings {
         layers::typed(table)
     }
 
-    /// The settings as a TOML file that [`load`](Settings::load) reads back to the same settings;
-    /// for the log.
+    /// The settings as TOML that [`load`](Settings::load) reads back.
     pub fn to_toml(&self) -> String {
         match toml::to_string(self) {
             Ok(text) => text,

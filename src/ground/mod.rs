@@ -53,44 +53,29 @@ impl Budget {
 }
 
 /// Why there is no ground program.
+///
+/// `atoms` and `rules` are those found so far.
+#[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GroundError {
     /// The time was up.
     #[error("grounding was not finished in time: {atoms} atoms and {rules} ground rules so far")]
-    OutOfTime {
-        /// Atoms found so far.
-        atoms: usize,
-        /// Instances found so far.
-        rules: usize,
-    },
+    OutOfTime { atoms: usize, rules: usize },
     /// The tables grew too large.
     #[error(
         "grounding passed its limit of {max_bytes} bytes: {atoms} atoms and {rules} ground rules so far"
     )]
     OutOfMemory {
-        /// The limit.
         max_bytes: usize,
-        /// Atoms found so far.
         atoms: usize,
-        /// Instances found so far.
         rules: usize,
     },
     /// Terms nest without end.
     #[error("terms nest more than {max_depth} deep, as in `{example}`")]
-    TermsTooDeep {
-        /// The limit.
-        max_depth: usize,
-        /// The relation's name of such an atom.
-        example: String,
-    },
+    TermsTooDeep { max_depth: usize, example: String },
     /// A rule has more conditions than can be joined.
     #[error("a rule for `{head}` has {conditions} conditions, more than can be joined")]
-    RuleTooLong {
-        /// What it defines.
-        head: String,
-        /// How many conditions it has.
-        conditions: usize,
-    },
+    RuleTooLong { head: String, conditions: usize },
     /// There is nobody to play.
     #[error("the rules name no role")]
     NoRoles,

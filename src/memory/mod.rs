@@ -83,15 +83,14 @@ pub struct GameRecord {
 }
 
 /// Why the memory cannot be used.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// The file or its folder cannot be created or renamed.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     File {
-        /// The path.
         path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// It is a database of another program.
     #[error("{0} is a database of another program")]
@@ -99,28 +98,18 @@ pub enum MemoryError {
     /// It was written by a later version.
     #[error("{path} has version {found}; this program knows versions up to {known}")]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its version.
         found: i64,
-        /// The latest version that this program can read.
         known: i64,
     },
     /// A note is too long to be kept.
     #[error("a note on {kind} has {bytes} bytes; at most {MOST_NOTE_BYTES} are kept")]
-    TooLong {
-        /// Its subject.
-        kind: &'static str,
-        /// Its length as JSON.
-        bytes: usize,
-    },
+    TooLong { kind: &'static str, bytes: usize },
     /// The database failed.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     Database {
-        /// Which file.
         path: PathBuf,
-        /// The database's error.
-        source: rusqlite::Error,
+        reason: rusqlite::Error,
     },
 }
 

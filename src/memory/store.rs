@@ -42,8 +42,8 @@ impl Store {
     pub fn open(path: &Path, most_games: usize, patience: Duration) -> Result<Store, MemoryError> {
         // A second attempt, since another program may have renamed it just then.
         let connection = match connect(path, patience) {
-            Err(MemoryError::Database { source, .. }) if tells_of_damage(&source) => {
-                begin_anew(path, &source)?;
+            Err(MemoryError::Database { reason, .. }) if tells_of_damage(&reason) => {
+                begin_anew(path, &reason)?;
                 connect(path, patience)?
             }
             outcome => outcome?,
@@ -109,9 +109,9 @@ impl Store {
         mut action: impl FnMut(&mut Connection, usize) -> rusqlite::Result<T>,
     ) -> Result<T, MemoryError> {
         let most_games = self.most_games;
-        let failed = |source| MemoryError::Database {
+        let failed = |reason| MemoryError::Database {
             path: self.path.clone(),
-            source,
+            reason,
         };
         match action(&mut self.connection, most_games) {
             Err(error) if tells_of_damage(&error) => {
@@ -127,9 +127,9 @@ impl Store {
 }
 
 fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
-    let put = put_aside(path).map_err(|source| MemoryError::File {
+    let put = put_aside(path).map_err(|reason| MemoryError::File {
         path: path.to_path_buf(),
-        source,
+        reason,
     })?;
     if let Some(other) = put {
         tracing::warn!(
@@ -142,14 +142,14 @@ fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
 }
 
 fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
-    let failed = |source| MemoryError::Database {
+    let failed = |reason| MemoryError::Database {
         path: path.to_path_buf(),
-        source,
+        reason,
     };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|source| MemoryError::File {
+        std::fs::create_dir_all(folder).map_err(|reason| MemoryError::File {
             path: folder.to_path_buf(),
-            source,
+            reason,
         })?;
     }
     // A path is a path, and not a URI.

@@ -123,7 +123,10 @@ fn a_note_without_end_is_refused_and_the_rest_stays() {
     let error = store.write("a", "", &[(Kind::Evaluation, long)], None);
     assert!(matches!(
         error,
-        Err(MemoryError::TooLong { kind: "plan", .. })
+        Err(MemoryError::TooLong {
+            kind: "evaluation",
+            ..
+        })
     ));
     let notes = store.read("a").unwrap().unwrap().notes;
     assert_eq!(notes, [(Kind::Evaluation, json!(1))]);

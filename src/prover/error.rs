@@ -3,6 +3,9 @@
 use thiserror::Error;
 
 /// Why there is no answer.
+///
+/// Limits are those of [`Limits`]; relations are written as name/arity.
+#[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ProverError {
     /// Nobody plays.
@@ -12,82 +15,43 @@ pub enum ProverError {
     #[error(
         "evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`"
     )]
-    TooManyFacts {
-        /// The limit.
-        limit: usize,
-        /// The relation that was being evaluated, as name/arity.
-        relation: String,
-    },
+    TooManyFacts { limit: usize, relation: String },
     /// A term grows and grows.
     #[error(
         "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep"
     )]
-    TooDeep {
-        /// The limit.
-        limit: usize,
-        /// The relation that was being evaluated, as name/arity.
-        relation: String,
-    },
+    TooDeep { limit: usize, relation: String },
     /// A join that is too large.
     #[error(
         "evaluation was stopped: relation `{relation}` took more than {limit} steps in one state"
     )]
-    TooMuchWork {
-        /// The limit.
-        limit: u64,
-        /// The relation that was being evaluated, as name/arity.
-        relation: String,
-    },
+    TooMuchWork { limit: u64, relation: String },
     /// Negation within a recursion that only goal-directed evaluation would end.
     #[error(
         "relation `{relation}` is too large to be evaluated as a whole, and its recursion through `not` cannot be evaluated call by call"
     )]
-    Undecided {
-        /// The relation, as name/arity.
-        relation: String,
-    },
+    Undecided { relation: String },
     /// A rule with a very long body.
     #[error(
         "a rule for `{relation}` has {found} positive conditions, at most {limit} can be evaluated"
     )]
     RuleTooLong {
-        /// The rule's relation, as name/arity.
         relation: String,
-        /// Its positive conditions.
         found: usize,
-        /// The limit.
         limit: usize,
     },
     /// A term that this prover never gave out.
     #[error("there is no term number {term}, the prover knows {n_terms}")]
-    NoSuchTerm {
-        /// The number asked for.
-        term: usize,
-        /// How many terms there are.
-        n_terms: usize,
-    },
+    NoSuchTerm { term: usize, n_terms: usize },
     /// The term table is full.
     #[error("evaluation was stopped: the game has more than {limit} different terms")]
-    TooManyTerms {
-        /// The limit.
-        limit: usize,
-    },
+    TooManyTerms { limit: usize },
     /// A joint move does not name one move per role.
     #[error("the joint move has {found} moves, expected one for each of the {expected} roles")]
-    WrongJointMove {
-        /// Moves given.
-        found: usize,
-        /// Number of roles.
-        expected: usize,
-    },
+    WrongJointMove { found: usize, expected: usize },
     /// A role beyond the last.
     #[error("there is no role number {role}, the game has {n_roles}")]
-    NoSuchRole {
-        /// The number asked for.
-        role: usize,
-        /// Number of roles.
-        n_roles: usize,
-    },
+    NoSuchRole { role: usize, n_roles: usize },
 }
 
 /// What bounds an evaluation.

@@ -4,35 +4,30 @@
 //! hyper rejects such a line, so the target is percent-encoded here. Only the first request of a
 //! connection is repaired, since the start of later ones is not known.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::io::{self, Cursor};
 use std::time::Instant;
 
-use bytes::{Buf, Bytes};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// Longer first lines are not repaired.
 const MAX_LINE: usize = 8 * 1024;
 
-/// A stream whose first bytes are replayed.
-#[derive(Debug)]
-pub(super) struct Mended {
-    ahead: Bytes,
-    stream: TcpStream,
-    began: Instant,
-}
-
-/// Reads up to the end of the first line and mends it.
+/// Reads up to the end of the first line and repairs it: the stream with the repaired line, and the
+/// time of its first byte.
 ///
 /// # Errors
 /// The client sends no line until `deadline`, closes, or the connection breaks.
-pub(super) async fn read(stream: TcpStream, deadline: Instant) -> io::Result<Mended> {
+pub(super) async fn read(
+    stream: TcpStream,
+    deadline: Instant,
+) -> io::Result<(impl AsyncRead + AsyncWrite + Unpin, Instant)> {
     tokio::time::timeout_at(deadline.into(), read_line(stream)).await?
 }
 
-async fn read_line(mut stream: TcpStream) -> io::Result<Mended> {
+async fn read_line(
+    mut stream: TcpStream,
+) -> io::Result<(impl AsyncRead + AsyncWrite + Unpin, Instant)> {
     let mut line = Vec::with_capacity(1024);
     let mut began = None;
     while !line.contains(&b'\n') && line.len() < MAX_LINE {
@@ -44,16 +39,14 @@ async fn read_line(mut stream: TcpStream) -> io::Result<Mended> {
         }
         began.get_or_insert_with(Instant::now);
     }
-    let ahead = mended(&line).unwrap_or(line);
-    Ok(Mended {
-        ahead: ahead.into(),
-        stream,
-        began: began.unwrap_or_else(Instant::now),
-    })
+    let (rest, answers) = stream.into_split();
+    let requests = Cursor::new(repaired(&line).unwrap_or(line)).chain(rest);
+    let stream = tokio::io::join(requests, answers);
+    Ok((stream, began.unwrap_or_else(Instant::now)))
 }
 
 /// The bytes with a repaired first line; nothing if it needs no repair.
-fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, rest) = bytes.split_at(end);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -93,64 +86,12 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte)
 }
 
-impl Mended {
-    pub fn began(&self) -> Instant {
-        self.began
-    }
-}
-
-impl AsyncRead for Mended {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.ahead.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, into);
-        }
-        let length = self.ahead.len().min(into.remaining());
-        into.put_slice(&self.ahead[..length]);
-        self.ahead.advance(length);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Mended {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(line: &str, expected: Option<&str>) {
-        let found = mended(line.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
+        let found = repaired(line.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
         assert_eq!(found.as_deref(), expected, "{line:?}");
     }
 

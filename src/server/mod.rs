@@ -206,14 +206,14 @@ async fn attend(
     let serve = async {
         let accepted = Instant::now();
         let read_timeout = exchange.read_timeout();
-        let stream = match first_line::read(stream, accepted + read_timeout).await {
-            Ok(stream) => stream,
+        let (stream, began) = match first_line::read(stream, accepted + read_timeout).await {
+            Ok(read) => read,
             Err(error) => {
-                tracing::debug!(%peer, "nothing was asked: {error}");
+                tracing::debug!(%peer, "no request: {error}");
                 return;
             }
         };
-        progress.begin(stream.began());
+        progress.begin(began);
         let service = service_fn(|request| {
             let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
             async move {
@@ -239,6 +239,6 @@ async fn attend(
     };
     tokio::select! {
         () = serve => {}
-        () = place.lost() => tracing::debug!(%peer, "connection gives way to another"),
+        () = place.lost() => tracing::debug!(%peer, "connection closed for another"),
     }
 }

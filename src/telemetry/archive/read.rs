@@ -39,23 +39,22 @@ pub(super) fn summary(folder: &Path) -> Option<(Summary, Option<String>)> {
             let is_match = Part::ALL
                 .iter()
                 .any(|part| folder.join(part.file_name()).exists());
-            is_match.then(|| {
-                let summary = Summary {
-                    match_id: folder
-                        .file_name()
-                        .map(|name| name.to_string_lossy().into_owned())
-                        .unwrap_or_default(),
-                    started: String::new(),
-                    ..Summary::default()
-                };
-                (summary, Some(format!("{fault}, and there are no events")))
-            })
+            let summary = Summary {
+                match_id: name_of(Some(folder)),
+                ..Summary::default()
+            };
+            is_match.then(|| (summary, Some(format!("{fault}, and there are no events"))))
         }
         Err(error) => Some((
             Summary::default(),
             Some(format!("{fault}, and the events cannot be read: {error}")),
         )),
     }
+}
+
+fn name_of(folder: Option<&Path>) -> String {
+    let name = folder.and_then(Path::file_name).unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// A summary from the first and the last events.
@@ -77,8 +76,7 @@ fn of_events(path: &Path) -> io::Result<Summary> {
         }
     }
     if summary.match_id.is_empty() {
-        let folder = path.parent().and_then(Path::file_name);
-        summary.match_id = folder.map_or_else(String::new, |name| name.to_string_lossy().into());
+        summary.match_id = name_of(path.parent());
     }
     Ok(summary)
 }
@@ -112,10 +110,9 @@ fn take_in(summary: &mut Summary, line: &str) {
             summary.play_clock = data["play_clock"].as_f64().unwrap_or_default();
         }
         Some("played") => {
-            let step = data["step"]
-                .as_u64()
-                .and_then(|step| usize::try_from(step).ok());
-            summary.steps = step.map_or(summary.steps, |step| step.saturating_add(1));
+            let step = data["step"].as_u64().map(|step| step.saturating_add(1));
+            let steps = step.and_then(|steps| usize::try_from(steps).ok());
+            summary.steps = steps.unwrap_or(summary.steps);
         }
         Some("move") => summary.value = data["value"].as_f64(),
         Some("error" | "warning") => summary.errors += 1,
