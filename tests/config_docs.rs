@@ -3,10 +3,10 @@
 //! The comments of the file are compared with the table that checks the values, and every setting is
 //! read somewhere.
 
-use crate::support::source::{Token, tokens, without_tests};
+use crate::support::source::{Token, rust_files, tokens, without_tests};
 use panza::config::{DEFAULT_TOML, KEYS, Key, Kind, Settings};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Table;
 
 /// The lines of `text` above the line `name = ...` of `[section]`, back to the
@@ -181,32 +181,19 @@ fn reads(code: &[Token], key: &Key) -> bool {
 
 /// The code of every file below `folder` but those of `config`, without tests.
 fn code_outside_config(folder: &Path) -> Vec<Vec<Token>> {
-    let mut code = Vec::new();
-    let mut folders: Vec<PathBuf> = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the folder can be read") {
-            let path = entry.expect("the folder can be read").path();
-            if path.is_dir() {
-                if !path.ends_with("src/config") {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path).expect("the source can be read");
-                code.push(without_tests(&tokens(&text)).0);
-            }
-        }
-    }
-    code
+    rust_files(folder)
+        .iter()
+        .filter(|file| !file.starts_with(folder.join("config")))
+        .map(|file| {
+            let text = fs::read_to_string(file).expect("the source can be read");
+            without_tests(&tokens(&text)).0
+        })
+        .collect()
 }
 
 #[test]
 fn every_setting_is_read_somewhere() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    // The settings come together in `panza serve`; before there is such a
-    // command nobody can have read them.
-    if !source.join("commands/serve.rs").exists() {
-        return;
-    }
     let code = code_outside_config(&source);
     let unread: Vec<String> = KEYS
         .iter()

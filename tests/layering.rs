@@ -5,7 +5,7 @@
 //! anything.
 
 use crate::support::imports::{declarations, module_path, references};
-use crate::support::source::{Token, tokens, without_tests};
+use crate::support::source::{Token, rust_files, tokens, without_tests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -169,24 +169,6 @@ fn every_module_imports_only_what_its_row_allows() {
 fn the_parts_of_a_module_form_no_circle() {
     let circles = circles(&sources());
     assert!(circles.is_empty(), "\n{}\n", circles.join("\n\n"));
-}
-
-/// Every `.rs` file below `folder`, in a fixed order.
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the folder can be read") {
-            let path = entry.expect("the folder can be read").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
 }
 
 /// What is wrong with the file `name` (from `src`), whose code, without tests, is

@@ -19,6 +19,7 @@ mod factors;
 mod glossary;
 mod ground_limits;
 mod layering;
+mod line_width;
 mod parser_limits;
 mod passes;
 mod properties;

@@ -1,5 +1,9 @@
 //! A lexer for Rust source as far as these tests need it: code, comments, literals and test modules.
 
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
 /// A word or a mark of the source and the line it stands on, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -9,14 +13,42 @@ pub struct Token {
     pub line: usize,
 }
 
-/// The tokens of `source` without comments, the insides of texts and characters,
-/// and lifetimes.
+/// Every `.rs` file below `folder`, in a fixed order.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The tokens of `source` without comments, the insides of literals, and lifetimes.
 pub fn tokens(source: &str) -> Vec<Token> {
+    scan(source).0
+}
+
+/// The ranges of bytes of the string literals of `source`.
+pub fn string_literals(source: &str) -> Vec<Range<usize>> {
+    scan(source).1
+}
+
+fn scan(source: &str) -> (Vec<Token>, Vec<Range<usize>>) {
     let chars: Vec<char> = source.chars().collect();
     let mut tokens = Vec::new();
-    let (mut at, mut line) = (0, 1);
+    let mut literals = Vec::new();
+    let (mut at, mut line, mut byte) = (0, 1, 0);
     while at < chars.len() {
         let rest = &chars[at..];
+        let mut is_literal = false;
         let length = if rest[0].is_whitespace() {
             1
         } else if rest.starts_with(&['/', '/']) {
@@ -24,6 +56,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
         } else if rest.starts_with(&['/', '*']) {
             block_comment(rest)
         } else if let Some(length) = text(rest) {
+            is_literal = true;
             length
         } else if rest[0] == '\'' {
             character_or_lifetime(rest)
@@ -36,10 +69,15 @@ pub fn tokens(source: &str) -> Vec<Token> {
             tokens.push(Token { text, line });
             length
         };
+        let bytes: usize = rest[..length].iter().map(|c| c.len_utf8()).sum();
+        if is_literal {
+            literals.push(byte..byte + bytes);
+        }
         line += rest[..length].iter().filter(|&&c| c == '\n').count();
         at += length;
+        byte += bytes;
     }
-    tokens
+    (tokens, literals)
 }
 
 fn is_word(c: char) -> bool {
