@@ -60,8 +60,8 @@ fn embed_viewer(root: &Path) {
     write_out("embedded_viewer.rs", &source);
 }
 
-/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements; plotly
-/// is the first.
+/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements;
+/// plotly is the first.
 fn embed_plotly() {
     let scripts = plotly::Plot::offline_js_sources();
     let script = scripts

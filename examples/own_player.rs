@@ -1,4 +1,5 @@
-//! A player of one's own behind the server: Panza's machine and search, with another playout policy.
+//! A player of one's own behind the server: Panza's machine and search, with another playout
+//! policy.
 //!
 //! The policy is the Move-Average Sampling Technique (MAST; Finnsson and Björnsson 2008): a role
 //! mostly plays the legal move with the best mean goal over all earlier playouts. The server, the

@@ -1,5 +1,5 @@
-//! Panza, a General Game Playing player: a GDL parser, a grounder, propositional networks, fast state
-//! machines, a search, and a server that plays matches with them.
+//! Panza, a General Game Playing player: a GDL parser, a grounder, propositional networks, fast
+//! state machines, a search, and a server that plays matches with them.
 //!
 //! ```text
 //!  GDL text ──▶ gdl ──▶ ground ──▶ propnet ──▶ machine ──▶ search ──▶ player ◀──▶ server ◀── HTTP
@@ -41,7 +41,8 @@
 //! use panza::machine::{PlayoutTotals, random::Random};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (rules, diagnostics) = panza::gdl::load(&std::fs::read_to_string("gdl-games/ticTacToe.gdl")?);
+//! let text = std::fs::read_to_string("gdl-games/ticTacToe.gdl")?;
+//! let (rules, diagnostics) = panza::gdl::load(&text);
 //! assert!(diagnostics.is_empty());
 //! let budget = BuildBudget {
 //!     until: Instant::now() + Duration::from_secs(10),

@@ -1,7 +1,7 @@
 //! `config/default.toml`, the table of keys, and the code that reads the settings agree.
 //!
-//! The comments of the file are compared with the table that checks the values, and every setting is
-//! read somewhere.
+//! The comments of the file are compared with the table that checks the values, and every setting
+//! is read somewhere.
 
 use crate::support::source::{Token, rust_files, tokens, without_tests};
 use panza::config::{DEFAULT_TOML, KEYS, Key, Kind, Settings};

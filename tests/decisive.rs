@@ -1,5 +1,5 @@
-//! Playouts in which roles take winning moves and avoid moves that let the other role win, compared with
-//! a slow implementation that examines every move and every reply on the counters.
+//! Playouts in which roles take winning moves and avoid moves that let the other role win, compared
+//! with a slow implementation that examines every move and every reply on the counters.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! The counter engine and the lanes engine give the answers of the prover, state by state, on every game
-//! of the project.
+//! The counter engine and the lanes engine give the answers of the prover, state by state, on every
+//! game of the project.
 //!
-//! Both follow the same random playouts. At each state the facts, terminality, goals and legal moves are
-//! compared. The network is tested without passes, with every pass, with each pass alone, in phases, each
-//! counted and specialised, and by lanes.
+//! Both follow the same random playouts. At each state the facts, terminality, goals and legal
+//! moves are compared. The network is tested without passes, with every pass, with each pass alone,
+//! in phases, each counted and specialised, and by lanes.
 
 use std::path::Path;
 

@@ -36,7 +36,8 @@ fn glossary(page: &str) -> Vec<Entry> {
         .collect()
 }
 
-/// The words of a text in lower case; `virtualLoss`, `VirtualLoss` and `virtual_loss` are two words.
+/// The words of a text in lower case; `virtualLoss`, `VirtualLoss` and `virtual_loss` are two
+/// words.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -309,8 +309,8 @@ fn clock_faults(name: &Path, module: &str, code: &[Token]) -> Vec<(usize, &'stat
 /// The parts of a folder are its child modules, each with all that is below it, and in the modules
 /// of [`LAYERED`] also the folder's own file. A part imports another when one of its files names an
 /// item of the other; an item counts for the file that defines it, not for one that re-exports it.
-/// These imports form no circle in any folder, so that the parts have an order in which none imports
-/// upwards.
+/// These imports form no circle in any folder, so that the parts have an order in which none
+/// imports upwards.
 fn circles(sources: &BTreeMap<PathBuf, Vec<Token>>) -> Vec<String> {
     let mut modules = BTreeSet::new();
     let mut read = Vec::new();

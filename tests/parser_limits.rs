@@ -1,7 +1,7 @@
 //! The readers of rules on mutated rulesheets and on texts of extreme cost.
 //!
-//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text at
-//! size n and at size 4n: linear work takes four times as long, quadratic work sixteen times.
+//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text
+//! at size n and at size 4n: linear work takes four times as long, quadratic work sixteen times.
 
 use std::fmt::Write;
 use std::path::Path;

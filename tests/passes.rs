@@ -1,5 +1,5 @@
-//! Each pass removes its pattern from a rulesheet made for it. That no pass changes an output is tested
-//! in `engines`.
+//! Each pass removes its pattern from a rulesheet made for it. That no pass changes an output is
+//! tested in `engines`.
 
 use panza::ground::Budget;
 use panza::propnet::Network;
@@ -53,7 +53,10 @@ const LAMPS: &str = "
 
 /// How many gates ask for the base whose text this is.
 fn n_users(network: &Network, fact: &str) -> usize {
-    let is_fact = |signal: panza::propnet::Signal| matches!(network.node(signal), panza::propnet::Node::Base(base) if network.facts[base] == fact);
+    let is_fact = |signal: panza::propnet::Signal| match network.node(signal) {
+        panza::propnet::Node::Base(base) => network.facts[base] == fact,
+        _ => false,
+    };
     let gates = network.gates.ids();
     gates
         .filter(|&gate| network.inputs(gate).iter().any(|&input| is_fact(input)))

@@ -1,10 +1,10 @@
-//! Random small games: all engines agree with the prover, lane playouts have the exact distribution, and
-//! printed rules read back the same.
+//! Random small games: all engines agree with the prover, lane playouts have the exact
+//! distribution, and printed rules read back the same.
 //!
 //! A list of numbers determines a game: each number answers one choice of the generator. A failure
 //! therefore shrinks to short lists of small numbers, which give small games. Games have static and
-//! dynamic relations, recursion, stratified negation, function terms, simultaneous roles and derived
-//! legal moves.
+//! dynamic relations, recursion, stratified negation, function terms, simultaneous roles and
+//! derived legal moves.
 
 use std::fmt::Write;
 

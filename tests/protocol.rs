@@ -1,5 +1,5 @@
-//! The wire protocol: raw bytes over sockets, as game managers send them. After each request the server
-//! is ready for the next.
+//! The wire protocol: raw bytes over sockets, as game managers send them. After each request the
+//! server is ready for the next.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

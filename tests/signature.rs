@@ -1,5 +1,5 @@
-//! The signature of a game is the same under other names and another order of rules, and differs from
-//! the signatures of all other games.
+//! The signature of a game is the same under other names and another order of rules, and differs
+//! from the signatures of all other games.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

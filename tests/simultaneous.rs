@@ -1,9 +1,9 @@
 //! Exploitability of the mixed strategies that the search finds where both roles choose at the same
-//! time. Positions near the end of two games are solved exactly. Regret matching is applied at the root
-//! only, so each position is searched by itself.
+//! time. Positions near the end of two games are solved exactly. Regret matching is applied at the
+//! root only, so each position is searched by itself.
 //!
-//! The exploitability of a strategy is the value of the position minus the result against the best reply,
-//! with perfect play afterwards.
+//! The exploitability of a strategy is the value of the position minus the result against the best
+//! reply, with perfect play afterwards.
 
 use std::collections::HashMap;
 use std::sync::Arc;

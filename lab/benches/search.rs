@@ -1,5 +1,5 @@
-//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing: the figure
-//! is what the writer spends on selection, expansion and backpropagation.
+//! Iterations a second of the search on tic-tac-toe, whose playouts cost next to nothing: the
+//! figure is what the writer spends on selection, expansion and backpropagation.
 
 use std::hint::black_box;
 use std::sync::Arc;

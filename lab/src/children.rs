@@ -24,8 +24,8 @@ pub struct Findings<T> {
 }
 
 /// Runs this program for each item, `jobs` at the same time and each for at most `limit`, with the
-/// arguments that `arguments_for` gives. Calls `on_end` with the item's index, in the order in which
-/// the children end.
+/// arguments that `arguments_for` gives. Calls `on_end` with the item's index, in the order in
+/// which the children end.
 ///
 /// # Errors
 /// `on_end` fails, or this program cannot be found.

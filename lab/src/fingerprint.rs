@@ -1,5 +1,5 @@
-//! `cargo lab fingerprint`: network sizes and playout statistics of games, in a file whose diff shows
-//! what a change changes.
+//! `cargo lab fingerprint`: network sizes and playout statistics of games, in a file whose diff
+//! shows what a change changes.
 //!
 //! [`Behaviour`] depends on the rules and a seed alone: moves are drawn in the order of their texts
 //! and states are hashed as sorted texts, so that neither numberings nor the engine matter, and the

@@ -176,8 +176,8 @@ struct PhaseChoice<'a> {
 }
 
 impl PhaseChoice<'_> {
-    /// The specialised phases of this mutex group, or the specialised game without one, and the phases'
-    /// networks.
+    /// The specialised phases of this mutex group, or the specialised game without one, and the
+    /// phases' networks.
     fn specialise(&self, group: &[BaseId]) -> Option<(SpecialisedGame, Vec<Network>)> {
         let phases = match group {
             [] => None,

@@ -65,8 +65,8 @@ pub struct MatchArguments {
     settings: SettingsChoice,
 }
 
-/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of this process made a fault, or a
-/// match has no result.
+/// Runs the command. It is [`Outcome::DoesNotHold`] when a player of this process made a fault, or
+/// a match has no result.
 pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let roles = game.role_names();

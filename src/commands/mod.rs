@@ -1,10 +1,10 @@
 //! The command line: a module per subcommand, and modules that several subcommands share.
 //!
-//! A subcommand's module parses its arguments, calls the rest of the program, and prints the result.
-//! Shared modules import no subcommand.
+//! A subcommand's module parses its arguments, calls the rest of the program, and prints the
+//! result. Shared modules import no subcommand.
 //!
-//! Invariants: with `--json` standard output has JSON objects only. A command that fails says why in
-//! one line on standard error.
+//! Invariants: with `--json` standard output has JSON objects only. A command that fails says why
+//! in one line on standard error.
 
 // Shared by subcommands and by the lab.
 pub mod arguments;

@@ -10,7 +10,8 @@ use super::interrupt;
 pub enum Outcome {
     /// Done without findings: exit status 0.
     Holds,
-    /// Done, with a finding such as a fault in the rules or a match without a result: exit status 1.
+    /// Done, with a finding such as a fault in the rules or a match without a result: exit status
+    /// 1.
     DoesNotHold,
     /// Ended by Ctrl-C: exit status 130.
     Interrupted,

@@ -1,5 +1,5 @@
-//! The players of a match by their specification: a server inside this process, one of two trivial players,
-//! or any address.
+//! The players of a match by their specification: a server inside this process, one of two trivial
+//! players, or any address.
 //!
 //! Players inside this process listen on loopback ports and get their messages over HTTP, so that a
 //! match in one process tests what a match over the network would.
@@ -160,7 +160,8 @@ impl Player {
     }
 }
 
-/// The settings of a server inside this process. Its logs go to `logs` unless `choice` has a folder.
+/// The settings of a server inside this process. Its logs go to `logs` unless `choice` has a
+/// folder.
 fn player_settings(
     choice: &SettingsChoice,
     logs: Option<&Path>,

@@ -1,8 +1,9 @@
 //! Replays a recorded trace on an engine and counts where the two differ.
 //!
 //! Every recorded state is set up as recorded, so that one fault is counted where it arises and not
-//! again at each later state. Where a trace has no state, the engine's own successor is used. Compared are the initial state, each successor, terminality, each
-//! role's legal moves, and the recorded goals.
+//! again at each later state. Where a trace has no state, the engine's own successor is used.
+//! Compared are the initial state, each successor, terminality, each role's legal moves, and the
+//! recorded goals.
 
 use std::collections::BTreeSet;
 use std::fmt;

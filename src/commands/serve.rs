@@ -108,7 +108,8 @@ fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::
     })
 }
 
-/// Whether files can be made in a folder or, where it is not there yet, in the nearest folder above.
+/// Whether files can be made in a folder or, where it is not there yet, in the nearest folder
+/// above.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     let existing = folder.ancestors().find(|folder| folder.exists());

@@ -1,7 +1,8 @@
 //! Recorded playouts of independent reasoners: one JSON object per line and state.
 //!
-//! A line has the facts of the state, terminality, legal moves, the joint move and goals. Fields may
-//! be missing: large traces have `state` at some steps only. Files ending in `.gz` are unpacked.
+//! A line has the facts of the state, terminality, legal moves, the joint move and goals. Fields
+//! may be missing: large traces have `state` at some steps only. Files ending in `.gz` are
+//! unpacked.
 
 use std::collections::BTreeMap;
 use std::fs::File;

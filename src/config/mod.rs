@@ -180,9 +180,9 @@ impl Settings {
     /// A `KEY` is dotted, such as `search.threads`. A `VALUE` is TOML; a text needs no quotes.
     ///
     /// # Errors
-    /// A file that cannot be read or is not TOML, an item without `=`, an unknown key, or a value of
-    /// the wrong type or out of its range. The error names the file, item or option, the key, the
-    /// value and the expected range.
+    /// A file that cannot be read or is not TOML, an item without `=`, an unknown key, or a value
+    /// of the wrong type or out of its range. The error names the file, item or option, the key,
+    /// the value and the expected range.
     pub fn load_with_options(
         file: Option<&Path>,
         overrides: &[String],

@@ -1,5 +1,5 @@
-//! From text to s-expressions, with recovery from parentheses that do not match by the layout of the
-//! text.
+//! From text to s-expressions, with recovery from parentheses that do not match by the layout of
+//! the text.
 //!
 //! A list left open swallows all statements after it. Most rulesheets start each statement in the
 //! first column, so the text is cut there into chunks and each chunk is read alone: a fault stays

@@ -69,9 +69,9 @@ const MIN_SHARE: f64 = 0.15;
 /// Weight beside playouts, at most.
 const MAX_MIXED_SHARE: f64 = 0.6;
 /// Correlation and best share from which on the evaluation is used without playouts, since many
-/// more positions are evaluated then. In Checkers, at a correlation of 0.72, it won 18 of 20 matches
-/// alone and 16 of 20 beside playouts; in Breakthrough, at 0.33, it won nine of ten beside playouts
-/// and lost alone.
+/// more positions are evaluated then. In Checkers, at a correlation of 0.72, it won 18 of 20
+/// matches alone and 16 of 20 beside playouts; in Breakthrough, at 0.33, it won nine of ten beside
+/// playouts and lost alone.
 const ALONE_CORRELATION: f64 = 0.6;
 const ALONE_SHARE: f64 = 0.5;
 

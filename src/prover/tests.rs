@@ -433,7 +433,11 @@ fn shown(engine: &Engine, terms: &[TermId]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn random_rulesheets_mean_the_same_to_a_plain_implementation(seed: u64) {

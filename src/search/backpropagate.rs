@@ -5,8 +5,8 @@
 //! backpropagated. Where the selected move is proven worse than the mean of its node, that mean is,
 //! since the move will not be played; in Connect Four this won two matches of three.
 //!
-//! A [`ProofUpdate`] travels along: each step updates its bounds from its child's (see `proof`), and
-//! the update ends where nothing changes.
+//! A [`ProofUpdate`] travels along: each step updates its bounds from its child's (see `proof`),
+//! and the update ends where nothing changes.
 //!
 //! Invariant: in every node and edge that is still alive, backpropagation undoes the increments of
 //! the descent.

@@ -17,7 +17,8 @@ pub struct SearchConfig {
     /// Means of several playouts get less, at least half of it.
     pub exploration: f32,
     /// First-play urgency: an untried move is scored with the mean of its node and this many
-    /// visits. 0 tries every move once before any move twice; higher values follow good moves sooner.
+    /// visits. 0 tries every move once before any move twice; higher values follow good moves
+    /// sooner.
     pub first_play_visits: f32,
     /// Greatest number of nodes; at least 2.
     pub max_nodes: u32,

@@ -3,8 +3,8 @@
 //! Untried moves get an edge when they are first selected. Where several roles choose, children are
 //! found by hashing one edge per role.
 //!
-//! Invariant: `n_legal` of a role with a choice is the number of its edges and untried moves, unless
-//! expansion kept only a winning move.
+//! Invariant: `n_legal` of a role with a choice is the number of its edges and untried moves,
+//! unless expansion kept only a winning move.
 
 use std::hash::Hasher;
 

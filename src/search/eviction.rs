@@ -1,9 +1,9 @@
 //! Eviction: making room in a full graph by the clock algorithm (Corbató 1968).
 //!
-//! When memory is exhausted, a clock hand sweeps over all nodes and frees those of least weight: the
-//! visits, discounted by age, unless recent. The threshold doubles while the hand finds too little.
-//! Nodes that the match left behind age and go first. The edges to an evicted node keep their mean
-//! and bounds, and the node is created again when selected.
+//! When memory is exhausted, a clock hand sweeps over all nodes and frees those of least weight:
+//! the visits, discounted by age, unless recent. The threshold doubles while the hand finds too
+//! little. Nodes that the match left behind age and go first. The edges to an evicted node keep
+//! their mean and bounds, and the node is created again when selected.
 //!
 //! Invariants: nodes in flight, the root and its children are never evicted; links to an evicted
 //! node are recognised by its generation.

@@ -230,8 +230,8 @@ impl Graph {
         self.shuffled = legal;
     }
 
-    /// Initialises the edges of a new node with one mover by their priors, and proves those to terminal
-    /// children.
+    /// Initialises the edges of a new node with one mover by their priors, and proves those to
+    /// terminal children.
     fn initialise_edges(&mut self, node: NodeId, position: &PositionInfo, initial: InitialEdges) {
         let mover = self.nodes[node].mover;
         if mover == SIMULTANEOUS {

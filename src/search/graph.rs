@@ -1,10 +1,11 @@
 //! The game graph: nodes, their legal moves with statistics, and the links between them.
 //!
-//! Equal states are one node (transpositions; Childs, Brodeur and Kocsis 2008). An expanded node has
-//! a [`RoleMoves`] per role: the untried moves, and an *edge* with visit count and mean value for each
-//! other. A role with one legal move has no edges. Where one role has a choice, the *mover*, each edge
-//! names its child. Where several have one, each keeps edges of its own (decoupled statistics, so
-//! that joint moves are never enumerated), and a hash table leads from one edge per role to the child.
+//! Equal states are one node (transpositions; Childs, Brodeur and Kocsis 2008). An expanded node
+//! has a [`RoleMoves`] per role: the untried moves, and an *edge* with visit count and mean value
+//! for each other. A role with one legal move has no edges. Where one role has a choice, the
+//! *mover*, each edge names its child. Where several have one, each keeps edges of its own
+//! (decoupled statistics, so that joint moves are never enumerated), and a hash table leads from
+//! one edge per role to the child.
 //!
 //! ```text
 //! table ─▶ node ──role_moves──▶ [RoleMoves; roles] ──▶ block of 8 edges ──link──▶ block ...

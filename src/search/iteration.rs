@@ -12,8 +12,8 @@ use super::timing::{Deadline, StageTimer};
 use crate::ids::{Id, NodeId};
 
 /// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the
-/// root. The statistics do not change while no answer comes: with a thousand requests in flight from
-/// the start, nine in ten descents of Connect Four repeated the one before.
+/// root. The statistics do not change while no answer comes: with a thousand requests in flight
+/// from the start, nine in ten descents of Connect Four repeated the one before.
 const MIN_IN_FLIGHT: u32 = 16;
 const VISITS_PER_REQUEST: u32 = 64;
 
@@ -71,7 +71,8 @@ impl Search {
         }
     }
 
-    /// Whether the game is over, or our goal is proven together with a move of ours that reaches it.
+    /// Whether the game is over, or our goal is proven together with a move of ours that reaches
+    /// it.
     fn is_proven(&self) -> bool {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
@@ -244,8 +245,8 @@ impl Search {
         self.graph.clear_in_flight();
     }
 
-    /// Counts the playouts of an answer, and writes its result to `values`: the mean of the playouts
-    /// mixed with the evaluation.
+    /// Counts the playouts of an answer, and writes its result to `values`: the mean of the
+    /// playouts mixed with the evaluation.
     fn read_result(&mut self, answer: &RolloutRequest) {
         let tally = &answer.tally;
         self.counters.playouts += u64::from(tally.playouts);

@@ -11,28 +11,29 @@
 //! core for the writer, which its owner pins.
 //!
 //! **Lanes.** A thread may have twice as many requests in flight as lanes: with one playout each, a
-//! free lane takes the next at once. More would make the answers older. Requests for several playouts
-//! may add up to [`MAX_WIDTHS`] playouts a lane.
+//! free lane takes the next at once. More would make the answers older. Requests for several
+//! playouts may add up to [`MAX_WIDTHS`] playouts a lane.
 //!
-//! **Full rings.** The requests in flight to a thread are limited to the capacity of its rings, so it
-//! always has room for its answers. When all threads are at their limit, the writer receives answers,
-//! and if there are none plays out itself: there is no deadlock.
+//! **Full rings.** The requests in flight to a thread are limited to the capacity of its rings, so
+//! it always has room for its answers. When all threads are at their limit, the writer receives
+//! answers, and if there are none plays out itself: there is no deadlock.
 //!
 //! **Samples per request.** One playout a request gives the best tree, since each descent sees the
-//! results of the others. But a writer sends about a million requests a second, and lanes may run tens
-//! of millions of playouts. So the number adapts to the supply of the rollout threads: without lanes
-//! by the waiting requests, with lanes by the playouts in flight.
+//! results of the others. But a writer sends about a million requests a second, and lanes may run
+//! tens of millions of playouts. So the number adapts to the supply of the rollout threads: without
+//! lanes by the waiting requests, with lanes by the playouts in flight.
 //!
 //! **Waiting.** A rollout thread without requests parks until the writer has pushed one. The writer
 //! waits only at the end of a run limited in iterations, or to settle.
 //!
-//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer receives what was
-//! finished, joins the thread and counts the rest as lost. The caller then clears all `in_flight`
-//! counts and starts a new epoch. The search goes on with the remaining threads, or the writer alone.
+//! **Panic.** A rollout thread that panics drops its ends of the rings. The writer receives what
+//! was finished, joins the thread and counts the rest as lost. The caller then clears all
+//! `in_flight` counts and starts a new epoch. The search goes on with the remaining threads, or the
+//! writer alone.
 //!
-//! **Shutdown.** The stop flag wakes all parked threads; each finishes its slice of work and returns.
-//! All threads are joined, and then the rings are dropped with the boxes in them. None is pushed
-//! meanwhile, since the writer is here.
+//! **Shutdown.** The stop flag wakes all parked threads; each finishes its slice of work and
+//! returns. All threads are joined, and then the rings are dropped with the boxes in them. None is
+//! pushed meanwhile, since the writer is here.
 //!
 //! Never knows: nodes, moves.
 
@@ -57,7 +58,8 @@ const MAX_WIDTHS: u64 = 8;
 const MAX_SAMPLES: u32 = 1_000;
 /// Requests between two adaptations.
 const ADAPT_EVERY: u32 = 64;
-/// Samples per request of the writer's own lanes where the setting is 0, without adaptation to time.
+/// Samples per request of the writer's own lanes where the setting is 0, without adaptation to
+/// time.
 const WRITER_SAMPLES: u32 = 16;
 /// The index of the writer's random stream.
 const WRITER_STREAM: usize = usize::MAX >> 1;
@@ -252,8 +254,8 @@ impl Pipeline {
         }
     }
 
-    /// Whether a request can be sent where at most `max_in_flight` may be in flight. The writer's own
-    /// worker takes some when all threads are at their limit with one sample a request.
+    /// Whether a request can be sent where at most `max_in_flight` may be in flight. The writer's
+    /// own worker takes some when all threads are at their limit with one sample a request.
     pub(super) fn has_room(&mut self, max_in_flight: u32) -> bool {
         let capacity = self.capacity;
         let is_bounded = self.in_flight >= max_in_flight;
@@ -344,8 +346,8 @@ impl Pipeline {
         Received::Nothing
     }
 
-    /// Does a slice of the writer's own work if there is any, else sleeps until an answer is there or
-    /// a thread has ended. Returns at once when nothing is in flight.
+    /// Does a slice of the writer's own work if there is any, else sleeps until an answer is there
+    /// or a thread has ended. Returns at once when nothing is in flight.
     pub(super) fn wait(&mut self) {
         if self.writer_in_flight > 0
             && let Some(worker) = &mut self.writer_worker

@@ -1,11 +1,11 @@
 //! Slab allocation for the graph: pools of equal records, addressed by typed `u32` ids, under one
 //! bound in bytes.
 //!
-//! A [`Pool`] reserves address space in segments of [`SEGMENT`] records and commits memory record by
-//! record, so that growth neither moves nor copies records. Freed records form a free list and are
-//! reused last in, first out. Values whose number is known only at run time (one score per role)
-//! lie beside a pool in a [`Strided`] table with the same ids. Segments ask for huge pages, since a
-//! descent accesses them at random.
+//! A [`Pool`] reserves address space in segments of [`SEGMENT`] records and commits memory record
+//! by record, so that growth neither moves nor copies records. Freed records form a free list and
+//! are reused last in, first out. Values whose number is known only at run time (one score per
+//! role) lie beside a pool in a [`Strided`] table with the same ids. Segments ask for huge pages,
+//! since a descent accesses them at random.
 //!
 //! Invariants: an id is valid from `allocate` to `release`; a record counts against the [`Budget`]
 //! from its creation until the pool is dropped. Huge pages may exceed the counted bytes by one page

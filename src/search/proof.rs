@@ -5,18 +5,18 @@
 //! role of several. That is minimax in zero-sum games and a pessimistic reading of all others.
 //!
 //! *One mover.* Its lower bound is the greatest lower bound of its children, its upper bound the
-//! greatest upper one. A child is *possible* if its upper bound reaches the mover's lower bound, and
-//! *sure* if its lower bound reaches the mover's upper bound. The role against which ties are broken
-//! has at least the least lower bound of the possible children and at most the least upper bound of
-//! the sure ones; any other role lies between the extremes of the possible ones. An untried move is
-//! a child without known bounds. So one winning move proves a node, and a lost node is proven with
-//! its last child.
+//! greatest upper one. A child is *possible* if its upper bound reaches the mover's lower bound,
+//! and *sure* if its lower bound reaches the mover's upper bound. The role against which ties are
+//! broken has at least the least lower bound of the possible children and at most the least upper
+//! bound of the sure ones; any other role lies between the extremes of the possible ones. An
+//! untried move is a child without known bounds. So one winning move proves a node, and a lost node
+//! is proven with its last child.
 //!
-//! *Simultaneous moves.* Nothing is assumed about the others. A move of a role is worth at least the
-//! least and at most the greatest bound in its *row*: all joint moves that contain it, once all of
-//! them are in the graph. Rows of more than [`MAX_ROW`] joint moves are not examined. The best row
-//! bounds the node. That is sound for any solution concept; it proves dominant moves, but not mixed
-//! equilibria.
+//! *Simultaneous moves.* Nothing is assumed about the others. A move of a role is worth at least
+//! the least and at most the greatest bound in its *row*: all joint moves that contain it, once all
+//! of them are in the graph. Rows of more than [`MAX_ROW`] joint moves are not examined. The best
+//! row bounds the node. That is sound for any solution concept; it proves dominant moves, but not
+//! mixed equilibria.
 //!
 //! Invariant: bounds only ever narrow.
 
@@ -226,8 +226,8 @@ impl Graph {
         self.nodes[node].proof_length = of_child.length;
     }
 
-    /// The bounds of a role over a row: all joint moves of `proof.edges` with one role's edge fixed.
-    /// Unknown while one of them is not in the graph.
+    /// The bounds of a role over a row: all joint moves of `proof.edges` with one role's edge
+    /// fixed. Unknown while one of them is not in the graph.
     fn row_bounds(
         &self,
         node: NodeId,

@@ -76,7 +76,8 @@ impl Bounds {
         Self::new(goal, goal)
     }
 
-    /// The intersection of two true bounds. Where a wrong setting makes them disjoint, `self` stays.
+    /// The intersection of two true bounds. Where a wrong setting makes them disjoint, `self`
+    /// stays.
     pub(super) fn intersect(self, other: Self) -> Self {
         let both = Self::new(self.lower.max(other.lower), self.upper.min(other.upper));
         if both.lower <= both.upper { both } else { self }
@@ -135,8 +136,8 @@ pub(super) struct Node {
     pub(super) age: u32,
     /// Incremented when the node is freed. After the last generation the node is not reused.
     pub(super) generation: u16,
-    /// Joint moves from the state to the end of the proven line, once the mover's goal is proven. An
-    /// estimate where several roles choose, or where parts of the line were evicted.
+    /// Joint moves from the state to the end of the proven line, once the mover's goal is proven.
+    /// An estimate where several roles choose, or where parts of the line were evicted.
     pub(super) proof_length: u16,
     /// Forced joint moves between the first parent's move and this state.
     pub(super) forced_moves: u16,
@@ -234,8 +235,8 @@ impl Default for RoleMoves {
     }
 }
 
-/// Eight edges as a struct of arrays, for vector instructions; a descent reads the first three cache
-/// lines only.
+/// Eight edges as a struct of arrays, for vector instructions; a descent reads the first three
+/// cache lines only.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct EdgeBlock {
@@ -341,8 +342,8 @@ impl<I: PoolId> Linked<I> for LinkOnly<I> {
     }
 }
 
-/// A child of a node where several roles choose. The edges to it, one per role with a choice, lie in
-/// a strided table.
+/// A child of a node where several roles choose. The edges to it, one per role with a choice, lie
+/// in a strided table.
 #[derive(Clone, Copy)]
 pub(super) struct JointChild {
     pub(super) parent: NodeId,

@@ -10,9 +10,9 @@
 //! averaging; both Tammelin 2014). Regrets are weighted by the probability that the others' moves
 //! came from their strategies and not from exploration.
 //!
-//! Below the root, upper confidence bounds find moves that are good against every reply much sooner:
-//! regret matching in all nodes won a third of the matches of Tron and a fifth of those of a bidding
-//! game against it.
+//! Below the root, upper confidence bounds find moves that are good against every reply much
+//! sooner: regret matching in all nodes won a third of the matches of Tron and a fifth of those of
+//! a bidding game against it.
 //!
 //! Invariants: a visit costs a role one look-up for each of its moves, and a role of more than
 //! [`MAX_MOVES`] moves uses upper confidence bounds. A move whose upper bound is below the role's

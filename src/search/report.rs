@@ -1,8 +1,8 @@
 //! Reports: the move to play, the statistics of the root, counters.
 //!
 //! The move has the greatest lower confidence bound: exact scores as they are, means less one
-//! standard error. Where several roles choose at once, it is drawn from the role's average strategy,
-//! once for each state.
+//! standard error. Where several roles choose at once, it is drawn from the role's average
+//! strategy, once for each state.
 //!
 //! Invariant: whenever our role has a legal move, one is returned.
 

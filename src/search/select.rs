@@ -6,8 +6,8 @@
 //! in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
 //! At the root of simultaneous moves, roles with few moves select by `regret_matching`. Elsewhere
-//! two roles that both take the greatest bound could repeat the same joint moves for ever, so a role
-//! draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014).
+//! two roles that both take the greatest bound could repeat the same joint moves for ever, so a
+//! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014).
 //!
 //! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008). It competes
 //! with its exact score; where it has the greatest, the descent follows the best unsolved move, and
@@ -225,8 +225,8 @@ impl Search {
         Leaf::Solved(needs_update.then(|| self.graph.nodes[node].proof_update()))
     }
 
-    /// Selects an edge for each role with a choice. `false`, with nothing selected, where there is no
-    /// memory for a role's first edge.
+    /// Selects an edge for each role with a choice. `false`, with nothing selected, where there is
+    /// no memory for a role's first edge.
     #[inline]
     fn select_edges(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();

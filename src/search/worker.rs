@@ -1,9 +1,10 @@
 //! The worker: answers requests by generating positions and playing out.
 //!
-//! The worker generates the position after a joint move, follows forced moves, lists the legal moves
-//! and generates the children. It plays out equally from each child, so that all edges start with an
-//! estimate, or from the position itself where the playouts are too few for its children. Requests
-//! are processed in batches. An evaluation function also scores the position and its children.
+//! The worker generates the position after a joint move, follows forced moves, lists the legal
+//! moves and generates the children. It plays out equally from each child, so that all edges start
+//! with an estimate, or from the position itself where the playouts are too few for its children.
+//! Requests are processed in batches. An evaluation function also scores the position and its
+//! children.
 //!
 //! Invariants: each request is handed back once, after its last playout; the answers depend on the
 //! requests and the seed alone, not on time.
@@ -357,8 +358,8 @@ impl Worker {
         }
     }
 
-    /// Submits playouts from the children that are not terminal, unless the children prove the value.
-    /// `first` is the index of the first child in `positions`.
+    /// Submits playouts from the children that are not terminal, unless the children prove the
+    /// value. `first` is the index of the first child in `positions`.
     fn submit_children(&mut self, request: &mut RolloutRequest, first: usize) {
         let mover = request.position.mover().unwrap_or(0);
         let n_roles = self.n_roles;
@@ -476,7 +477,8 @@ impl Worker {
     }
 }
 
-/// Evaluates the generated children that are not terminal, by accumulator updates from their parent.
+/// Evaluates the generated children that are not terminal, by accumulator updates from their
+/// parent.
 #[inline]
 fn evaluate_children(
     evaluation: &Evaluation,

@@ -1,8 +1,8 @@
 //! Compares lane playouts with the exact distribution that the rules give.
 //!
-//! In a small game the expected goals and lengths of random playouts follow by backward induction from
-//! every state. Requests from many states, terminal ones among them, enter a gang while it plays. The
-//! means have to be within the statistical error of the expected values.
+//! In a small game the expected goals and lengths of random playouts follow by backward induction
+//! from every state. Requests from many states, terminal ones among them, enter a gang while it
+//! plays. The means have to be within the statistical error of the expected values.
 
 use std::collections::HashMap;
 use std::sync::Arc;

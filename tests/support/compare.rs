@@ -1,9 +1,9 @@
-//! Compares the counter engine, in every way in which it runs a network, and the lanes engine with the
-//! prover.
+//! Compares the counter engine, in every way in which it runs a network, and the lanes engine with
+//! the prover.
 //!
-//! All machines of a game take the states of the same random playouts, and some unreachable states and
-//! illegal moves beside them. The prover evaluates each once. The playouts of the machines must agree to
-//! the last random draw.
+//! All machines of a game take the states of the same random playouts, and some unreachable states
+//! and illegal moves beside them. The prover evaluates each once. The playouts of the machines must
+//! agree to the last random draw.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -29,8 +29,8 @@ pub struct Declaration {
     pub is_inline: bool,
 }
 
-/// The path of the module in the file `name` (from `src`), outermost first: `search/graph/mod.rs` is
-/// `search`, `graph`. The crate root has none.
+/// The path of the module in the file `name` (from `src`), outermost first: `search/graph/mod.rs`
+/// is `search`, `graph`. The crate root has none.
 pub fn module_path(name: &Path) -> Vec<String> {
     let path = match name.file_stem().and_then(|stem| stem.to_str()) {
         Some("mod" | "lib" | "main") => name.parent().unwrap_or(Path::new("")).to_path_buf(),

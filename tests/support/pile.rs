@@ -1,7 +1,7 @@
 //! A small game with a hand-written machine that can be made to fail.
 //!
-//! Two roles take one or two tokens from a pile in turn; the role that takes the last one wins. The other
-//! role's only move is `noop`, so every second PLAY has one legal move.
+//! Two roles take one or two tokens from a pile in turn; the role that takes the last one wins. The
+//! other role's only move is `noop`, so every second PLAY has one legal move.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! A lexer for Rust source as far as these tests need it: code, comments, literals and test modules.
+//! A lexer for Rust source as far as these tests need it: code, comments, literals and test
+//! modules.
 
 use std::fs;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! `cargo lab performance`: playouts per second by engine and width beside outside programs, the
 //! same with passes left out, and search iterations per second.
 //!
-//! All players of a game ([`measure::Player`]) make their runs in turn, so that a machine that slows
-//! down for a while slows down all of them.
+//! All players of a game ([`measure::Player`]) make their runs in turn, so that a machine that
+//! slows down for a while slows down all of them.
 
 pub mod baseline;
 pub mod measure;

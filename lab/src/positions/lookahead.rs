@@ -1,8 +1,8 @@
 //! The depth of a position: the least depth of an exhaustive search that separates good moves from
 //! others.
 //!
-//! States at the depth limit have an unknown value. A search separates the moves when it proves that
-//! a good move keeps its goal, or that all other moves lose it.
+//! States at the depth limit have an unknown value. A search separates the moves when it proves
+//! that a good move keeps its goal, or that all other moves lose it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -126,8 +126,8 @@ impl DepthSearch {
         }
         let own = &legal[self.role.index()];
         let n_replies = n_replies(&legal, self.role)?;
-        // A move that keeps the goal against every reply is enough; so is a reply that refutes every
-        // move.
+        // A move that keeps the goal against every reply is enough; so is a reply that refutes
+        // every move.
         let mut may_lose = vec![true; n_replies];
         for &mv in own {
             let mut holds = true;

@@ -63,10 +63,18 @@ pub struct MakeArguments {
     #[arg(long, value_parser = panza::commands::parse_seconds)]
     seconds: Option<f64>,
     /// Iterations per move of the searches that play.
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(
+        long,
+        default_value_t = 300,
+        value_parser = clap::value_parser!(u64).range(1..=10_000_000)
+    )]
     iterations: u64,
     /// States to visit for the proof of a position.
-    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(
+        long,
+        default_value_t = 200_000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000)
+    )]
     states: u32,
     /// Least depth of a position: joint moves that a search needs to separate good moves from
     /// others.

@@ -1,5 +1,5 @@
-//! `cargo lab positions`: makes positions with proven good moves, verifies the proofs, and checks the
-//! search against them.
+//! `cargo lab positions`: makes positions with proven good moves, verifies the proofs, and checks
+//! the search against them.
 //!
 //! Invariant: proofs and search share nothing but the machine, so that a fault of either shows.
 

@@ -7,7 +7,8 @@
 //! force when it moves last it cannot force.
 //!
 //! The harder number of a node with several unsolved children is the maximum of theirs plus one for
-//! each other child (weak proof numbers, Ueda et al. 2008), since the graph has many transpositions.
+//! each other child (weak proof numbers, Ueda et al. 2008), since the graph has many
+//! transpositions.
 //!
 //! Shares nothing with the search that it judges. Invariants: answers are proven; a query creates
 //! about [`GoalProver::budget`] nodes at most. Games longer than `MAX_DEPTH` joint moves have no
@@ -434,8 +435,8 @@ impl ProofGraph {
             {
                 return;
             }
-            // A quarter above the second best, so that the search does not switch at every step (1 +
-            // epsilon trick, Pawlewicz and Lew 2007).
+            // A quarter above the second best, so that the search does not switch at every step (1
+            // + epsilon trick, Pawlewicz and Lew 2007).
             let near = numbers
                 .second
                 .saturating_add(numbers.second / 4)

@@ -1,8 +1,8 @@
 //! Recorded playouts, from reasoners that share no code with Panza, against its engines.
 //!
 //! The project's own games are compared on every engine. Of the corpus of published games, where
-//! there is one, a fast slice is compared on the counter engine, and with `PANZA_CORPUS_ALL=1` every
-//! game that has a network.
+//! there is one, a fast slice is compared on the counter engine, and with `PANZA_CORPUS_ALL=1`
+//! every game that has a network.
 
 use std::path::Path;
 use std::time::Duration;

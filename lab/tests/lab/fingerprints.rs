@@ -1,6 +1,7 @@
 //! The project's own games against `tests/fingerprints.json`: network sizes and playout statistics.
 //!
-//! A difference may be intended. Then the file is written again, and the difference shows in review.
+//! A difference may be intended. Then the file is written again, and the difference shows in
+//! review.
 
 use std::path::Path;
 use std::sync::Arc;

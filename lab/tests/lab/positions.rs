@@ -1,5 +1,5 @@
-//! Positions with proven good moves: the files are valid, their claims can be proven, and the search
-//! finds a good move in each position outside `hard`.
+//! Positions with proven good moves: the files are valid, their claims can be proven, and the
+//! search finds a good move in each position outside `hard`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

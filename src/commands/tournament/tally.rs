@@ -221,8 +221,8 @@ pub fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
     (mean(true), mean(false))
 }
 
-/// Tallies matches by pair and game, pairs in the order of their first matches. A match that appears
-/// twice counts once.
+/// Tallies matches by pair and game, pairs in the order of their first matches. A match that
+/// appears twice counts once.
 pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     let mut order: Vec<Pair> = Vec::new();
     let mut by_pair: BTreeMap<Pair, BTreeMap<_, BTreeMap<_, &MatchResult>>> = BTreeMap::new();

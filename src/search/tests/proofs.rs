@@ -356,7 +356,10 @@ proptest! {
                     legal[random.below(legal.len() as u32) as usize]
                 })
                 .collect();
-            let moves: Vec<_> = (0..).zip(&joint_move).map(|(role, &number)| mv(role, number)).collect();
+            let moves: Vec<_> = (0..)
+                .zip(&joint_move)
+                .map(|(role, &number)| mv(role, number))
+                .collect();
             search.advance(&moves);
             state = table.next(&state, &joint_move);
             prop_assert_eq!(&search.current, &state);

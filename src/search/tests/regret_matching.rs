@@ -31,8 +31,8 @@ const WITH_A_BAD_MOVE: Goals = &[
     &[35, 5, 65, 50],
 ];
 
-/// Bound of the points lost to a best reply after 20,000 iterations. The greatest loss of eight seeds
-/// is 1.0, the mean 0.3.
+/// Bound of the points lost to a best reply after 20,000 iterations. The greatest loss of eight
+/// seeds is 1.0, the mean 0.3.
 const EXPLOITABILITY: f64 = 2.0;
 
 fn game(goals: Goals) -> Arc<dyn Machine> {
