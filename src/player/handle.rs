@@ -11,12 +11,12 @@ use crossbeam::channel::{
 };
 
 use super::conductor::{Conductor, Launch, NewMatch, Request};
-use super::engine::ThinkerFactory;
-use super::factored::Factored;
+use super::factored_search::FactoredSearch;
+use super::flat_search::FlatSearch;
 use super::link::Link;
-use super::sampler::Sampler;
-use super::searching::{Searching, search_config};
-use super::worker::{Assignment, spawn};
+use super::match_thread::{Assignment, spawn};
+use super::searcher::SearcherFactory;
+use super::tree_search::{TreeSearch, search_config};
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
 use crate::build::GameBuilders;
 use crate::config::Settings;
@@ -50,7 +50,7 @@ impl Player {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn new(settings: &Settings, factories: GameBuilders) -> io::Result<Player> {
+    pub fn new(settings: &Settings, builders: GameBuilders) -> io::Result<Player> {
         let (events, inbox) = unbounded();
         // Nothing is ever sent: the channel is disconnected when all threads of the player are
         // gone.
@@ -63,7 +63,7 @@ impl Player {
         let archive = Arc::new(Archive::new(&settings.logs.folder));
         let launch = launch(
             Arc::clone(&settings),
-            factories,
+            builders,
             Arc::clone(&archive),
             wake,
             alive.clone(),
@@ -183,7 +183,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
 /// How the conductor starts match threads.
 fn launch(
     settings: Arc<Settings>,
-    factories: GameBuilders,
+    builders: GameBuilders,
     archive: Arc<Archive>,
     wake: Sender<()>,
     alive: Sender<()>,
@@ -197,7 +197,7 @@ fn launch(
         let wake = wake.clone();
         let seed = seed(&settings);
         new_match.record.note(&format!("seed {seed}"));
-        let memory_of_game = match &memory {
+        let match_memory = match &memory {
             Some(memory) => {
                 let record = new_match.record.clone();
                 let remembered = RememberedMatch {
@@ -217,12 +217,12 @@ fn launch(
             build_until: new_match.build_until,
             ready_by: new_match.ready_by,
             metagame: settings.metagame.clone(),
-            memory: mebibytes(settings.player.build_memory_mib),
-            factories: factories.clone(),
+            build_memory: mebibytes(settings.player.build_memory_mib),
+            builders: builders.clone(),
             search: search_config(&settings.search, seed),
-            thinkers: Box::new(move |config| thinkers(config, is_factored)),
+            searches: Box::new(move |config| searches(config, is_factored)),
             record: new_match.record,
-            memory_of_game,
+            memory: match_memory,
             archive: settings
                 .logs
                 .match_logs
@@ -238,26 +238,26 @@ fn launch(
     })
 }
 
-/// The ways to choose a move with these settings, best first.
-fn thinkers(config: SearchConfig, is_factored: bool) -> Vec<Box<ThinkerFactory>> {
+/// The searches with these settings, in order of preference.
+fn searches(config: SearchConfig, is_factored: bool) -> Vec<Box<SearcherFactory>> {
     let seed = config.seed;
-    let of_whole = config.clone();
-    let sampler: Box<ThinkerFactory> =
-        Box::new(move |game, role, state| Box::new(Sampler::new(&game.machine, role, state, seed)));
-    let searching: Box<ThinkerFactory> = Box::new(move |game, role, state| {
-        Box::new(Searching::new(&game.machine, role, state, of_whole.clone()))
+    let whole = config.clone();
+    let tree: Box<SearcherFactory> = Box::new(move |game, role, state| {
+        Box::new(TreeSearch::new(&game.machine, role, state, whole.clone()))
+    });
+    let flat: Box<SearcherFactory> = Box::new(move |game, role, state| {
+        Box::new(FlatSearch::new(&game.machine, role, state, seed))
     });
     if !is_factored {
-        return vec![searching, sampler];
+        return vec![tree, flat];
     }
-    let by_parts: Box<ThinkerFactory> =
-        Box::new(
-            move |game, role, state| match Factored::new(game, role, state, &config) {
-                Some(factored) => Box::new(factored),
-                None => Box::new(Searching::new(&game.machine, role, state, config.clone())),
-            },
-        );
-    vec![by_parts, searching, sampler]
+    let factored: Box<SearcherFactory> = Box::new(
+        move |game, role, state| match FactoredSearch::new(game, role, state, &config) {
+            Some(search) => Box::new(search),
+            None => Box::new(TreeSearch::new(&game.machine, role, state, config.clone())),
+        },
+    );
+    vec![factored, tree, flat]
 }
 
 /// The seed of a match.

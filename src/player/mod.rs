@@ -5,29 +5,34 @@
 //!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)
 //! ```
 //!
-//! The conductor runs no game code, so that nothing that happens in a game can delay or lose an
-//! answer: it decides what each message means in the phase at hand, keeps the clocks, and answers
-//! with the latest advice. The match thread alone owns the search; it searches without pause,
-//! publishes its advice every few milliseconds, and takes an order at once. A panic in game code is
-//! caught there, and the match goes on with the next best thing: a plain sampler, then the machine
-//! of last resort.
+//! The conductor runs no game code, so nothing in a game can delay or lose an answer. It decides
+//! what each message means in the current phase, keeps the clocks, and answers with the latest
+//! advice. The match thread alone owns the search: it searches without pause, publishes its advice
+//! every few milliseconds, and takes an order at once. It catches panics of game code and goes on
+//! with the next engine: UCB1 without a tree, then both on the prover.
 //!
 //! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
-//! nothing.
+//! an empty move.
 //!
 //! Never knows: sockets, HTTP, async.
 
 mod clock;
-mod conductor;
-mod engine;
-mod factored;
-mod handle;
 mod link;
 mod record;
-mod sampler;
-mod searching;
-mod stages;
-mod worker;
+mod time_shares;
+
+mod searcher;
+mod tree_search;
+mod factored_search;
+mod flat_search;
+
+mod engine;
+mod tasks;
+mod engines;
+mod match_thread;
+
+mod conductor;
+mod handle;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,9 +41,9 @@ use crate::gdl::Sexpr;
 
 pub use crate::build::GameBuilders;
 pub use handle::Player;
-pub use searching::search_config;
+pub use tree_search::search_config;
 
-/// What INFO tells.
+/// The answer to INFO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
     /// No match is running.
@@ -58,9 +63,9 @@ pub enum Answer {
     Done,
     /// To ABORT.
     Aborted,
-    /// To PLAY: the move as GDL text; never empty.
+    /// To PLAY: the move as GDL text, never empty.
     Move(String),
-    /// To START with rules that cannot be played: what is wrong with them.
+    /// To START with rules that cannot be played: the first error.
     Refused(String),
 }
 
@@ -84,17 +89,16 @@ pub struct StartRequest {
     pub play_clock: Duration,
     /// When the message began to arrive.
     pub received: Instant,
-    /// What was told beside the message.
+    /// What the game manager sent beside the message.
     pub manager: Manager,
 }
 
-/// What a game manager tells of itself and of the match beside its messages; it changes nothing but
-/// logs.
+/// What a game manager sends about itself and the match beside its messages; for logs only.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manager {
     /// Its name.
     pub host: Option<String>,
-    /// Who plays, in the order of the roles; empty where it was not told.
+    /// The players' names, in the order of the roles; empty if unknown.
     pub players: Vec<String>,
 }
 
@@ -103,7 +107,7 @@ pub struct Manager {
 pub struct PlayRequest {
     /// The match's name.
     pub match_id: String,
-    /// What was played last, in role order; nothing for NIL.
+    /// The last joint move, in role order; `None` for NIL.
     pub moves: Option<Vec<Sexpr>>,
     /// When the message began to arrive.
     pub received: Instant,

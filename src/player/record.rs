@@ -1,4 +1,4 @@
-//! What is noted about a match while it runs: in its own log, and in the program's messages.
+//! The record of a match while it runs: its own log, and the program's messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::analysis::board::Layout;
 use crate::config::Settings;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
-/// The notes of one match; clones write to the same place.
+/// The record of one match; clones write to the same log.
 ///
 /// The last clone to be dropped waits for the disk: that is one of the match's own threads, never
 /// the conductor's.
@@ -24,7 +24,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Opens the notes on a match of these roles.
+    /// Opens the record of a match of these roles.
     pub fn new(settings: &Settings, start: &StartRequest, roles: &[String]) -> Self {
         let log = if settings.logs.match_logs {
             MatchLog::create_or_disabled(&settings.logs.folder, &start.match_id)
@@ -103,7 +103,7 @@ impl Record {
         self.count_error();
     }
 
-    /// Something is wrong with what we were told, and we live with it.
+    /// A message or rule was wrong, and the match goes on.
     pub fn warning(&self, text: &str) {
         tracing::warn!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::WARN, format_args!("{text}"));
@@ -116,10 +116,10 @@ impl Record {
         self.log.summarise(|summary| summary.errors += 1);
     }
 
-    /// A machine is there.
+    /// A machine was built.
     pub fn built(&self, kind: &str, is_fallback: bool, took: Duration) {
         let what = if is_fallback {
-            "machine of last resort"
+            "fallback machine"
         } else {
             "machine"
         };
@@ -131,7 +131,7 @@ impl Record {
         );
     }
 
-    /// The game falls into parts with so many facts and moves each.
+    /// The numbers of facts and moves of each part of the game.
     pub fn parts(&self, parts: &[(usize, usize)]) {
         self.announce(&format!("the game falls into {} parts", parts.len()));
         let part = |&(bases, moves): &(usize, usize)| json!({ "bases": bases, "moves": moves });
@@ -139,12 +139,12 @@ impl Record {
         self.log.event("parts", json!({ "parts": parts }));
     }
 
-    /// Where the facts of a state are drawn; nothing where the game shows no board.
+    /// The boards on which a state is drawn; none where the game has no board.
     pub fn board(&self, layouts: &[Layout]) {
         self.log.event("board", json!({ "shapes": layouts }));
     }
 
-    /// The position of this number: the facts that hold.
+    /// The facts that hold in the position of this number.
     pub fn position(&self, position: usize, facts: &[String], is_terminal: bool) {
         self.log.event(
             "state",
@@ -152,14 +152,14 @@ impl Record {
         );
     }
 
-    /// How the moves of this position stood when one was answered.
+    /// The root moves of this position when PLAY was answered.
     pub fn root_moves(&self, position: usize, moves: &[RootMove]) {
         let moves: Vec<(&str, u64, f64)> = moves.iter().map(RootMove::cells).collect();
         self.log
             .event("root", json!({ "step": position, "moves": moves }));
     }
 
-    /// What was learned about the game.
+    /// The findings of the study.
     pub fn studied(&self, findings: &serde_json::Value) {
         let mut findings_alone = findings.clone();
         let parameters = findings_alone
@@ -220,7 +220,7 @@ impl Record {
         count(Count::MoveAnswered);
     }
 
-    /// How the search fares, about once a second; the last time was so many seconds ago.
+    /// Figures of the search, `seconds` after the last ones.
     pub fn sample(&self, sample: &SearchSample, seconds: f64) {
         self.log.sample(sample);
         searched(sample, seconds);
@@ -243,7 +243,7 @@ impl Record {
             .map(|(role, goal)| (role.clone(), json!(goal)))
             .collect();
         self.log.event("end", json!({ "how": how, "goals": goals }));
-        // Last, since it tells readers that there is no more to come.
+        // Last: readers take it for the end of the log.
         self.log.summarise(|summary| {
             summary.how = Some(how.to_string());
             summary.goals = has_goals.then_some(of_roles);
@@ -274,8 +274,8 @@ fn shown(value: &serde_json::Value) -> String {
     }
 }
 
-/// The name of the game in a match's name, which many game managers put between their own and a
-/// number, as in `local.ticTacToe.1795149631427`.
+/// The name of the game in a match's name, which many game managers put between their own name and
+/// a number, as in `local.ticTacToe.1795149631427`.
 fn game_of(match_id: &str) -> Option<String> {
     let mut words = match_id.split('.');
     let (_, game, number) = (words.next()?, words.next()?, words.next()?);

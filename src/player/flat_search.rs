@@ -1,20 +1,20 @@
-//! The thinker of last resort: bandit sampling of our own moves.
+//! The search of last resort: UCB1 over our own moves.
 //!
 //! Each iteration picks one of our legal moves by UCB1 (Auer, Cesa-Bianchi, Fischer, 2002), random
-//! moves for the others, and plays out at random. There is no tree, so there is little that can go
-//! wrong; it steps in when the search has failed.
+//! moves for the others, and plays out at random. There is no tree, so little can go wrong; it
+//! replaces a tree search that panicked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::engine::{Choice, Thinker};
+use super::searcher::{BestMove, Searcher};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, PlayoutEnd, Reasoner};
 use crate::telemetry::{RootMove, SearchSample};
 
-/// A playout longer than this counts as a draw.
+/// Joint moves after which a playout counts as a draw.
 const MAX_STEPS: u32 = 1_000;
 
 /// One of our moves.
@@ -24,8 +24,8 @@ struct Arm {
     total: f64,
 }
 
-/// Samples one role's moves.
-pub(super) struct Sampler {
+/// UCB1 over one role's moves.
+pub(super) struct FlatSearch {
     machine: Arc<dyn Machine>,
     reasoner: Box<dyn Reasoner>,
     role: RoleId,
@@ -37,11 +37,11 @@ pub(super) struct Sampler {
     playouts: u64,
 }
 
-impl Sampler {
-    /// A sampler that stands on `state`.
+impl FlatSearch {
+    /// A search of `state`.
     pub fn new(machine: &Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Self {
         let n_roles = machine.info().n_roles();
-        let mut sampler = Self {
+        let mut search = Self {
             reasoner: Arc::clone(machine).reasoner(),
             machine: Arc::clone(machine),
             role,
@@ -52,11 +52,11 @@ impl Sampler {
             visits: 0,
             playouts: 0,
         };
-        sampler.stand_on(state);
-        sampler
+        search.set_state(state);
+        search
     }
 
-    fn try_one(&mut self) {
+    fn iterate(&mut self) {
         let Some(chosen) = self.next_arm() else {
             return;
         };
@@ -103,22 +103,22 @@ impl Sampler {
     }
 }
 
-impl Thinker for Sampler {
+impl Searcher for FlatSearch {
     fn name(&self) -> &'static str {
-        "sampler"
+        "flat search"
     }
 
-    fn think(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
         while !interrupt.load(Ordering::Relaxed) && Instant::now() < until {
-            self.try_one();
+            self.iterate();
         }
     }
 
     fn advance(&mut self, _: &[MoveId], state: &[u64]) {
-        self.stand_on(state);
+        self.set_state(state);
     }
 
-    fn stand_on(&mut self, state: &[u64]) {
+    fn set_state(&mut self, state: &[u64]) {
         self.state = state.to_vec();
         self.reasoner.set_state(state);
         let moves: Vec<MoveId> = if self.reasoner.is_terminal() {
@@ -135,10 +135,10 @@ impl Thinker for Sampler {
         self.visits = 0;
     }
 
-    fn choice(&mut self) -> Option<Choice> {
+    fn best_move(&mut self) -> Option<BestMove> {
         let best = self.arms.iter().max_by_key(|arm| arm.visits)?;
-        Some(Choice {
-            best: best.mv,
+        Some(BestMove {
+            mv: best.mv,
             value: (best.visits > 0).then(|| best.total / best.visits as f64),
             visits: best.visits,
             is_proven: false,

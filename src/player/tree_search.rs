@@ -1,30 +1,30 @@
-//! The tree search as a thinker, and its settings.
+//! The tree search of a match, and its settings.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use super::engine::{Choice, Thinker};
+use super::searcher::{BestMove, Searcher};
 use crate::build::Stopwatch;
 use crate::config::SearchSettings;
 use crate::ids::{MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, PlayoutTotals};
-use crate::search::{Limit, Search, SearchConfig, StopReason};
+use crate::machine::{GameInfo, Machine, PlayoutTotals};
+use crate::search::{Limit, RootReport, Search, SearchConfig, StopReason};
 use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
 /// about that much.
 const BYTES_PER_NODE: usize = 1024;
-/// How long playouts are measured to find out how many to ask for.
-const MEASURED: Duration = Duration::from_millis(10);
-/// What an iteration takes the writer, about, without its playouts.
-const ITERATION: Duration = Duration::from_micros(3);
-/// More playouts from one position tell little more about it.
-const MOST_OWN_SAMPLES: u32 = 16;
-/// At most this many moves of the root are noted.
-const NOTED_MOVES: usize = 32;
+/// Processor time for measuring playouts.
+const MEASURING_TIME: Duration = Duration::from_millis(10);
+/// The writer's time for an iteration without its playouts.
+const ITERATION_TIME: Duration = Duration::from_micros(3);
+/// Playouts per request without rollout threads, at most: more say little more about a position.
+const MAX_OWN_SAMPLES: u32 = 16;
+/// Root moves in a sample.
+pub(super) const MAX_SAMPLED_MOVES: usize = 32;
 
 /// A search's settings from the file's, with the seed of a match.
 pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
@@ -45,22 +45,21 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
 }
 
 /// Rollout threads on so many cores: one core is for the thread that writes the graph, and from
-/// eight on another for everything else. Where there is but one core, the writer does it all.
+/// eight cores on another one for everything else.
 fn default_threads(cores: usize) -> usize {
     let others = if cores >= 8 { 2 } else { 1 };
     cores.saturating_sub(others)
 }
 
-/// Playouts a request for a search without rollout threads: as many as take about as long as the
-/// writer takes for an iteration. Nothing where the machine plays one after the other. It is
-/// measured for some milliseconds.
+/// Playouts per request for a search without rollout threads: as many as take about
+/// [`ITERATION_TIME`]. `None` where the machine plays one at a time.
 fn own_samples(machine: &Arc<dyn Machine>, state: &[u64], max_playout_steps: u32) -> Option<u32> {
     let mut playouts = Arc::clone(machine).playouts(&mut Random::new(1), max_playout_steps)?;
     let width = playouts.width() as u64;
     let mut tally = PlayoutTotals::default();
     let mut done = 0;
     let stopwatch = Stopwatch::start();
-    while stopwatch.is_within(MEASURED) {
+    while stopwatch.is_within(MEASURING_TIME) {
         while playouts.n_outstanding() < 2 * width {
             playouts.submit(state, width as u32)?;
         }
@@ -70,11 +69,11 @@ fn own_samples(machine: &Arc<dyn Machine>, state: &[u64], max_playout_steps: u32
         }
     }
     let a_second = done as f64 / stopwatch.elapsed().as_secs_f64();
-    let samples = (a_second * ITERATION.as_secs_f64()).round() as u32;
-    Some(samples.clamp(1, MOST_OWN_SAMPLES))
+    let samples = (a_second * ITERATION_TIME.as_secs_f64()).round() as u32;
+    Some(samples.clamp(1, MAX_OWN_SAMPLES))
 }
 
-/// What the writer's stages took so far, in seconds; one in many iterations is timed.
+/// The times of the writer's stages so far, in seconds, estimated from the timed iterations.
 pub(super) fn stage_times(search: &Search) -> StageTimes {
     let statistics = search.statistics();
     let times = search.times();
@@ -91,15 +90,26 @@ pub(super) fn stage_times(search: &Search) -> StageTimes {
     }
 }
 
+/// The root moves for a sample, in the order of the report.
+pub(super) fn root_moves(info: &dyn GameInfo, root: &RootReport) -> Vec<RootMove> {
+    let moves = root.moves.iter().take(MAX_SAMPLED_MOVES);
+    let moves = moves.map(|report| RootMove {
+        name: info.move_text(report.mv),
+        visits: u64::from(report.visits),
+        value: report.value.map_or(f64::NAN, f64::from),
+    });
+    moves.collect()
+}
+
 /// The tree search of a match.
-pub(super) struct Searching {
+pub(super) struct TreeSearch {
     machine: Arc<dyn Machine>,
     search: Search,
     is_proven: bool,
 }
 
-impl Searching {
-    /// A search that stands on `state`.
+impl TreeSearch {
+    /// A search of `state`.
     pub fn new(
         machine: &Arc<dyn Machine>,
         role: RoleId,
@@ -122,17 +132,17 @@ impl Searching {
     }
 }
 
-impl Thinker for Searching {
+impl Searcher for TreeSearch {
     fn name(&self) -> &'static str {
         "search"
     }
 
-    fn can_learn(&self) -> bool {
+    fn uses_study(&self) -> bool {
         true
     }
 
-    fn think(&mut self, until: Instant, interrupt: &AtomicBool) {
-        // A slice is short enough to look at the flag only before it.
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+        // A slice is short, so the flag is checked only before it.
         if interrupt.load(Ordering::Acquire) {
             return;
         }
@@ -148,18 +158,18 @@ impl Thinker for Searching {
         self.search.advance(joint_move);
     }
 
-    fn stand_on(&mut self, state: &[u64]) {
+    fn set_state(&mut self, state: &[u64]) {
         self.is_proven = false;
         self.search.set_state(state);
     }
 
-    fn choice(&mut self) -> Option<Choice> {
+    fn best_move(&mut self) -> Option<BestMove> {
         let best = self.search.best_move()?;
         let root = self.search.root();
         let report = root.moves.iter().find(|report| report.mv == best);
         let value = report.and_then(|report| report.value).or(root.value);
-        Some(Choice {
-            best,
+        Some(BestMove {
+            mv: best,
             value: value.map(f64::from),
             visits: report.map_or(0, |report| u64::from(report.visits)),
             is_proven: self.is_proven,
@@ -170,16 +180,7 @@ impl Thinker for Searching {
         let statistics = self.search.statistics();
         let root = self.search.root();
         let best = self.search.best_move();
-        let root_moves: Vec<RootMove> = root
-            .moves
-            .iter()
-            .take(NOTED_MOVES)
-            .map(|report| RootMove {
-                name: self.machine.info().move_text(report.mv),
-                visits: u64::from(report.visits),
-                value: report.value.map_or(f64::NAN, f64::from),
-            })
-            .collect();
+        let root_moves = root_moves(self.machine.info(), &root);
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         SearchSample {
             iterations: statistics.iterations,

@@ -1,23 +1,21 @@
-//! Where the time of a match goes, second by second: what the writer knows of its own stages, and
-//! what the system knows of threads.
+//! Processor time of a match by stage: the writer's own stages, and threads by their names.
 
 use crate::telemetry::{StageTimes, ThreadTimes};
 
-/// Kinds of threads that build and study, by their names.
-const STUDY: [&str; 4] = ["build", "study", "board", "memory"];
+/// Threads that build and study.
+const STUDY_THREADS: [&str; 4] = ["build", "study", "board", "memory"];
 
-/// Tells what was spent in between.
+/// Computes the times between samples.
 #[derive(Debug, Default)]
-pub(super) struct Stages {
+pub(super) struct TimeShares {
     threads: ThreadTimes,
-    /// The writer's own stages, as sums since the search began.
+    /// Times of the writer's stages since the search began, at the last sample.
     before: StageTimes,
 }
 
-impl Stages {
-    /// What was spent since the last call, which was so many seconds ago, for each of these
-    /// seconds. `spent` are the sums of the writer's own stages; a search that began anew counts
-    /// from nothing.
+impl TimeShares {
+    /// Processor seconds per second since the last call, `seconds` ago. `spent` are the times of
+    /// the writer's stages since the search began; after a restart they count from zero.
     pub fn since_last(&mut self, spent: &StageTimes, seconds: f64) -> StageTimes {
         let mut times = spent.since(&self.before);
         self.before = *spent;
@@ -25,7 +23,7 @@ impl Stages {
             let stage = match kind.as_str() {
                 "match" => &mut times.writer,
                 "rollout" => &mut times.rollouts,
-                kind if STUDY.contains(&kind) => &mut times.study,
+                kind if STUDY_THREADS.contains(&kind) => &mut times.study,
                 _ => &mut times.other,
             };
             *stage += used;
@@ -41,17 +39,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_what_came_since() {
-        let mut stages = Stages::default();
+    fn times_are_those_since_the_last_call() {
+        let mut shares = TimeShares::default();
         let spent = |select| StageTimes {
             select,
             ..StageTimes::default()
         };
-        stages.since_last(&spent(1.0), 1.0);
-        let times = stages.since_last(&spent(4.0), 2.0);
+        shares.since_last(&spent(1.0), 1.0);
+        let times = shares.since_last(&spent(4.0), 2.0);
         assert!((times.select - 1.5).abs() < 1e-9, "{times:?}");
         assert!(times.writer >= 0.0);
-        // The search began anew.
-        assert_eq!(stages.since_last(&spent(0.5), 1.0).select, 0.0);
+        // A restarted search.
+        assert_eq!(shares.since_last(&spent(0.5), 1.0).select, 0.0);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::super::search_config;
-use super::{Factored, Thinker};
+use super::{FactoredSearch, Searcher};
 use crate::build::{BuildBudget, BuiltGame, build};
 use crate::config::Settings;
 use crate::gdl;
@@ -66,10 +66,10 @@ fn red_chooses(facts: &[&str], iterations: u64) -> String {
         .state_from_facts(&facts)
         .expect("facts of the game");
     let mut factored =
-        Factored::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
-    factored.think_for(iterations);
-    let choice = factored.choice().expect("there are moves");
-    game.info().move_text(choice.best)
+        FactoredSearch::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
+    factored.search_for(iterations);
+    let best = factored.best_move().expect("there are moves");
+    game.info().move_text(best.mv)
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
     let role = RoleId(0);
     let machine = &game.machine;
     let mut state = machine.initial_state();
-    let mut factored = Factored::new(game, role, &state, &config()).expect("it has parts");
+    let mut factored = FactoredSearch::new(game, role, &state, &config()).expect("it has parts");
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut goals = [None];
     for _ in 0..100 {
@@ -119,12 +119,12 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
         if reasoner.is_terminal() {
             break;
         }
-        factored.think_for(iterations);
-        let choice = factored.choice().expect("there are moves");
-        assert!(reasoner.legal_moves(role).contains(&choice.best));
+        factored.search_for(iterations);
+        let best = factored.best_move().expect("there are moves");
+        assert!(reasoner.legal_moves(role).contains(&best.mv));
         let mut next = Vec::new();
-        reasoner.next_state(&[choice.best], &mut next);
-        factored.advance(&[choice.best], &next);
+        reasoner.next_state(&[best.mv], &mut next);
+        factored.advance(&[best.mv], &next);
         state = next;
     }
     reasoner.goals(&mut goals);
@@ -166,7 +166,9 @@ fn a_game_that_is_one_has_no_parts() {
     let one = ROWS.replace("(row b)", "");
     let game = game_of(&one);
     assert!(game.parts.is_none());
-    assert!(Factored::new(&game, RoleId(0), &game.machine.initial_state(), &config()).is_none());
+    assert!(
+        FactoredSearch::new(&game, RoleId(0), &game.machine.initial_state(), &config()).is_none()
+    );
 }
 
 #[test]

@@ -1,0 +1,214 @@
+//! The engines of a match in order of preference, and the one in use.
+//!
+//! An engine is a build of the game with one of the searches. When its code panics, the next one
+//! takes over at the position of the match: all searches on the main build, then all on the
+//! fallback. When none is left, there is no engine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use crossbeam::channel::Sender;
+
+use super::engine::Engine;
+use super::record::Record;
+use super::searcher::SearcherFactory;
+use super::tasks::drop_elsewhere;
+use crate::build::BuiltGame;
+use crate::telemetry::panic_text;
+
+/// The state of a build.
+pub(super) enum Build {
+    NotStarted,
+    Running,
+    Done(BuiltGame),
+    Failed,
+}
+
+/// A build and a search, by their places in order of preference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct EngineRank {
+    is_fallback: bool,
+    search: usize,
+}
+
+/// The engines of a match.
+pub(super) struct Engines {
+    /// Our role's name and its place in the rulesheet.
+    role: (String, usize),
+    record: Record,
+    pub main: Build,
+    pub fallback: Build,
+    searches: Vec<Box<SearcherFactory>>,
+    /// All joint moves that were played, as received.
+    moves: Vec<Vec<String>>,
+    current: Option<(EngineRank, Engine)>,
+    /// Whether `current` was replaced since the last check.
+    is_new: bool,
+    /// Dropped when the last thread of the match is gone.
+    alive: Sender<()>,
+}
+
+impl Engines {
+    /// No engine yet; `searches` are in order of preference.
+    pub fn new(
+        role: (String, usize),
+        record: Record,
+        searches: Vec<Box<SearcherFactory>>,
+        alive: Sender<()>,
+    ) -> Self {
+        Self {
+            role,
+            record,
+            main: Build::NotStarted,
+            fallback: Build::NotStarted,
+            searches,
+            moves: Vec::new(),
+            current: None,
+            is_new: false,
+            alive,
+        }
+    }
+
+    /// The moves played so far.
+    pub fn moves(&self) -> &[Vec<String>] {
+        &self.moves
+    }
+
+    /// The engine in use.
+    pub fn current(&self) -> Option<&Engine> {
+        self.current.as_ref().map(|(_, engine)| engine)
+    }
+
+    /// Whether the fallback must be built: the main build failed, or is late.
+    pub fn needs_fallback(&self, main_until: Instant) -> bool {
+        let is_late = self.current.is_none() && Instant::now() >= main_until;
+        matches!(self.fallback, Build::NotStarted)
+            && (matches!(self.main, Build::Failed) || is_late)
+    }
+
+    /// Whether the engine was replaced since the last call.
+    pub fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// Runs game code. After a panic the next engine is in use, and the result is `None`.
+    pub fn attempt<T>(&mut self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
+        let (rank, engine) = self.current.as_mut()?;
+        let rank = *rank;
+        match catch_unwind(AssertUnwindSafe(|| action(engine))) {
+            Ok(result) => Some(result),
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                let name = engine.searcher.name();
+                self.record.error(&format!("the {name} panicked: {text}"));
+                self.install_after(rank);
+                None
+            }
+        }
+    }
+
+    /// Follows played moves and returns what is wrong with them.
+    pub fn advance(&mut self, moves: Vec<String>) -> Vec<String> {
+        // First into the list: should the engine fail, its successor replays the list.
+        self.moves.push(moves.clone());
+        let faults = self.attempt(|engine| engine.advance(&moves));
+        faults.unwrap_or_default()
+    }
+
+    /// Puts a build into use. The main build replaces the fallback, however late it comes.
+    pub fn add(&mut self, is_fallback: bool, game: BuiltGame) {
+        let build = match is_fallback {
+            true => &mut self.fallback,
+            false => &mut self.main,
+        };
+        *build = Build::Done(game);
+        let is_better = match &self.current {
+            None => true,
+            Some((rank, _)) => rank.is_fallback && !is_fallback,
+        };
+        if is_better {
+            self.install_first(is_fallback);
+        }
+    }
+
+    /// Whether the preferred engine is in use.
+    pub fn is_first(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|(rank, _)| !rank.is_fallback && rank.search == 0)
+    }
+
+    /// Replaces the searches, and the engine in use if `restart` is set.
+    pub fn set_searches(&mut self, searches: Vec<Box<SearcherFactory>>, restart: bool) {
+        self.searches = searches;
+        if restart {
+            self.install_first(false);
+        }
+    }
+
+    /// Drops the engine in use.
+    pub fn discard(&mut self) {
+        if let Some((_, engine)) = self.current.take() {
+            drop_elsewhere(engine, self.alive.clone());
+        }
+    }
+
+    fn install_first(&mut self, is_fallback: bool) {
+        self.install(EngineRank {
+            is_fallback,
+            search: 0,
+        });
+    }
+
+    /// Replaces a failed engine by the next one.
+    fn install_after(&mut self, failed: EngineRank) {
+        let next = EngineRank {
+            search: failed.search + 1,
+            ..failed
+        };
+        if next.search < self.searches.len() {
+            self.install(next);
+        } else if failed.is_fallback {
+            self.discard();
+            self.fallback = Build::Failed;
+        } else {
+            self.main = Build::Failed;
+            self.install_first(true);
+        }
+    }
+
+    /// Puts an engine in use, at the position of the match. One that fails at once is replaced by
+    /// the next, one level of recursion each.
+    fn install(&mut self, rank: EngineRank) {
+        self.discard();
+        let build = match rank.is_fallback {
+            true => &self.fallback,
+            false => &self.main,
+        };
+        let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
+            return;
+        };
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let mut engine = Engine::new(game, (&self.role.0, self.role.1), search);
+            for moves in &self.moves {
+                // Faults were logged when the moves came.
+                engine.advance(moves);
+            }
+            engine
+        }));
+        match made {
+            Ok(engine) => {
+                let (name, kind) = (engine.searcher.name(), engine.kind());
+                self.record
+                    .note(&format!("plays with the {name} on the {kind} machine"));
+                self.current = Some((rank, engine));
+                self.is_new = true;
+            }
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                self.record
+                    .error(&format!("replaying the match panicked: {text}"));
+                self.install_after(rank);
+            }
+        }
+    }
+}

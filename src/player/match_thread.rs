@@ -1,0 +1,478 @@
+//! The match thread: owns the engines of one match, from START to its end.
+//!
+//! It takes orders between slices of search; an order sets the interrupt flag, which ends the
+//! slice. Its advice for the position lies in a slot that the conductor reads, renewed after each
+//! slice. Other work runs in [`Tasks`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Sender, after, select};
+
+use super::engines::{Build, Engines};
+use super::link::{Advice, Order, WorkerLink};
+use super::record::Record;
+use super::searcher::SearcherFactory;
+use super::tasks::{STACK_BYTES, TaskResult, Tasks};
+use super::time_shares::TimeShares;
+use crate::build::{BuiltGame, GameBuilders};
+use crate::config::MetagameSettings;
+use crate::gdl::Rules;
+use crate::metagame::{MatchMemory, Study};
+use crate::search::SearchConfig;
+use crate::telemetry::{Archive, StageTimes, panic_text};
+
+/// Longest slice of search.
+const SLICE: Duration = Duration::from_millis(5);
+/// Pause between slices while the game is studied.
+const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
+/// Time between samples of the search.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// A match for a match thread.
+pub(super) struct Assignment {
+    pub rules: Arc<Rules>,
+    /// Our role's name and its place in the rulesheet.
+    pub role: (String, usize),
+    /// Deadline of builds; without a game by then the fallback is built.
+    pub build_until: Instant,
+    /// Memory limit of builds, in bytes.
+    pub build_memory: usize,
+    pub builders: GameBuilders,
+    /// When START is answered.
+    pub ready_by: Instant,
+    /// The search settings of an unstudied game.
+    pub search: SearchConfig,
+    pub metagame: MetagameSettings,
+    /// Makes searches from settings, in order of preference.
+    pub searches: Box<dyn Fn(SearchConfig) -> Vec<Box<SearcherFactory>> + Send>,
+    pub record: Record,
+    pub memory: MatchMemory,
+    /// All logs and their limit in bytes; `None` where this match has no log.
+    pub archive: Option<(Arc<Archive>, u64)>,
+    /// Called when the conductor should read the advice.
+    pub wake: Box<dyn Fn() + Send>,
+    /// Dropped when the last thread of the match is gone.
+    pub alive: Sender<()>,
+}
+
+/// Starts a match thread.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
+    let record = assignment.record.clone();
+    let alive = assignment.alive.clone();
+    let archive = assignment.archive.clone();
+    let orders = link.orders.clone();
+    let thread = MatchThread::new(assignment, link);
+    std::thread::Builder::new()
+        .name("match".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // Panics of game code are caught by the engines; this is for other panics.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
+                let text = panic_text(&*panic);
+                record.error(&format!("the match thread panicked: {text}"));
+                record.ended("the match thread panicked", &[]);
+            }
+            // Wait until the conductor has dropped its record, so that it never waits for the disk.
+            while orders.recv().is_ok() {}
+            drop(record);
+            drop(alive);
+            if let Some((archive, max_bytes)) = archive
+                && let Err(error) = archive.prune(max_bytes)
+            {
+                tracing::warn!("old logs were not removed: {error}");
+            }
+        })
+        .map(drop)
+}
+
+/// What is known about the position before any search, and what the conductor was woken for.
+#[derive(Clone, Copy, Default)]
+struct PositionStatus {
+    is_terminal: bool,
+    is_only: bool,
+    repeat_is_legal: bool,
+    was_advised: bool,
+    was_settled: bool,
+    was_proven: bool,
+}
+
+struct MatchThread {
+    assignment: Assignment,
+    link: WorkerLink,
+    tasks: Tasks,
+    engines: Engines,
+    /// Deadline of the study that runs. A late study gets no more time.
+    studying_until: Option<Instant>,
+    status: PositionStatus,
+    next_sample: Instant,
+    /// Time of the last sample, with the iterations and playouts until then.
+    last_sample: (Instant, u64, u64),
+    time_shares: TimeShares,
+    /// Number of positions logged.
+    logged_positions: usize,
+}
+
+impl MatchThread {
+    fn new(assignment: Assignment, link: WorkerLink) -> Self {
+        let record = &assignment.record;
+        let rules = Arc::clone(&assignment.rules);
+        let searches = (assignment.searches)(assignment.search.clone());
+        Self {
+            tasks: Tasks::new(rules, record.clone(), assignment.alive.clone()),
+            engines: Engines::new(
+                assignment.role.clone(),
+                record.clone(),
+                searches,
+                assignment.alive.clone(),
+            ),
+            link,
+            studying_until: None,
+            status: PositionStatus::default(),
+            next_sample: Instant::now() + SAMPLE_EVERY,
+            last_sample: (Instant::now(), 0, 0),
+            time_shares: TimeShares::default(),
+            logged_positions: 0,
+            assignment,
+        }
+    }
+
+    fn run(mut self) {
+        self.engines.main = self.start_build(false);
+        // Times before this match do not count.
+        self.time_shares.since_last(&StageTimes::default(), 1.0);
+        loop {
+            self.link.interrupt.store(false, Ordering::Release);
+            while let Ok(order) = self.link.orders.try_recv() {
+                if !self.obey(order) {
+                    return;
+                }
+            }
+            while let Ok(result) = self.tasks.results.try_recv() {
+                self.take(result);
+            }
+            if self.engines.needs_fallback(self.assignment.build_until) {
+                self.engines.fallback = self.start_build(true);
+            }
+            let is_open = !self.status.is_terminal && !self.status.was_proven;
+            if is_open && self.engines.current().is_some() {
+                self.search();
+                if self.is_studying() && !self.wait() {
+                    return;
+                }
+            } else if !self.wait() {
+                return;
+            }
+            self.sample();
+        }
+    }
+
+    /// Runs an order; false at the end of the match.
+    fn obey(&mut self, order: Order) -> bool {
+        match order {
+            Order::Advance(moves) => self.advance(moves),
+            Order::Answered(position) => {
+                if position == self.position()
+                    && let Some(sample) = self.engines.attempt(|engine| engine.searcher.sample())
+                {
+                    self.assignment
+                        .record
+                        .root_moves(position, &sample.root_moves);
+                }
+                self.check_position();
+            }
+            Order::Finish(moves) => {
+                if let Some(moves) = moves {
+                    self.advance(moves);
+                }
+                let goals = self
+                    .engines
+                    .attempt(|engine| engine.is_terminal().then(|| engine.goals()));
+                self.end("stopped", &goals.flatten().unwrap_or_default());
+                return false;
+            }
+            Order::Abandon(why) => {
+                self.end(why, &[]);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Logs the end of the match.
+    fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
+        self.assignment.record.ended(how, goals);
+        self.assignment.memory.end(how, goals, self.position());
+    }
+
+    /// Waits for an order, a result or a deadline; false when the conductor is gone.
+    fn wait(&mut self) -> bool {
+        let now = Instant::now();
+        let mut until = self.next_sample;
+        let has_fallback = !matches!(self.engines.fallback, Build::NotStarted);
+        if !has_fallback && self.engines.current().is_none() {
+            until = until.min(self.assignment.build_until);
+        }
+        if self.is_studying() {
+            until = until.min(now + PAUSE_WHILE_STUDYING);
+        }
+        let timeout = after(until.saturating_duration_since(now));
+        select! {
+            recv(self.link.orders) -> order => match order {
+                Ok(order) => self.obey(order),
+                Err(_) => {
+                    self.end("the player is gone", &[]);
+                    false
+                }
+            },
+            // The tasks hold a sender themselves, so this never fails.
+            recv(self.tasks.results) -> result => {
+                if let Ok(result) = result {
+                    self.take(result);
+                }
+                true
+            }
+            recv(timeout) -> _ => true,
+        }
+    }
+
+    /// The number of joint moves before the position.
+    fn position(&self) -> usize {
+        self.engines.moves().len()
+    }
+
+    fn search(&mut self) {
+        let interrupt = Arc::clone(&self.link.interrupt);
+        self.engines
+            .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
+        self.check_position();
+        self.advise();
+    }
+
+    /// Follows the moves that were played.
+    fn advance(&mut self, moves: Vec<String>) {
+        self.assignment.record.played(self.position(), &moves);
+        for fault in self.engines.advance(moves) {
+            self.assignment.record.warning(&fault);
+        }
+        self.engines.take_new();
+        self.begin_position();
+    }
+
+    /// Begins the position again where the engine was replaced.
+    fn check_position(&mut self) {
+        if self.engines.take_new() {
+            self.begin_position();
+        }
+    }
+
+    /// Reads the status of the position, gives first advice and logs the position.
+    fn begin_position(&mut self) {
+        self.status = PositionStatus::default();
+        let last = self.engines.moves().last().cloned();
+        let status = self.engines.attempt(|engine| {
+            let is_terminal = engine.is_terminal();
+            PositionStatus {
+                is_terminal,
+                is_only: engine.legal_moves().len() == 1,
+                repeat_is_legal: !is_terminal && last.is_some_and(|last| engine.is_legal(&last)),
+                ..PositionStatus::default()
+            }
+        });
+        if let Some(status) = status {
+            self.status = status;
+            self.advise();
+            self.log_position();
+        }
+        // After a panic the next engine is in use.
+        self.check_position();
+    }
+
+    /// Logs the position, once.
+    fn log_position(&mut self) {
+        let position = self.position();
+        if self.logged_positions > position {
+            return;
+        }
+        self.logged_positions = position + 1;
+        if let Some(facts) = self.engines.attempt(|engine| engine.facts()) {
+            let record = &self.assignment.record;
+            record.position(position, &facts, self.status.is_terminal);
+        }
+    }
+
+    /// Publishes advice for the position, and wakes the conductor for the first and for the final
+    /// one.
+    fn advise(&mut self) {
+        let position = self.position();
+        let status = self.status;
+        let advice = self.engines.attempt(|engine| {
+            let best = engine.searcher.best_move();
+            // In a broken game or a finished one, any legal move.
+            let mv = best
+                .map(|best| best.mv)
+                .or_else(|| engine.legal_moves().first().copied())?;
+            let text = engine.info().move_text(mv);
+            (!text.is_empty()).then(|| Advice {
+                position,
+                text,
+                value: best.and_then(|best| best.value),
+                visits: best.map_or(0, |best| best.visits),
+                is_proven: best.is_some_and(|best| best.is_proven),
+                is_only: status.is_only,
+                repeat_is_legal: status.repeat_is_legal,
+            })
+        });
+        let Some(advice) = advice else {
+            return self.check_position();
+        };
+        let Some(advice) = advice else {
+            return self.link.publish(None);
+        };
+        let wakes = !status.was_advised
+            || (advice.is_settled() && !status.was_settled)
+            || (advice.is_proven && !status.was_proven);
+        self.status.was_advised = true;
+        self.status.was_settled |= advice.is_settled();
+        self.status.was_proven = advice.is_proven;
+        self.link.publish(Some(advice));
+        if wakes {
+            (self.assignment.wake)();
+        }
+    }
+
+    /// Logs figures of the search about once a second.
+    fn sample(&mut self) {
+        let now = Instant::now();
+        if now < self.next_sample {
+            return;
+        }
+        self.next_sample = now + SAMPLE_EVERY;
+        let sample = self.engines.attempt(|engine| engine.searcher.sample());
+        let Some(mut sample) = sample else {
+            return self.check_position();
+        };
+        sample.step = u32::try_from(self.position()).unwrap_or(u32::MAX);
+        let (then, iterations, playouts) = self.last_sample;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let rate = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
+        sample.iterations_per_second = rate(sample.iterations, iterations);
+        sample.playouts_per_second = rate(sample.playouts, playouts);
+        self.last_sample = (now, sample.iterations, sample.playouts);
+        sample.times = self.time_shares.since_last(&sample.times, seconds);
+        self.assignment.record.sample(&sample, seconds);
+    }
+
+    /// Starts a build.
+    fn start_build(&self, is_fallback: bool) -> Build {
+        let assignment = &self.assignment;
+        let builder = match is_fallback {
+            true => assignment.builders.fallback.clone(),
+            false => Some(Arc::clone(&assignment.builders.main)),
+        };
+        let limits = (assignment.build_until, assignment.build_memory);
+        let is_running =
+            builder.is_some_and(|builder| self.tasks.build(is_fallback, builder, limits));
+        match is_running {
+            true => Build::Running,
+            false => Build::Failed,
+        }
+    }
+
+    fn take(&mut self, result: TaskResult) {
+        match result {
+            TaskResult::Built {
+                is_fallback,
+                outcome: Ok(game),
+                took,
+            } => self.take_game(is_fallback, game, took),
+            TaskResult::Built {
+                is_fallback,
+                outcome: Err(text),
+                ..
+            } => {
+                let (build, name) = match is_fallback {
+                    true => (&mut self.engines.fallback, "fallback machine"),
+                    false => (&mut self.engines.main, "machine"),
+                };
+                *build = Build::Failed;
+                self.assignment.record.error(&format!("no {name}: {text}"));
+            }
+            TaskResult::Studied(outcome) => {
+                self.studying_until = None;
+                match outcome {
+                    Ok(study) => self.apply(&study),
+                    Err(text) => {
+                        let text = format!("studying the game panicked: {text}");
+                        self.assignment.record.error(&text);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_game(&mut self, is_fallback: bool, game: BuiltGame, took: Duration) {
+        let record = &self.assignment.record;
+        record.built(game.machine.kind(), is_fallback, took);
+        if let Some(parts) = &game.parts {
+            let parts = parts.parts.iter();
+            let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
+            record.parts(&sizes.collect::<Vec<_>>());
+        }
+        self.engines.add(is_fallback, game.clone());
+        self.check_position();
+        self.tasks.find_board(&game, self.assignment.search.seed);
+        if !is_fallback {
+            self.study(&game);
+        }
+    }
+
+    /// Starts a study until START must be answered, if the engine in use has use for it.
+    fn study(&mut self, game: &BuiltGame) {
+        let now = Instant::now();
+        let settings = &self.assignment.metagame;
+        let left = self.assignment.ready_by.saturating_duration_since(now);
+        let until = now + left.mul_f64(settings.seconds_share);
+        let engine = self.engines.current();
+        let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
+        if !settings.learning || !uses_study || until <= now || self.position() > 0 {
+            return;
+        }
+        let Assignment { memory, search, .. } = &self.assignment;
+        if self
+            .tasks
+            .study(game, memory, search, (until, settings.tuning))
+        {
+            self.studying_until = Some(until);
+        }
+    }
+
+    fn is_studying(&self) -> bool {
+        let until = self.studying_until;
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Restarts the search with what a study has found.
+    fn apply(&mut self, study: &Study) {
+        self.assignment.record.studied(&study.to_json());
+        if !study.is_useful() {
+            return;
+        }
+        let searches = (self.assignment.searches)(study.apply(&self.assignment.search));
+        let restart = self.engines.is_first() && !self.status.was_proven;
+        self.engines.set_searches(searches, restart);
+        self.check_position();
+    }
+}
+
+impl Drop for MatchThread {
+    fn drop(&mut self) {
+        self.tasks.cancel();
+        self.engines.discard();
+    }
+}

@@ -1,0 +1,51 @@
+//! What chooses moves: the trait of all searches of a match.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::build::BuiltGame;
+use crate::ids::{MoveId, RoleId};
+use crate::telemetry::SearchSample;
+
+/// The best move of a position.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct BestMove {
+    /// Our move.
+    pub mv: MoveId,
+    /// Our expected goal, 0 to 100.
+    pub value: Option<f64>,
+    /// The move's visits.
+    pub visits: u64,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+}
+
+/// Chooses moves for one role, and follows the match.
+pub(super) trait Searcher: Send {
+    /// What it is, for logs.
+    fn name(&self) -> &'static str;
+
+    /// Searches until then, or until `interrupt` is set.
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool);
+
+    /// Follows a legal joint move to `state`.
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]);
+
+    /// Goes to a state that no legal joint move leads to.
+    fn set_state(&mut self, state: &[u64]);
+
+    /// The best move; `None` when our role has no legal move.
+    fn best_move(&mut self) -> Option<BestMove>;
+
+    /// Whether a study of the game would change the search.
+    fn uses_study(&self) -> bool {
+        false
+    }
+
+    /// Figures since the search was made. The caller adds step and rates.
+    fn sample(&mut self) -> SearchSample;
+}
+
+/// Makes a search of a game for a role, starting in a state.
+pub(super) type SearcherFactory =
+    dyn Fn(&BuiltGame, RoleId, &[u64]) -> Box<dyn Searcher> + Send + Sync;

@@ -1,0 +1,190 @@
+//! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
+//! games, studying them, finding boards.
+//!
+//! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
+//! much.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, Sender, unbounded};
+
+use super::record::Record;
+use crate::analysis::board::{self, BoardPainter};
+use crate::build::{BuildBudget, BuiltGame, GameBuilder};
+use crate::gdl::Rules;
+use crate::machine::random::Random;
+use crate::metagame::{self, MatchMemory, Study, StudyBudget};
+use crate::search::SearchConfig;
+use crate::telemetry::panic_text;
+
+/// Stack for deep recursion in reading and building.
+pub(super) const STACK_BYTES: usize = 64 << 20;
+/// Time and states for finding boards.
+const BOARD_TIME: Duration = Duration::from_millis(150);
+const BOARD_STATES: usize = 100;
+/// Facts of a game above which boards are found in the facts of the states only.
+const MAX_BOARD_FACTS: usize = 20_000;
+
+/// The result of a task.
+pub(super) enum TaskResult {
+    Built {
+        is_fallback: bool,
+        outcome: Result<BuiltGame, String>,
+        took: Duration,
+    },
+    Studied(Result<Box<Study>, String>),
+}
+
+/// The tasks of a match.
+pub(super) struct Tasks {
+    rules: Arc<Rules>,
+    record: Record,
+    sender: Sender<TaskResult>,
+    pub results: Receiver<TaskResult>,
+    /// Set when the match ends.
+    cancelled: Arc<AtomicBool>,
+    /// Dropped with the last thread.
+    alive: Sender<()>,
+}
+
+impl Tasks {
+    pub fn new(rules: Arc<Rules>, record: Record, alive: Sender<()>) -> Self {
+        let (sender, results) = unbounded();
+        Self {
+            rules,
+            record,
+            sender,
+            results,
+            cancelled: Arc::default(),
+            alive,
+        }
+    }
+
+    /// Cancels all tasks.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs a task on a thread of this name; false when there is no thread.
+    fn spawn(
+        &self,
+        name: &'static str,
+        task: impl FnOnce(&Sender<TaskResult>) + Send + 'static,
+    ) -> bool {
+        let (sender, alive) = (self.sender.clone(), self.alive.clone());
+        let spawned = std::thread::Builder::new()
+            .name(name.into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                task(&sender);
+                drop(alive);
+            });
+        if let Err(error) = &spawned {
+            self.record
+                .error(&format!("no thread for the task {name}: {error}"));
+        }
+        spawned.is_ok()
+    }
+
+    /// Builds the game; false when there is no thread.
+    pub fn build(
+        &self,
+        is_fallback: bool,
+        builder: Arc<dyn GameBuilder>,
+        (until, memory): (Instant, usize),
+    ) -> bool {
+        let rules = Arc::clone(&self.rules);
+        let budget = BuildBudget {
+            until,
+            memory,
+            cancelled: Arc::clone(&self.cancelled),
+        };
+        self.spawn("build", move |results| {
+            let begin = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
+                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            // The match may be over.
+            let _ = results.send(TaskResult::Built {
+                is_fallback,
+                outcome,
+                took: begin.elapsed(),
+            });
+        })
+    }
+
+    /// Studies the game until then, with what is remembered of it; false when there is no thread.
+    pub fn study(
+        &self,
+        game: &BuiltGame,
+        memory: &MatchMemory,
+        config: &SearchConfig,
+        (until, tuning): (Instant, bool),
+    ) -> bool {
+        let budget = StudyBudget {
+            until: Some(until),
+            cancelled: Arc::clone(&self.cancelled),
+            learning: true,
+            tuning,
+            sampling: None,
+        };
+        let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
+        self.spawn("study", move |results| {
+            let study = catch_unwind(AssertUnwindSafe(|| {
+                let info = game.info();
+                let history = memory.history();
+                let prior = history.and_then(|history| metagame::prior_study(info, &history));
+                let study = metagame::study(&game, prior, &config, &budget);
+                for (kind, note) in metagame::notes(info, &study) {
+                    memory.remember(kind, note);
+                }
+                Box::new(study)
+            }));
+            drop(game);
+            let outcome = study.map_err(|panic| panic_text(&*panic));
+            // The match may be over.
+            let _ = results.send(TaskResult::Studied(outcome));
+        })
+    }
+
+    /// Finds boards in random games and logs them, for those who watch the match.
+    pub fn find_board(&self, game: &BuiltGame, seed: u64) {
+        let machine = Arc::clone(&game.machine);
+        let (rules, record) = (Arc::clone(&self.rules), self.record.clone());
+        let cancelled = Arc::clone(&self.cancelled);
+        self.spawn("board", move |_| {
+            let begin = Instant::now();
+            let go_on = || begin.elapsed() < BOARD_TIME && !cancelled.load(Ordering::Relaxed);
+            let layouts = catch_unwind(AssertUnwindSafe(|| {
+                let mut random = Random::new(seed);
+                let states = board::sample_states(&machine, &mut random, BOARD_STATES, go_on);
+                let facts = machine.info().facts();
+                let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
+                BoardPainter::learn_with(&states, facts.unwrap_or_default(), &rules).layouts()
+            }));
+            match layouts {
+                Ok(layouts) => record.board(&layouts),
+                Err(panic) => record.warning(&format!("no board: {}", panic_text(&*panic))),
+            }
+        });
+    }
+}
+
+/// Drops something on a thread of its own: a search waits for its rollout threads, which may be
+/// slow, and destructors may panic.
+pub(super) fn drop_elsewhere<T: Send + 'static>(value: T, alive: Sender<()>) {
+    let spawned = std::thread::Builder::new()
+        .name("drop".into())
+        .spawn(move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
+                tracing::error!("dropping an engine panicked: {}", panic_text(&*panic));
+            }
+            drop(alive);
+        });
+    if let Err(error) = spawned {
+        // The value was dropped with the closure.
+        tracing::warn!("no thread to drop an engine on: {error}");
+    }
+}
