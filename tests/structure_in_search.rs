@@ -55,6 +55,25 @@ fn proof(machine: &Arc<dyn Machine>, effects: &[ScoreRange]) -> (Option<u8>, u64
 }
 
 #[test]
+fn a_conditional_latch_bounds_no_goal_before_its_condition_holds() {
+    // Nobody has cell `a` yet. That is final only once the cell is not free.
+    let cells =
+        "(role x) (role o) (cell a) (cell b) (init (turn x)) (<= (init (free ?c)) (cell ?c))
+        (<= (legal ?p (mark ?c)) (true (turn ?p)) (true (free ?c)))
+        (<= (legal x wait) (true (turn o))) (<= (legal o wait) (true (turn x)))
+        (<= (next (free ?c)) (true (free ?c)) (not (does x (mark ?c))) (not (does o (mark ?c))))
+        (<= (next (has ?p ?c)) (does ?p (mark ?c))) (<= (next (has ?p ?c)) (true (has ?p ?c)))
+        (<= (next (turn o)) (true (turn x))) (<= (next (turn x)) (true (turn o)))
+        (<= some (true (free ?c))) (<= terminal (not some))
+        (<= (goal x 100) (true (has x a))) (<= (goal x 0) (not (true (has x a)))) (goal o 50)";
+    let (machine, ranges) = game(cells);
+    assert!(ranges.iter().any(|range| range.given != range.setting));
+    let state = machine.initial_state();
+    assert!(!ranges.iter().any(|range| range.holds_in(&state)));
+    assert_eq!(proof(&machine, &ranges).0, Some(100));
+}
+
+#[test]
 fn unreachable_goals_bound_the_root() {
     let (machine, effects) = game(DOORS);
     let is_known = |range: &&ScoreRange| range.setting.value && range.upper == 0;
