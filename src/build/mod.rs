@@ -11,12 +11,12 @@
 //!
 //! Never knows: matches and their clocks (it is handed deadlines), search trees.
 
-mod compile;
+mod stopwatch;
 mod lanes;
+mod compile;
 mod measure;
 mod parts;
 mod prover_machine;
-mod stopwatch;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
-//! What each message means in the phase at hand, and when its answer leaves.
+//! What each message means in the current phase, and when its answer leaves.
 //!
-//! The conductor runs no game code and reads no clock: messages and instants are handed in, moves
-//! are advised by the match thread, answers leave through callbacks.
+//! The conductor runs no game code and reads no clock: it is handed messages and instants, takes
+//! moves from the match thread, and answers through callbacks.
 //!
 //! | message | idle | the running match | another match |
 //! |---|---|---|---|
@@ -11,36 +11,32 @@
 //! | STOP | `busy` | `done` at once | `busy` |
 //! | ABORT | `busy` | `aborted` at once | `busy` |
 //!
-//! Answers that are still owed when a match ends leave at that moment: `ready` for a START, the
-//! move for a PLAY.
+//! Pending answers are given when a match ends: `ready` for a START, the move for a PLAY.
 //!
 //! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last
 //! PLAY is unanswered; the moves are not legal once more in the position after them; our move among
 //! them is not the one we answered. In a game where all players may do the same twice in a row, a
 //! PLAY that names our answer is a new one. The rule errs only where a manager has replaced our
 //! move by our previous one while all others repeated theirs as well. NIL after other moves is a
-//! repeat always, since it tells of nothing to follow.
+//! always a repeat, since there is nothing to follow.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
 use super::link::{Advice, Link, Order};
+use super::match_thread::NewMatch;
+use super::pending::PendingAnswer;
 use super::record::Record;
+use super::start_rules::{place_of, read_rules};
 use super::{Answer, PlayRequest, Reply, StartRequest};
 use crate::config::Settings;
-use crate::gdl::{self, Diagnostic, Rules, Severity, Sexpr};
-use crate::telemetry::panic_text;
+use crate::gdl::Sexpr;
 
-/// At most this many callers wait for one answer; a player that is asked yet again is `busy`.
-const MAX_WAITING: usize = 16;
-/// At most this many faults of a rulesheet are logged.
-const MAX_DIAGNOSTICS: usize = 50;
-/// What is answered when no legal move is known: legal in many games, and never nothing.
-const LAST_WORD: &str = "noop";
+/// The answer when no legal move is known: legal in many games.
+const DEFAULT_MOVE: &str = "noop";
 
 /// A message.
 pub(super) enum Request {
@@ -56,73 +52,33 @@ pub(super) enum Request {
     },
 }
 
-/// What a match thread needs to know.
-pub(super) struct NewMatch {
-    pub match_id: String,
-    pub rules: Arc<Rules>,
-    /// Our role's name and its place in the rulesheet.
-    pub role: (String, usize),
-    /// Until when a machine may be built.
-    pub build_until: Instant,
-    /// When START is answered.
-    pub ready_by: Instant,
-    pub record: Record,
-}
-
 /// Starts a match thread.
 pub(super) type Launch = Box<dyn FnMut(NewMatch) -> io::Result<Link> + Send>;
-
-/// Those who wait for one answer.
-struct Waiting {
-    replies: Vec<Reply>,
-    received: Instant,
-    deadlines: Deadlines,
-}
-
-impl Waiting {
-    fn add(&mut self, reply: Reply) {
-        if self.replies.len() < MAX_WAITING {
-            self.replies.push(reply);
-        } else {
-            reply(Answer::Busy);
-        }
-    }
-
-    fn answer(self, answer: &Answer) {
-        for reply in self.replies {
-            reply(answer.clone());
-        }
-    }
-
-    /// How long after its time an answer is given.
-    fn lateness(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.deadlines.answer_by)
-    }
-}
 
 /// The match that runs.
 struct Match {
     start: StartRequest,
     our_place: usize,
-    // Dropped before the link: the match thread waits for that end, and writes out the notes as the
-    // last to hold them.
+    // Dropped before the link: the match thread waits for the end of the link, and is then the last
+    // to hold the record, which waits for the disk.
     record: Record,
     link: Link,
-    /// When a message about it came last, and when the clock that runs for it ends.
-    heard: Instant,
+    /// When the last message about it came.
+    last_message: Instant,
+    /// When the running clock ends.
     clock_end: Instant,
-    /// How many joint moves were made, and the last one.
+    /// Joint moves made, and the last one.
     position: usize,
     last_moves: Option<Vec<String>>,
 }
 
 /// The PLAY at the position of the match.
 enum Turn {
-    /// It has not come yet.
+    /// It has not come.
     Awaited,
-    /// It is not answered yet.
-    Open(Waiting),
-    /// It is answered with this move.
+    /// It is not answered.
+    Open(PendingAnswer),
+    /// It was answered with this move.
     Answered(String),
 }
 
@@ -131,7 +87,7 @@ enum Phase {
     /// START is not answered yet.
     Metagaming {
         game: Match,
-        waiting: Waiting,
+        waiting: PendingAnswer,
     },
     Playing {
         game: Match,
@@ -145,12 +101,12 @@ pub(super) struct Conductor {
     launch: Launch,
     lateness: Lateness,
     phase: Phase,
-    /// Whether a match runs; renewed before any answer leaves.
+    /// Whether a match runs; updated before any answer is given.
     is_busy: Arc<AtomicBool>,
 }
 
 impl Conductor {
-    /// An idle one, which shows through `is_busy` whether a match runs.
+    /// An idle conductor, which publishes in `is_busy` whether a match runs.
     pub fn new(settings: Arc<Settings>, is_busy: Arc<AtomicBool>, launch: Launch) -> Self {
         Self {
             settings,
@@ -161,12 +117,12 @@ impl Conductor {
         }
     }
 
-    /// Takes in that an answer reached the wire this long after it was given.
+    /// Records the time from an answer to its arrival on the wire.
     pub fn note_delay(&mut self, delay: Duration) {
         self.lateness.observe(delay);
     }
 
-    /// Takes in a message.
+    /// Handles a message.
     pub fn handle(&mut self, request: Request, reply: Reply, now: Instant) {
         match request {
             Request::Preview => match self.phase {
@@ -191,10 +147,11 @@ impl Conductor {
         self.tick(now);
     }
 
-    /// Does what the clocks and the advice at hand ask for.
+    /// Gives the answers that are due by the clocks and the advice.
     pub fn tick(&mut self, now: Instant) {
         let idle_abort = self.settings.server.idle_abort;
-        let gives_up = |game: &Match| now >= give_up_at(game.heard, game.clock_end, idle_abort);
+        let gives_up =
+            |game: &Match| now >= give_up_at(game.last_message, game.clock_end, idle_abort);
         match self.take_phase() {
             Phase::Idle => self.set_phase(Phase::Idle),
             Phase::Metagaming { game, waiting } => {
@@ -259,14 +216,14 @@ impl Conductor {
                 })
             }
             Phase::Playing { game, .. } => Some(give_up_at(
-                game.heard,
+                game.last_message,
                 game.clock_end,
                 self.settings.server.idle_abort,
             )),
         }
     }
 
-    /// Makes the outside agree with the inside, after a panic.
+    /// Publishes the phase again, after a panic.
     pub fn recover(&mut self) {
         let phase = self.take_phase();
         self.set_phase(phase);
@@ -305,11 +262,11 @@ impl Conductor {
         match &mut self.phase {
             Phase::Idle => self.begin(start, reply, now),
             Phase::Metagaming { game, waiting } if game.is_same_start(&start) => {
-                game.heard = now;
+                game.last_message = now;
                 waiting.add(reply);
             }
             Phase::Playing { game, .. } if game.is_same_start(&start) => {
-                game.heard = now;
+                game.last_message = now;
                 reply(Answer::Ready);
             }
             Phase::Metagaming { game, .. } | Phase::Playing { game, .. } => {
@@ -369,16 +326,12 @@ impl Conductor {
                 return;
             }
         };
-        let waiting = Waiting {
-            replies: vec![reply],
-            received: start.received,
-            deadlines,
-        };
+        let waiting = PendingAnswer::new(reply, start.received, deadlines);
         let game = Match {
             our_place,
             link,
             record,
-            heard: now,
+            last_message: now,
             clock_end: start.received + start.start_clock,
             position: 0,
             last_moves: None,
@@ -387,7 +340,7 @@ impl Conductor {
         self.set_phase(Phase::Metagaming { game, waiting });
     }
 
-    fn answer_start(&mut self, game: Match, waiting: Waiting, now: Instant) {
+    fn answer_start(&mut self, game: Match, waiting: PendingAnswer, now: Instant) {
         self.lateness.observe(waiting.lateness(now));
         game.record.ready(waiting.received, now);
         let turn = Turn::Awaited;
@@ -395,16 +348,23 @@ impl Conductor {
         waiting.answer(&Answer::Ready);
     }
 
-    fn answer_play(&mut self, game: Match, waiting: Waiting, advice: Option<Advice>, now: Instant) {
+    fn answer_play(
+        &mut self,
+        game: Match,
+        waiting: PendingAnswer,
+        advice: Option<Advice>,
+        now: Instant,
+    ) {
         let move_text = match &advice {
             Some(advice) => {
                 self.lateness.observe(waiting.lateness(now));
                 advice.text.clone()
             }
             None => {
-                game.record
-                    .error(&format!("no legal move is known, {LAST_WORD} is answered"));
-                LAST_WORD.to_string()
+                game.record.error(&format!(
+                    "no legal move is known, {DEFAULT_MOVE} is answered"
+                ));
+                DEFAULT_MOVE.to_string()
             }
         };
         let took = now.saturating_duration_since(waiting.received);
@@ -433,15 +393,9 @@ impl Conductor {
             reply(Answer::Busy);
             return;
         };
-        game.heard = now;
+        game.last_message = now;
         let deadlines = self.deadlines(play.received, game.start.play_clock);
-        let fresh = |reply| {
-            Turn::Open(Waiting {
-                replies: vec![reply],
-                received: play.received,
-                deadlines,
-            })
-        };
+        let fresh = |reply| Turn::Open(PendingAnswer::new(reply, play.received, deadlines));
         let moves = play.moves.map(texts);
         let turn = if game.is_repeat(moves.as_deref(), &turn) {
             match turn {
@@ -460,7 +414,7 @@ impl Conductor {
             // The manager has gone on without our answer; the caller may still be there.
             if let Turn::Open(waiting) = turn {
                 let advice = game.link.advice(game.position);
-                let move_text = advice.map_or(LAST_WORD.to_string(), |advice| advice.text);
+                let move_text = advice.map_or(DEFAULT_MOVE.to_string(), |advice| advice.text);
                 game.record
                     .warning("the next PLAY came before the last one was answered");
                 waiting.answer(&Answer::Move(move_text));
@@ -478,7 +432,7 @@ impl Conductor {
         self.set_phase(Phase::Playing { game, turn });
     }
 
-    /// Answers what is owed, whatever the clock says.
+    /// Gives the pending answer, whatever the clock.
     fn settle(&mut self, now: Instant) {
         match self.take_phase() {
             Phase::Metagaming { game, waiting } => self.answer_start(game, waiting, now),
@@ -511,7 +465,7 @@ impl Match {
             && self.start.rules == start.rules
     }
 
-    /// Whether a PLAY with these moves repeats the last one; the module's page says when it does.
+    /// Whether a PLAY with these moves repeats the last one; see the module's documentation.
     fn is_repeat(&self, moves: Option<&[String]>, turn: &Turn) -> bool {
         let Some(moves) = moves else {
             return true;
@@ -529,40 +483,6 @@ impl Match {
             }
         }
     }
-}
-
-/// The rules of a START, when they can be played.
-fn read_rules(start: &StartRequest) -> Result<Rules, String> {
-    let read = || gdl::load_statements(&start.rules, Vec::new());
-    let (rules, mut diagnostics) = catch_unwind(AssertUnwindSafe(read))
-        .map_err(|panic| format!("reading the rules panicked: {}", panic_text(&*panic)))?;
-    diagnostics.sort_by_key(|diagnostic| (diagnostic.severity, diagnostic.span));
-    for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS) {
-        let line = diagnostic.one_line("START", &start.source);
-        tracing::warn!(match_id = start.match_id, "{line}");
-    }
-    if rules.roles().is_empty() {
-        return Err("the rules name no role".into());
-    }
-    match diagnostics.first() {
-        Some(
-            worst @ Diagnostic {
-                severity: Severity::Error,
-                ..
-            },
-        ) => Err(worst.one_line("START", &start.source)),
-        _ => Ok(rules),
-    }
-}
-
-/// Where a role stands among the roles; symbols differ in case only when a manager has changed it.
-fn place_of(role: &str, roles: &[String]) -> Option<usize> {
-    let exact = roles.iter().position(|name| name == role);
-    exact.or_else(|| {
-        roles
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(role))
-    })
 }
 
 /// Canonical texts of moves.

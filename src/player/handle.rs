@@ -10,11 +10,11 @@ use crossbeam::channel::{
     Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
 };
 
-use super::conductor::{Conductor, Launch, NewMatch, Request};
+use super::conductor::{Conductor, Launch, Request};
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
 use super::link::Link;
-use super::match_thread::{Assignment, spawn};
+use super::match_thread::{Assignment, NewMatch, spawn};
 use super::searcher::SearcherFactory;
 use super::tree_search::{TreeSearch, search_config};
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
@@ -25,7 +25,7 @@ use crate::metagame::{MatchMemory, MemoryService, RememberedMatch};
 use crate::search::SearchConfig;
 use crate::telemetry::{Archive, panic_text};
 
-/// What the conductor's thread is told.
+/// An event for the conductor's thread.
 enum Event {
     Request(Request, Reply),
     /// An answer took this long to reach the wire.
@@ -33,9 +33,9 @@ enum Event {
     ShutDown,
 }
 
-/// A player: hand it messages, and it answers them through callbacks, from a thread of its own.
+/// A player: it answers messages through callbacks, from a thread of its own.
 ///
-/// Clones are handles on the same player. No method waits, [`shut_down`](Self::shut_down) apart.
+/// Clones are handles of the same player. No method but [`shut_down`](Self::shut_down) waits.
 /// The player ends with its last handle.
 #[derive(Clone)]
 pub struct Player {
@@ -97,7 +97,7 @@ impl Player {
         Arc::clone(&self.archive)
     }
 
-    /// PREVIEW. Nothing is made of it.
+    /// PREVIEW; it has no effect.
     pub fn preview(&self, reply: Reply) {
         self.send(Request::Preview, reply);
     }
@@ -112,7 +112,7 @@ impl Player {
         self.send(Request::Play(play), reply);
     }
 
-    /// STOP, with the last moves in role order; nothing for NIL.
+    /// STOP, with the last moves in role order; `None` for NIL.
     pub fn stop(&self, match_id: String, moves: Option<Vec<Sexpr>>, reply: Reply) {
         self.send(Request::Stop { match_id, moves }, reply);
     }
@@ -122,15 +122,14 @@ impl Player {
         self.send(Request::Abort { match_id }, reply);
     }
 
-    /// Tells how long an answer took from its callback to the wire, so that later ones leave
-    /// earlier by as much.
+    /// Records the time of an answer from its callback to the wire, so that later ones leave earlier
+    /// by as much.
     pub fn note_delay(&self, delay: Duration) {
-        // A player that has ended needs no advice.
         let _ = self.events.send(Event::Delay(delay));
     }
 
-    /// Ends the match that runs, and the player; answers that are owed leave. Waits for all threads
-    /// to end, no longer than `patience`, and says whether they did.
+    /// Ends the running match, and the player; pending answers are given. Waits for all threads to
+    /// end, for `patience` at most, and returns whether they did.
     pub fn shut_down(&self, patience: Duration) -> bool {
         let _ = self.events.send(Event::ShutDown);
         self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
@@ -172,7 +171,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
         }
     }
     conductor.shut_down(Instant::now());
-    // Whoever comes in between is answered too.
+    // Requests that came in between.
     for event in inbox.try_iter() {
         if let Event::Request(_, reply) = event {
             reply(Answer::Busy);
@@ -201,7 +200,7 @@ fn launch(
             Some(memory) => {
                 let record = new_match.record.clone();
                 let remembered = RememberedMatch {
-                    match_id: new_match.match_id,
+                    match_id: new_match.match_id.clone(),
                     rules: Arc::clone(&new_match.rules),
                     role: new_match.role.0.clone(),
                     log: Box::new(move |level, text| record.line(level, text)),
@@ -212,16 +211,12 @@ fn launch(
         };
         let is_factored = settings.search.factored;
         let assignment = Assignment {
-            rules: new_match.rules,
-            role: new_match.role,
-            build_until: new_match.build_until,
-            ready_by: new_match.ready_by,
+            start: new_match,
             metagame: settings.metagame.clone(),
             build_memory: mebibytes(settings.player.build_memory_mib),
             builders: builders.clone(),
             search: search_config(&settings.search, seed),
             searches: Box::new(move |config| searches(config, is_factored)),
-            record: new_match.record,
             memory: match_memory,
             archive: settings
                 .logs

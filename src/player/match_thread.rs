@@ -31,24 +31,30 @@ const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// A match for a match thread.
-pub(super) struct Assignment {
+/// A match that begins, as the conductor hands it on.
+pub(super) struct NewMatch {
+    pub match_id: String,
     pub rules: Arc<Rules>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
     /// Deadline of builds; without a game by then the fallback is built.
     pub build_until: Instant,
+    /// When START is answered.
+    pub ready_by: Instant,
+    pub record: Record,
+}
+
+/// A match for a match thread.
+pub(super) struct Assignment {
+    pub start: NewMatch,
     /// Memory limit of builds, in bytes.
     pub build_memory: usize,
     pub builders: GameBuilders,
-    /// When START is answered.
-    pub ready_by: Instant,
     /// The search settings of an unstudied game.
     pub search: SearchConfig,
     pub metagame: MetagameSettings,
     /// Makes searches from settings, in order of preference.
     pub searches: Box<dyn Fn(SearchConfig) -> Vec<Box<SearcherFactory>> + Send>,
-    pub record: Record,
     pub memory: MatchMemory,
     /// All logs and their limit in bytes; `None` where this match has no log.
     pub archive: Option<(Arc<Archive>, u64)>,
@@ -63,7 +69,7 @@ pub(super) struct Assignment {
 /// # Errors
 /// The system gives no thread.
 pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
-    let record = assignment.record.clone();
+    let record = assignment.start.record.clone();
     let alive = assignment.alive.clone();
     let archive = assignment.archive.clone();
     let orders = link.orders.clone();
@@ -120,13 +126,13 @@ struct MatchThread {
 
 impl MatchThread {
     fn new(assignment: Assignment, link: WorkerLink) -> Self {
-        let record = &assignment.record;
-        let rules = Arc::clone(&assignment.rules);
+        let record = &assignment.start.record;
+        let rules = Arc::clone(&assignment.start.rules);
         let searches = (assignment.searches)(assignment.search.clone());
         Self {
             tasks: Tasks::new(rules, record.clone(), assignment.alive.clone()),
             engines: Engines::new(
-                assignment.role.clone(),
+                assignment.start.role.clone(),
                 record.clone(),
                 searches,
                 assignment.alive.clone(),
@@ -156,7 +162,10 @@ impl MatchThread {
             while let Ok(result) = self.tasks.results.try_recv() {
                 self.take(result);
             }
-            if self.engines.needs_fallback(self.assignment.build_until) {
+            if self
+                .engines
+                .needs_fallback(self.assignment.start.build_until)
+            {
                 self.engines.fallback = self.start_build(true);
             }
             let is_open = !self.status.is_terminal && !self.status.was_proven;
@@ -180,9 +189,8 @@ impl MatchThread {
                 if position == self.position()
                     && let Some(sample) = self.engines.attempt(|engine| engine.searcher.sample())
                 {
-                    self.assignment
-                        .record
-                        .root_moves(position, &sample.root_moves);
+                    let record = &self.assignment.start.record;
+                    record.root_moves(position, &sample.root_moves);
                 }
                 self.check_position();
             }
@@ -206,7 +214,7 @@ impl MatchThread {
 
     /// Logs the end of the match.
     fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
-        self.assignment.record.ended(how, goals);
+        self.assignment.start.record.ended(how, goals);
         self.assignment.memory.end(how, goals, self.position());
     }
 
@@ -216,7 +224,7 @@ impl MatchThread {
         let mut until = self.next_sample;
         let has_fallback = !matches!(self.engines.fallback, Build::NotStarted);
         if !has_fallback && self.engines.current().is_none() {
-            until = until.min(self.assignment.build_until);
+            until = until.min(self.assignment.start.build_until);
         }
         if self.is_studying() {
             until = until.min(now + PAUSE_WHILE_STUDYING);
@@ -256,9 +264,9 @@ impl MatchThread {
 
     /// Follows the moves that were played.
     fn advance(&mut self, moves: Vec<String>) {
-        self.assignment.record.played(self.position(), &moves);
+        self.assignment.start.record.played(self.position(), &moves);
         for fault in self.engines.advance(moves) {
-            self.assignment.record.warning(&fault);
+            self.assignment.start.record.warning(&fault);
         }
         self.engines.take_new();
         self.begin_position();
@@ -301,7 +309,7 @@ impl MatchThread {
         }
         self.logged_positions = position + 1;
         if let Some(facts) = self.engines.attempt(|engine| engine.facts()) {
-            let record = &self.assignment.record;
+            let record = &self.assignment.start.record;
             record.position(position, &facts, self.status.is_terminal);
         }
     }
@@ -365,7 +373,7 @@ impl MatchThread {
         sample.playouts_per_second = rate(sample.playouts, playouts);
         self.last_sample = (now, sample.iterations, sample.playouts);
         sample.times = self.time_shares.since_last(&sample.times, seconds);
-        self.assignment.record.sample(&sample, seconds);
+        self.assignment.start.record.sample(&sample, seconds);
     }
 
     /// Starts a build.
@@ -375,7 +383,7 @@ impl MatchThread {
             true => assignment.builders.fallback.clone(),
             false => Some(Arc::clone(&assignment.builders.main)),
         };
-        let limits = (assignment.build_until, assignment.build_memory);
+        let limits = (assignment.start.build_until, assignment.build_memory);
         let is_running =
             builder.is_some_and(|builder| self.tasks.build(is_fallback, builder, limits));
         match is_running {
@@ -401,7 +409,10 @@ impl MatchThread {
                     false => (&mut self.engines.main, "machine"),
                 };
                 *build = Build::Failed;
-                self.assignment.record.error(&format!("no {name}: {text}"));
+                self.assignment
+                    .start
+                    .record
+                    .error(&format!("no {name}: {text}"));
             }
             TaskResult::Studied(outcome) => {
                 self.studying_until = None;
@@ -409,7 +420,7 @@ impl MatchThread {
                     Ok(study) => self.apply(&study),
                     Err(text) => {
                         let text = format!("studying the game panicked: {text}");
-                        self.assignment.record.error(&text);
+                        self.assignment.start.record.error(&text);
                     }
                 }
             }
@@ -417,7 +428,7 @@ impl MatchThread {
     }
 
     fn take_game(&mut self, is_fallback: bool, game: BuiltGame, took: Duration) {
-        let record = &self.assignment.record;
+        let record = &self.assignment.start.record;
         record.built(game.machine.kind(), is_fallback, took);
         if let Some(parts) = &game.parts {
             let parts = parts.parts.iter();
@@ -436,7 +447,11 @@ impl MatchThread {
     fn study(&mut self, game: &BuiltGame) {
         let now = Instant::now();
         let settings = &self.assignment.metagame;
-        let left = self.assignment.ready_by.saturating_duration_since(now);
+        let left = self
+            .assignment
+            .start
+            .ready_by
+            .saturating_duration_since(now);
         let until = now + left.mul_f64(settings.seconds_share);
         let engine = self.engines.current();
         let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
@@ -459,7 +474,7 @@ impl MatchThread {
 
     /// Restarts the search with what a study has found.
     fn apply(&mut self, study: &Study) {
-        self.assignment.record.studied(&study.to_json());
+        self.assignment.start.record.studied(&study.to_json());
         if !study.is_useful() {
             return;
         }

@@ -31,6 +31,8 @@ mod tasks;
 mod engines;
 mod match_thread;
 
+mod pending;
+mod start_rules;
 mod conductor;
 mod handle;
 

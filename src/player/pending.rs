@@ -1,0 +1,48 @@
+//! An answer that is not given yet, and those who wait for it.
+
+use std::time::{Duration, Instant};
+
+use super::clock::Deadlines;
+use super::{Answer, Reply};
+
+/// Callers that wait for one answer, at most; further ones are answered `busy`.
+pub(super) const MAX_WAITING: usize = 16;
+
+/// An answer that is not given yet.
+pub(super) struct PendingAnswer {
+    replies: Vec<Reply>,
+    /// When the first request began to arrive.
+    pub received: Instant,
+    pub deadlines: Deadlines,
+}
+
+impl PendingAnswer {
+    pub fn new(reply: Reply, received: Instant, deadlines: Deadlines) -> Self {
+        Self {
+            replies: vec![reply],
+            received,
+            deadlines,
+        }
+    }
+
+    /// Adds a caller.
+    pub fn add(&mut self, reply: Reply) {
+        if self.replies.len() < MAX_WAITING {
+            self.replies.push(reply);
+        } else {
+            reply(Answer::Busy);
+        }
+    }
+
+    /// Answers all callers.
+    pub fn answer(self, answer: &Answer) {
+        for reply in self.replies {
+            reply(answer.clone());
+        }
+    }
+
+    /// How late an answer is now.
+    pub fn lateness(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.deadlines.answer_by)
+    }
+}
