@@ -20,7 +20,7 @@
 //! models in `loom_models` then run every interleaving there is:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg panza_loom" cargo test --lib --target-dir target/loom sync::loom_models
+//! RUSTFLAGS="--cfg panza_loom" cargo test --package panza-loom --target-dir target/loom
 //! ```
 
 pub(crate) mod primitives;
