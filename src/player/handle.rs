@@ -122,8 +122,8 @@ impl Player {
         self.send(Request::Abort { match_id }, reply);
     }
 
-    /// Records the time of an answer from its callback to the wire, so that later ones leave earlier
-    /// by as much.
+    /// Records the time of an answer from its callback to the wire, so that later ones leave
+    /// earlier by as much.
     pub fn note_delay(&self, delay: Duration) {
         let _ = self.events.send(Event::Delay(delay));
     }
