@@ -84,7 +84,10 @@ pub fn fastest(
         steps_per_second,
     } in &speeds
     {
-        tracing::info!(width, steps_per_second, "measured an engine");
+        tracing::debug!(
+            width,
+            "measured an engine: {steps_per_second:.0} steps per second"
+        );
     }
     let Some(gangs) = best.1 else {
         return (alone, speeds);
@@ -114,11 +117,7 @@ fn expansion(
     let layout = expand::ExpanderLayout::new(programs, Features::detect(), EXPANDER_WIDTH / 64);
     let expansion = LanesExpansion::measured(counter, Arc::new(layout), time);
     let [bare, with_legal] = expansion.min_batch;
-    tracing::info!(
-        bare,
-        with_legal,
-        "batch sizes from which on lanes are faster"
-    );
+    tracing::debug!(bare, with_legal, "least batch sizes for lanes");
     Some(expansion)
 }
 
