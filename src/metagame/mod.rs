@@ -1,7 +1,7 @@
 //! The metagame: what is learned about a game, and chosen for its search, under one budget.
 //!
 //! [`study`](study()) analyses the network ([`Structure`]), trains an evaluation by self-play and
-//! tunes search settings in matches against each other. [`StudyReport`] is the same by names.
+//! tunes search settings in matches against each other.
 //! [`MemoryService`] keeps it for later matches of the game, under whatever names.
 //!
 //! Invariants: a study ends in time, and what it has found by then counts. It changes the speed and
@@ -13,7 +13,6 @@ mod parameters;
 mod structure;
 mod tuning;
 
-mod report;
 mod study;
 
 mod history;
@@ -24,10 +23,6 @@ pub use history::{GameHistory, term};
 pub use memory::{MatchMemory, MemoryService, RememberedMatch};
 pub use notes::{notes, prior_study};
 pub use parameters::Parameters;
-pub use report::{
-    AutonomousReport, EvaluationReport, FactorReport, LatchReport, NetworkSize, ParametersReport,
-    StudyReport, SymmetryReport,
-};
 pub use structure::Structure;
 pub use study::{PriorStudy, SampleSize, Study, StudyBudget, study};
 pub use tuning::Trial;

@@ -10,7 +10,7 @@ use crate::build::{self, BuildBudget};
 use crate::commands::game_source::Game;
 use crate::config::Settings;
 use crate::ground;
-use crate::metagame::{SampleSize, StudyBudget, StudyReport, study};
+use crate::metagame::{SampleSize, StudyBudget, study};
 use crate::player;
 
 /// Limits for a game.
@@ -65,10 +65,11 @@ pub fn examine(
     };
     let study = study(&built, None, &config, &budget);
     Ok(Report {
-        game: game.sheet.name.clone(),
+        name: game.sheet.name.clone(),
         reason,
         build_seconds,
         seconds: studied.elapsed().as_secs_f64(),
-        study: StudyReport::new(&built, &study),
+        game: built,
+        study,
     })
 }

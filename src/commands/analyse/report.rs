@@ -3,14 +3,18 @@
 //! Statistics of states and lengths are those of random games. What is unknown is null in JSON, and
 //! so is a value that was not always the same.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::analysis::autonomous::Autonomous;
+use crate::analysis::heuristics::Heuristic;
 use crate::analysis::learning::validation::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, SampledRole, Spread, Turns};
+use crate::analysis::symmetry::Symmetries;
+use crate::build::BuiltGame;
 use crate::commands::output::{Column, grouped, table};
-use crate::metagame::{
-    AutonomousReport, EvaluationReport, FactorReport, LatchReport, StudyReport, SymmetryReport,
-};
+use crate::ids::{BaseId, Id};
+use crate::metagame::{Structure, Study};
 
 /// Facts, mutex groups and factors that are listed at most.
 const MAX_LISTED: usize = 4;
@@ -19,36 +23,55 @@ const MAX_KINDS: usize = 8;
 /// Goal values of a role that are listed with their shares at most.
 const MAX_GOALS: usize = 6;
 
+/// A game within the game.
+#[derive(Serialize)]
+struct FactorReport {
+    /// Number of its own facts.
+    bases: usize,
+    /// Number of moves that act in it, of all roles.
+    moves: usize,
+    /// The roles that move in it.
+    roles: Vec<String>,
+    /// Whether the end or some goal depends on it.
+    is_relevant: bool,
+}
+
 /// A studied game.
-#[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// The game's name.
-    pub game: String,
+    pub name: String,
     /// Why the prover runs it, where it does.
     pub reason: Option<String>,
     /// From rules to machine.
     pub build_seconds: f64,
     /// The time of the study.
     pub seconds: f64,
+    /// The game.
+    pub game: BuiltGame,
     /// The results.
-    pub study: StudyReport,
+    pub study: Study,
 }
 
 impl Report {
     /// The object for scripts.
     pub fn json(&self) -> Value {
-        let study = &self.study;
+        let Report { game, study, .. } = self;
+        let structure = &study.structure;
         let sampled = study.sampled.as_ref();
+        let autonomous = study.autonomous.as_ref();
+        let evaluation = study.evaluation.as_ref();
+        let validation = &study.validation;
+        let small = |order: Option<u128>| order.and_then(|order| u64::try_from(order).ok());
         json!({
-            "game": self.game,
-            "roles": study.roles.len(),
+            "game": self.name,
+            "roles": game.info().n_roles(),
             "simultaneous": sampled
                 .and_then(|sampled| sampled.turns)
                 .map(|turns| turns == Turns::Simultaneous),
             "fixed_sum": sampled.and_then(|sampled| sampled.fixed_sum),
             "fixed_length": match sampled {
                 Some(sampled) if sampled.ends_seen > 0 => sampled.fixed_length,
-                _ => study.autonomous.as_ref().and_then(proven_length),
+                _ => autonomous.and_then(proven_length),
             },
             "mean_length": sampled
                 .and_then(|sampled| sampled.length.as_ref())
@@ -56,34 +79,105 @@ impl Report {
             "branching": sampled
                 .and_then(|sampled| sampled.branching.as_ref())
                 .map(|branching| branching.mean),
-            "factors": study.factors,
-            "latches": study.latches,
-            "symmetries": study.symmetries,
-            "heuristics": study.heuristics,
-            "parameters": study.parameters,
-            "machine": study.machine,
+            "factors": self.factors(),
+            "latches": structure.latches.as_ref().map(|latches| json!({
+                "positive": latches.positive.len(),
+                "negative": latches.negative.len(),
+                "conditional": latches.conditional.len(),
+                "bounds": structure.score_ranges.as_ref().map(|ranges| ranges.len()),
+                "is_complete": latches.is_complete,
+            })),
+            "symmetries": structure.symmetries.as_ref().map(|found| json!({
+                "order": small(found.order),
+                "order_at_start": small(found.order_at_start),
+                "generators": found.generators.len(),
+                "swaps_roles": !found.role_swaps.is_empty(),
+            })),
+            "heuristics": evaluation.map(|_| json!({
+                "games": study.games,
+                "positions": validation.positions,
+                "correlation": validation.evaluation,
+                "correlation_of_playouts": validation.playouts,
+                "kinds": study.heuristics,
+            })),
+            "parameters": evaluation.map(|_| json!({
+                "evaluation_share": study.parameters.evaluation_share,
+                "exploration": study.parameters.exploration,
+                "trials": study.trials.len(),
+            })),
+            "machine": game.machine.kind(),
             "reason": self.reason,
             "build_seconds": self.build_seconds,
             "seconds": self.seconds,
-            "study": study,
+            "study": {
+                "network": game.network.as_ref().map(|network| json!({
+                    "bases": network.facts.len(),
+                    "moves": network.moves.len(),
+                    "gates": network.gates.len(),
+                    "edges": network.n_edges(),
+                })),
+                "mutex_groups": self.mutex_groups(),
+                "autonomous": autonomous.map(|found| json!({
+                    "step_counter": self.names(&found.step_counter),
+                    "turn": self.names(&found.turn),
+                    "others": found.others.len(),
+                    "horizon": found.horizon,
+                    "earliest_end": found.earliest_end,
+                })),
+                "sampled": sampled,
+                "trials": study.trials,
+            },
         })
+    }
+
+    fn names(&self, bases: &[BaseId]) -> Vec<String> {
+        let facts = self.game.info().facts().unwrap_or_default();
+        let names = bases.iter().filter_map(|base| facts.get(base.index()));
+        names.cloned().collect()
+    }
+
+    fn mutex_groups(&self) -> Vec<Vec<String>> {
+        let groups = self.game.mutex_groups.iter();
+        groups.map(|group| self.names(group)).collect()
+    }
+
+    /// The factors, or the whole game as one without its autonomous facts.
+    fn factors(&self) -> Option<Vec<FactorReport>> {
+        let found = self.study.structure.factors.as_ref()?;
+        let network = self.game.network.as_ref()?;
+        if !found.is_split() {
+            return Some(vec![FactorReport {
+                bases: network.facts.len() - found.autonomous.len(),
+                moves: network.moves.len(),
+                roles: self.game.info().roles(),
+                is_relevant: true,
+            }]);
+        }
+        let factors = found.factors.iter().map(|factor| FactorReport {
+            bases: factor.bases.len(),
+            moves: factor.moves.iter().map(Vec::len).sum(),
+            roles: factor
+                .roles
+                .iter()
+                .map(|&role| network.roles[role].clone())
+                .collect(),
+            is_relevant: factor.is_relevant,
+        });
+        Some(factors.collect())
     }
 
     /// The report for people, without a line end at the end.
     pub fn text(&self) -> String {
         let study = &self.study;
-        let roles = study.roles.join(", ");
+        let roles = self.game.info().roles();
         let parts = [
-            format!("{}: {} roles, {roles}", self.game, study.roles.len()),
+            format!("{}: {} roles, {}", self.name, roles.len(), roles.join(", ")),
             labelled(&self.rows()),
             study
                 .sampled
                 .as_ref()
                 .map_or(String::new(), |sampled| role_table(&sampled.roles)),
-            study
-                .heuristics
-                .as_ref()
-                .map_or(String::new(), |learned| kind_table(&study.roles, learned)),
+            kind_table(&roles, &study.heuristics),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n\n")
@@ -93,18 +187,24 @@ impl Report {
     fn rows(&self) -> Vec<(&'static str, String)> {
         let study = &self.study;
         let mut rows = vec![("network", self.network())];
-        if study.network.is_some() {
-            let groups = study.mutex_groups.iter().map(|group| group.join(" | "));
+        if self.game.network.is_some() {
+            let groups = self.mutex_groups();
+            let groups = groups.iter().map(|group| group.join(" | "));
             rows.push(("mutex groups", listed(groups.collect(), "; ")));
             rows.push((
                 "autonomous",
-                known(study.autonomous.as_ref().map(autonomous)),
+                known(
+                    study
+                        .autonomous
+                        .as_ref()
+                        .map(|found| self.autonomous(found)),
+                ),
             ));
-            rows.push(("factors", known(study.factors.as_deref().map(factors))));
-            rows.push(("latches", known(study.latches.as_ref().map(latches))));
+            rows.push(("factors", known(self.factors().as_deref().map(factors))));
+            rows.push(("latches", known(latches(&study.structure))));
             rows.push((
                 "symmetries",
-                known(study.symmetries.as_ref().map(symmetries)),
+                known(study.structure.symmetries.as_deref().map(symmetries)),
             ));
         }
         if let Some(sampled) = &study.sampled {
@@ -115,7 +215,7 @@ impl Report {
             rows.push(("length", known(length)));
             let branching = sampled.branching.as_ref().map(spread);
             rows.push(("branching", known(branching)));
-            if study.roles.len() > 1 {
+            if self.game.info().n_roles() > 1 {
                 let sum = sampled
                     .fixed_sum
                     .map_or("not constant".to_string(), |sum| sum.to_string());
@@ -123,24 +223,24 @@ impl Report {
                 rows.push(("draws", known(sampled.draws.map(percent))));
             }
         }
-        if let Some(learned) = &study.heuristics {
+        if study.evaluation.is_some() {
             rows.push((
                 "evaluation",
                 format!(
                     "correlation with results {:.2}, that of {PLAYOUTS} playouts {:.2}; {} games of self-play",
-                    learned.correlation,
-                    learned.correlation_of_playouts,
-                    grouped(learned.games as u64)
+                    study.validation.evaluation,
+                    study.validation.playouts,
+                    grouped(study.games as u64)
                 ),
             ));
         }
-        if let Some(parameters) = &study.parameters {
+        if study.evaluation.is_some() {
             rows.push((
                 "parameters",
                 format!(
                     "evaluation share {}, exploration factor {:.2}",
-                    percent(parameters.evaluation_share.into()),
-                    parameters.exploration
+                    percent(study.parameters.evaluation_share.into()),
+                    study.parameters.exploration
                 ),
             ));
         }
@@ -160,51 +260,55 @@ impl Report {
         rows
     }
 
+    fn autonomous(&self, found: &Autonomous) -> String {
+        let mut parts = Vec::new();
+        if let [first, .., last] = self.names(&found.step_counter).as_slice() {
+            parts.push(format!("step counter {first} to {last}"));
+        }
+        if !found.turn.is_empty() {
+            parts.push(format!("turn {}", listed(self.names(&found.turn), ", ")));
+        }
+        if !found.others.is_empty() {
+            parts.push(format!(
+                "{} other facts",
+                grouped(found.others.len() as u64)
+            ));
+        }
+        match (found.horizon, proven_length(found)) {
+            (_, Some(length)) => parts.push(format!("every game has {length} joint moves")),
+            (Some(horizon), None) => parts.push(format!("at most {horizon} joint moves")),
+            (None, None) => {}
+        }
+        match parts.is_empty() {
+            true => "none".to_string(),
+            false => parts.join("; "),
+        }
+    }
+
     fn network(&self) -> String {
-        match (&self.study.network, &self.reason) {
-            (Some(size), _) => format!(
+        match (&self.game.network, &self.reason) {
+            (Some(network), _) => format!(
                 "{} facts, {} moves, {} gates; built in {:.3} s, run by {}",
-                grouped(size.bases as u64),
-                grouped(size.moves as u64),
-                grouped(size.gates as u64),
+                grouped(network.facts.len() as u64),
+                grouped(network.moves.len() as u64),
+                grouped(network.gates.len() as u64),
                 self.build_seconds,
-                self.study.machine
+                self.game.machine.kind()
             ),
             (None, Some(reason)) => format!("none, run by the prover: {reason}"),
             (None, None) => format!(
                 "too large to analyse; built in {:.3} s, run by {}",
-                self.build_seconds, self.study.machine
+                self.build_seconds,
+                self.game.machine.kind()
             ),
         }
     }
 }
 
 /// The joint moves of every game, where the rules allow no other length.
-fn proven_length(found: &AutonomousReport) -> Option<u32> {
+fn proven_length(found: &Autonomous) -> Option<u32> {
     let is_exact = |&horizon: &u32| horizon == found.earliest_end;
     found.horizon.filter(is_exact)
-}
-
-fn autonomous(found: &AutonomousReport) -> String {
-    let mut parts = Vec::new();
-    if let [first, .., last] = found.step_counter.as_slice() {
-        parts.push(format!("step counter {first} to {last}"));
-    }
-    if !found.turn.is_empty() {
-        parts.push(format!("turn {}", listed(found.turn.clone(), ", ")));
-    }
-    if found.others > 0 {
-        parts.push(format!("{} other facts", grouped(found.others as u64)));
-    }
-    match (found.horizon, proven_length(found)) {
-        (_, Some(length)) => parts.push(format!("every game has {length} joint moves")),
-        (Some(horizon), None) => parts.push(format!("at most {horizon} joint moves")),
-        (None, None) => {}
-    }
-    match parts.is_empty() {
-        true => "none".to_string(),
-        false => parts.join("; "),
-    }
 }
 
 fn factors(factors: &[FactorReport]) -> String {
@@ -222,34 +326,39 @@ fn factors(factors: &[FactorReport]) -> String {
     }
 }
 
-fn latches(latches: &LatchReport) -> String {
+fn latches(structure: &Structure) -> Option<String> {
+    let latches = structure.latches.as_ref()?;
     let incomplete = if latches.is_complete {
         ""
     } else {
         "; incomplete"
     };
-    let bounds = latches
-        .bounds
-        .map_or("unknown".to_string(), |bounds| grouped(bounds as u64));
-    format!(
+    let bounds = structure.score_ranges.as_ref();
+    let bounds = bounds.map_or("unknown".to_string(), |it| grouped(it.len() as u64));
+    Some(format!(
         "{} positive, {} negative, {} conditional; {bounds} goal bounds{incomplete}",
-        grouped(latches.positive as u64),
-        grouped(latches.negative as u64),
-        grouped(latches.conditional as u64)
-    )
+        grouped(latches.positive.len() as u64),
+        grouped(latches.negative.len() as u64),
+        grouped(latches.conditional.len() as u64)
+    ))
 }
 
-fn symmetries(found: &SymmetryReport) -> String {
-    let order = found.order.map_or("unknown order".to_string(), grouped);
+fn symmetries(found: &Symmetries) -> String {
+    let order = found
+        .order
+        .map_or("unknown order".to_string(), |order| order.to_string());
     let at_start = found.order_at_start.map_or(String::new(), |order| {
-        format!(", {} of the initial state", grouped(order))
+        format!(", {order} of the initial state")
     });
-    let swaps = if found.swaps_roles {
+    let swaps = if !found.role_swaps.is_empty() {
         ", roles exchangeable"
     } else {
         ""
     };
-    format!("{order}{at_start}, {} generators{swaps}", found.generators)
+    format!(
+        "{order}{at_start}, {} generators{swaps}",
+        found.generators.len()
+    )
 }
 
 fn turns(sampled: &Sampled) -> String {
@@ -310,12 +419,12 @@ fn goals(goals: &GoalSpread) -> String {
 }
 
 /// The weights of kinds of facts in points of each role.
-fn kind_table(roles: &[String], learned: &EvaluationReport) -> String {
-    if learned.kinds.is_empty() {
+fn kind_table(roles: &[String], kinds: &[Heuristic]) -> String {
+    if kinds.is_empty() {
         return String::new();
     }
     let columns = [Column::text("facts"), Column::text("points per role")];
-    let rows = learned.kinds.iter().take(MAX_KINDS).map(|kind| {
+    let rows = kinds.iter().take(MAX_KINDS).map(|kind| {
         let points = roles.iter().zip(&kind.worth);
         let points = points.map(|(role, points)| format!("{role} {points:+.1}"));
         vec![
