@@ -1,12 +1,11 @@
-//! The prover as a machine: for games that no faster machine takes.
+//! The prover as a machine, for games that no faster machine takes.
 //!
-//! The prover knows states of any length and moves by their terms; a machine has states of fixed
-//! width and numbered moves. So both are numbered here as they come up, and a state is one word:
-//! its number. States inside playouts are not numbered, so that the table grows with the search
-//! tree and not with the playouts.
+//! The prover has states of any length and moves as terms; a machine has states of fixed width and
+//! numbered moves. Both are numbered here as they come up: a state is one word, its number. States
+//! inside playouts are not numbered, so the table grows with the search tree only.
 //!
-//! One prover serves all threads in turn. A question that is beyond its limits is answered as if
-//! there were nothing: not over, no moves, no goals, no change.
+//! One prover serves all threads in turn. A query beyond its limits gets the default answer: not
+//! over, no moves, no goals, the same state.
 //!
 //! Invariant: equal states have equal numbers.
 
@@ -24,8 +23,8 @@ use crate::prover::{Prover, ProverError, State};
 pub struct ProverMachine {
     roles: Vec<String>,
     tables: Mutex<Tables>,
-    /// Whether the prover's limits were passed once, which is said once.
-    was_beyond: AtomicBool,
+    /// Whether an exceeded limit was logged; once is enough.
+    has_warned: AtomicBool,
 }
 
 struct Tables {
@@ -60,7 +59,7 @@ impl ProverMachine {
         Ok(Self {
             roles,
             tables: Mutex::new(tables),
-            was_beyond: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
         })
     }
 
@@ -68,11 +67,11 @@ impl ProverMachine {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer, or `otherwise` when the question was beyond the prover.
+    /// The answer, or `otherwise` after an exceeded limit.
     fn or<T>(&self, answer: Result<T, ProverError>, otherwise: T) -> T {
         answer.unwrap_or_else(|error| {
-            if !self.was_beyond.swap(true, Ordering::Relaxed) {
-                tracing::error!("the prover is beyond its limits: {error}");
+            if !self.has_warned.swap(true, Ordering::Relaxed) {
+                tracing::error!("the prover exceeded its limits: {error}");
             }
             otherwise
         })
@@ -80,7 +79,7 @@ impl ProverMachine {
 }
 
 impl Tables {
-    /// The number of a state, given to it now if it has none.
+    /// The number of a state, a new one if it has none.
     fn number_of(&mut self, state: &State) -> u64 {
         if let Some(&number) = self.state_numbers.get(state) {
             return number;
@@ -91,7 +90,7 @@ impl Tables {
         number
     }
 
-    /// The state of a number; the initial one for a number that was never given.
+    /// The state of a number; the initial one for an unknown number.
     fn state_of(&self, words: &[u64]) -> State {
         let number = words.first().and_then(|&word| usize::try_from(word).ok());
         let known = number.and_then(|number| self.states.get(number));
@@ -131,7 +130,7 @@ impl GameInfo for ProverMachine {
         term.map_or(String::new(), |&term| tables.prover.show(term))
     }
 
-    /// Finds moves that were legal in a state that was asked about; no others have numbers.
+    /// Finds moves that were legal in some state queried before; no others have numbers.
     fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
         let mut tables = self.tables();
         let term = tables.prover.read_term(text)?;
@@ -191,7 +190,7 @@ struct ProverReasoner {
 }
 
 impl ProverReasoner {
-    /// The state after a joint move. A joint move that is none leads nowhere.
+    /// The state after a joint move; the same state after an invalid one.
     fn after(&self, tables: &mut Tables, joint_move: &[TermId]) -> State {
         let next = tables.prover.next_state(&self.state, joint_move);
         self.machine.or(next, self.state.clone())
@@ -263,7 +262,7 @@ impl Reasoner for ProverReasoner {
             if steps == max_steps {
                 break PlayoutEnd::CutOff;
             }
-            // Taken anew for each step, so that other threads have their turns.
+            // Locked for each step, so that other threads have their turns.
             let mut tables = self.machine.tables();
             let Some(joint_move) = self.random_joint_move(&mut tables, random) else {
                 break PlayoutEnd::Finished { steps };

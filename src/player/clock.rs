@@ -1,19 +1,17 @@
-//! The clock arithmetic of a match, as pure functions: no clock is read here, every instant is
-//! handed in.
+//! The clock arithmetic of a match, as pure functions of instants.
 //!
-//! An answer has two deadlines. By the first it leaves with the best move known; only when no legal
-//! move is known yet it waits on, up to the second. Both lie before the end of the clock, by a
-//! margin that grows with the lateness that was observed and never takes more than half of the
-//! clock.
+//! An answer has two deadlines. At the first it leaves with the best move so far. Without a legal
+//! move it waits until the second. Both lie before the end of the clock by a margin, which grows
+//! with observed lateness and takes at most half of the clock.
 
 use std::time::{Duration, Instant};
 
 /// When an answer leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Deadlines {
-    /// The best move known leaves now.
+    /// The best move so far leaves.
     pub answer_by: Instant,
-    /// Something leaves now, even if no legal move is known.
+    /// Some move leaves, even if no legal move is known.
     pub last_call: Instant,
 }
 
@@ -27,27 +25,30 @@ pub(super) fn deadlines(received: Instant, clock: Duration, margin: Duration) ->
     }
 }
 
-/// Until when a machine may be built: the given share of the time until `ready` is due. When none
-/// has come by then, the machine of last resort is asked for.
+/// The deadline of builds: the given share of the time until `ready` is due. After it the fallback
+/// is built.
 pub(super) fn build_until(received: Instant, ready_by: Instant, share: f64) -> Instant {
     let time = ready_by.saturating_duration_since(received);
     received + time.mul_f64(share.clamp(0.0, 1.0))
 }
 
-/// When a match is given up: after `idle_abort` of silence, counted from the last message or from
-/// the end of the clock that was running, whichever is later, since other players may use theirs to
-/// the end.
-pub(super) fn give_up_at(heard: Instant, clock_end: Instant, idle_abort: Duration) -> Instant {
-    heard.max(clock_end) + idle_abort
+/// When a match is given up: `idle_abort` after the last message or the end of the running clock,
+/// whichever is later, since other players may use all of theirs.
+pub(super) fn give_up_at(
+    last_message: Instant,
+    clock_end: Instant,
+    idle_abort: Duration,
+) -> Instant {
+    last_message.max(clock_end) + idle_abort
 }
 
-/// How late answers have been lately: the largest delay seen, forgotten by an eighth with each
-/// answer since.
+/// The expected delay of an answer: the largest one seen, which decays by an eighth with each
+/// answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lateness(Duration);
 
 impl Lateness {
-    /// Takes in the delay of one answer.
+    /// Records the delay of an answer.
     pub fn observe(&mut self, delay: Duration) {
         self.0 = delay.max(self.0 * 7 / 8);
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::searcher::{Searcher, SearcherFactory};
+use super::searcher::Searcher;
 use crate::build::BuiltGame;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{GameInfo, Machine, Reasoner};
@@ -21,8 +21,13 @@ pub(super) struct Engine {
 
 impl Engine {
     /// An engine in the initial state. `role` is the role's name and its place in the rulesheet;
-    /// without either the first role is played, which is wrong but yields moves.
-    pub fn new(game: &BuiltGame, role: (&str, usize), searcher: &SearcherFactory) -> Self {
+    /// without either the first role is played, which is wrong but yields moves. `searcher` makes
+    /// the search of a role in a state.
+    pub fn new(
+        game: &BuiltGame,
+        role: (&str, usize),
+        searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
+    ) -> Self {
         let machine = Arc::clone(&game.machine);
         let roles = machine.info().roles();
         let named = roles.iter().position(|name| name == role.0);
@@ -31,7 +36,7 @@ impl Engine {
         let state = machine.initial_state();
         let mut reasoner = Arc::clone(&machine).reasoner();
         reasoner.set_state(&state);
-        let searcher = searcher(game, role, &state);
+        let searcher = searcher(role, &state);
         Self {
             machine,
             reasoner,

@@ -10,10 +10,15 @@ use std::time::Instant;
 use crossbeam::channel::Sender;
 
 use super::engine::Engine;
+use super::factored_search::FactoredSearch;
+use super::flat_search::FlatSearch;
 use super::record::Record;
-use super::searcher::SearcherFactory;
+use super::searcher::Searcher;
 use super::tasks::drop_elsewhere;
+use super::tree_search::TreeSearch;
 use crate::build::BuiltGame;
+use crate::ids::RoleId;
+use crate::search::SearchConfig;
 use crate::telemetry::panic_text;
 
 /// The state of a build.
@@ -22,6 +27,35 @@ pub(super) enum Build {
     Running,
     Done(BuiltGame),
     Failed,
+}
+
+/// The searches of a match.
+#[derive(Clone, Copy)]
+enum SearchKind {
+    /// By parts, where the game has any.
+    Factored,
+    Tree,
+    Flat,
+}
+
+impl SearchKind {
+    fn start(
+        self,
+        game: &BuiltGame,
+        role: RoleId,
+        state: &[u64],
+        config: &SearchConfig,
+    ) -> Box<dyn Searcher> {
+        if let SearchKind::Flat = self {
+            return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
+        }
+        if let SearchKind::Factored = self
+            && let Some(search) = FactoredSearch::new(game, role, state, config)
+        {
+            return Box::new(search);
+        }
+        Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
+    }
 }
 
 /// A build and a search, by their places in order of preference.
@@ -38,7 +72,9 @@ pub(super) struct Engines {
     record: Record,
     pub main: Build,
     pub fallback: Build,
-    searches: Vec<Box<SearcherFactory>>,
+    /// The searches in order of preference.
+    searches: &'static [SearchKind],
+    config: SearchConfig,
     /// All joint moves that were played, as received.
     moves: Vec<Vec<String>>,
     current: Option<(EngineRank, Engine)>,
@@ -49,11 +85,11 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    /// No engine yet; `searches` are in order of preference.
+    /// No engine yet.
     pub fn new(
         role: (String, usize),
         record: Record,
-        searches: Vec<Box<SearcherFactory>>,
+        (config, is_factored): (SearchConfig, bool),
         alive: Sender<()>,
     ) -> Self {
         Self {
@@ -61,7 +97,11 @@ impl Engines {
             record,
             main: Build::NotStarted,
             fallback: Build::NotStarted,
-            searches,
+            searches: match is_factored {
+                true => &[SearchKind::Factored, SearchKind::Tree, SearchKind::Flat],
+                false => &[SearchKind::Tree, SearchKind::Flat],
+            },
+            config,
             moves: Vec::new(),
             current: None,
             is_new: false,
@@ -137,9 +177,9 @@ impl Engines {
         current.is_some_and(|(rank, _)| !rank.is_fallback && rank.search == 0)
     }
 
-    /// Replaces the searches, and the engine in use if `restart` is set.
-    pub fn set_searches(&mut self, searches: Vec<Box<SearcherFactory>>, restart: bool) {
-        self.searches = searches;
+    /// Changes the settings of the searches, and restarts the engine in use if `restart` is set.
+    pub fn set_config(&mut self, config: SearchConfig, restart: bool) {
+        self.config = config;
         if restart {
             self.install_first(false);
         }
@@ -188,7 +228,9 @@ impl Engines {
             return;
         };
         let made = catch_unwind(AssertUnwindSafe(|| {
-            let mut engine = Engine::new(game, (&self.role.0, self.role.1), search);
+            let mut engine = Engine::new(game, (&self.role.0, self.role.1), |role, state| {
+                search.start(game, role, state, &self.config)
+            });
             for moves in &self.moves {
                 // Faults were logged when the moves came.
                 engine.advance(moves);

@@ -11,18 +11,14 @@ use crossbeam::channel::{
 };
 
 use super::conductor::{Conductor, Launch, Request};
-use super::factored_search::FactoredSearch;
-use super::flat_search::FlatSearch;
 use super::link::Link;
 use super::match_thread::{Assignment, NewMatch, spawn};
-use super::searcher::SearcherFactory;
-use super::tree_search::{TreeSearch, search_config};
+use super::tree_search::search_config;
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
 use crate::build::GameBuilders;
 use crate::config::Settings;
 use crate::gdl::Sexpr;
 use crate::metagame::{MatchMemory, MemoryService, RememberedMatch};
-use crate::search::SearchConfig;
 use crate::telemetry::{Archive, panic_text};
 
 /// An event for the conductor's thread.
@@ -209,14 +205,13 @@ fn launch(
             }
             None => MatchMemory::default(),
         };
-        let is_factored = settings.search.factored;
         let assignment = Assignment {
             start: new_match,
             metagame: settings.metagame.clone(),
             build_memory: mebibytes(settings.player.build_memory_mib),
             builders: builders.clone(),
             search: search_config(&settings.search, seed),
-            searches: Box::new(move |config| searches(config, is_factored)),
+            is_factored: settings.search.factored,
             memory: match_memory,
             archive: settings
                 .logs
@@ -231,28 +226,6 @@ fn launch(
         spawn(assignment, worker_link)?;
         Ok(link)
     })
-}
-
-/// The searches with these settings, in order of preference.
-fn searches(config: SearchConfig, is_factored: bool) -> Vec<Box<SearcherFactory>> {
-    let seed = config.seed;
-    let whole = config.clone();
-    let tree: Box<SearcherFactory> = Box::new(move |game, role, state| {
-        Box::new(TreeSearch::new(&game.machine, role, state, whole.clone()))
-    });
-    let flat: Box<SearcherFactory> = Box::new(move |game, role, state| {
-        Box::new(FlatSearch::new(&game.machine, role, state, seed))
-    });
-    if !is_factored {
-        return vec![tree, flat];
-    }
-    let factored: Box<SearcherFactory> = Box::new(
-        move |game, role, state| match FactoredSearch::new(game, role, state, &config) {
-            Some(search) => Box::new(search),
-            None => Box::new(TreeSearch::new(&game.machine, role, state, config.clone())),
-        },
-    );
-    vec![factored, tree, flat]
 }
 
 /// The seed of a match.

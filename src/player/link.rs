@@ -1,11 +1,11 @@
-//! What passes between the conductor and the match thread: orders one way, advice the other.
+//! The link between the conductor and the match thread: orders one way, advice the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
-/// What the match thread is told.
+/// An order for the match thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// These moves were played.
@@ -18,18 +18,18 @@ pub(super) enum Order {
     Abandon(&'static str),
 }
 
-/// What the match thread would play.
+/// The best move so far.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Advice {
-    /// How many joint moves were made before this position.
+    /// Joint moves before this position.
     pub position: usize,
     /// The move as canonical text; never empty.
     pub text: String,
-    /// Our expected goal, 0 to 100, if any thought was given.
+    /// Our expected goal, 0 to 100, after some search.
     pub value: Option<f64>,
-    /// How often the move was tried.
+    /// The move's visits.
     pub visits: u64,
-    /// Whether more thought cannot change the move.
+    /// Whether further search cannot change the move.
     pub is_proven: bool,
     /// Whether it is the only legal move.
     pub is_only: bool,
@@ -38,7 +38,7 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// Whether waiting cannot better it.
+    /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
         self.is_proven || self.is_only
     }
@@ -69,9 +69,8 @@ impl Link {
         (link, worker)
     }
 
-    /// Gives an order; the slice of thought under way ends.
+    /// Sends an order and interrupts the search.
     pub fn order(&self, order: Order) {
-        // A match thread that is gone needs no orders.
         let _ = self.orders.send(order);
         self.interrupt.store(true, Ordering::Release);
     }
@@ -85,15 +84,15 @@ impl Link {
 
 /// The match thread's end.
 pub(super) struct WorkerLink {
-    /// What is to be done; disconnected once the conductor has let go of the match.
+    /// Orders; disconnected once the conductor has dropped the match.
     pub orders: Receiver<Order>,
-    /// Set with each order; the match thread clears it before it looks for orders.
+    /// Set with each order; the match thread clears it before it takes orders.
     pub interrupt: Arc<AtomicBool>,
     advice: Arc<Mutex<Option<Advice>>>,
 }
 
 impl WorkerLink {
-    /// Lays down advice for the conductor.
+    /// Publishes advice for the conductor.
     pub fn publish(&self, advice: Option<Advice>) {
         *self.advice.lock().unwrap_or_else(PoisonError::into_inner) = advice;
     }

@@ -14,7 +14,6 @@ use crossbeam::channel::{Sender, after, select};
 use super::engines::{Build, Engines};
 use super::link::{Advice, Order, WorkerLink};
 use super::record::Record;
-use super::searcher::SearcherFactory;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
 use crate::build::{BuiltGame, GameBuilders};
@@ -53,8 +52,8 @@ pub(super) struct Assignment {
     /// The search settings of an unstudied game.
     pub search: SearchConfig,
     pub metagame: MetagameSettings,
-    /// Makes searches from settings, in order of preference.
-    pub searches: Box<dyn Fn(SearchConfig) -> Vec<Box<SearcherFactory>> + Send>,
+    /// Whether games that factor are searched by parts.
+    pub is_factored: bool,
     pub memory: MatchMemory,
     /// All logs and their limit in bytes; `None` where this match has no log.
     pub archive: Option<(Arc<Archive>, u64)>,
@@ -128,13 +127,13 @@ impl MatchThread {
     fn new(assignment: Assignment, link: WorkerLink) -> Self {
         let record = &assignment.start.record;
         let rules = Arc::clone(&assignment.start.rules);
-        let searches = (assignment.searches)(assignment.search.clone());
+        let search = (assignment.search.clone(), assignment.is_factored);
         Self {
             tasks: Tasks::new(rules, record.clone(), assignment.alive.clone()),
             engines: Engines::new(
                 assignment.start.role.clone(),
                 record.clone(),
-                searches,
+                search,
                 assignment.alive.clone(),
             ),
             link,
@@ -478,9 +477,9 @@ impl MatchThread {
         if !study.is_useful() {
             return;
         }
-        let searches = (self.assignment.searches)(study.apply(&self.assignment.search));
+        let config = study.apply(&self.assignment.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
-        self.engines.set_searches(searches, restart);
+        self.engines.set_config(config, restart);
         self.check_position();
     }
 }

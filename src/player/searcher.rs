@@ -3,8 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crate::build::BuiltGame;
-use crate::ids::{MoveId, RoleId};
+use crate::ids::MoveId;
 use crate::telemetry::SearchSample;
 
 /// The best move of a position.
@@ -45,7 +44,3 @@ pub(super) trait Searcher: Send {
     /// Figures since the search was made. The caller adds step and rates.
     fn sample(&mut self) -> SearchSample;
 }
-
-/// Makes a search of a game for a role, starting in a state.
-pub(super) type SearcherFactory =
-    dyn Fn(&BuiltGame, RoleId, &[u64]) -> Box<dyn Searcher> + Send + Sync;
