@@ -140,6 +140,22 @@ enum Named {
     Variable(u32),
 }
 
+/// Calls `visit` for each occurrence of a symbol or variable in the rule, without contexts.
+fn visit_names(rule: &Rule, visit: &mut impl FnMut(Named, u64)) {
+    place_applied(rule.head.relation, &rule.head.arguments, 0, visit);
+    for literal in &rule.body {
+        match literal {
+            Literal::Positive(atom) | Literal::Negative(atom) => {
+                place_applied(atom.relation, &atom.arguments, 0, visit);
+            }
+            Literal::Distinct(left, right, _) => {
+                place_term(left, 0, visit);
+                place_term(right, 0, visit);
+            }
+        }
+    }
+}
+
 fn place_applied(name: Symbol, arguments: &[Term], place: u64, visit: &mut impl FnMut(Named, u64)) {
     visit(Named::Symbol(name), mix(place, kind::FUNCTION));
     for (index, argument) in (0..).zip(arguments) {
@@ -209,10 +225,6 @@ impl<'a> Sheet<'a> {
         let n_symbols = rules.symbols.len();
         let mut rules_with = vec![Vec::new(); n_symbols];
         let mut sizes = Vec::with_capacity(rules.rules.len());
-        let nothing = RuleHasher {
-            symbols: &[],
-            variables: Vec::new(),
-        };
         for (number, rule) in (0_u32..).zip(&rules.rules) {
             let mut size = 0;
             let mut visit = |named: Named, _: u64| {
@@ -224,8 +236,7 @@ impl<'a> Sheet<'a> {
                     }
                 }
             };
-            // Only the names count here.
-            nothing.places(rule, &(0, 0, vec![0; rule.body.len()]), &mut visit);
+            visit_names(rule, &mut visit);
             sizes.push(size);
         }
         let n_words = rules.symbols.len().min(keyword::RANDOM.index() + 1);
