@@ -445,22 +445,22 @@ impl MatchThread {
     /// Starts a study until START must be answered, if the engine in use has use for it.
     fn study(&mut self, game: &BuiltGame) {
         let now = Instant::now();
-        let settings = &self.assignment.metagame;
+        let metagame = &self.assignment.metagame;
         let left = self
             .assignment
             .start
             .ready_by
             .saturating_duration_since(now);
-        let until = now + left.mul_f64(settings.seconds_share);
+        let until = now + left.mul_f64(metagame.seconds_share);
         let engine = self.engines.current();
         let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
-        if !settings.learning || !uses_study || until <= now || self.position() > 0 {
+        if !metagame.learning || !uses_study || until <= now || self.position() > 0 {
             return;
         }
         let Assignment { memory, search, .. } = &self.assignment;
         if self
             .tasks
-            .study(game, memory, search, (until, settings.tuning))
+            .study(game, memory, search, (until, metagame.tuning))
         {
             self.studying_until = Some(until);
         }
