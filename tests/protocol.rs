@@ -536,6 +536,9 @@ fn an_address_that_is_taken_is_an_error() {
             |address| panic!("listens on {address:?}"),
         ))
         .unwrap_err();
-    let expected = format!("cannot listen on {}: ", server.address);
-    assert!(error.to_string().starts_with(&expected), "{error}");
+    let expected = format!("cannot listen on {}", server.address);
+    assert_eq!(error.to_string(), expected);
+    // Once, in the source.
+    let source = std::error::Error::source(&error).expect("the system's error");
+    assert!(!source.to_string().is_empty());
 }
