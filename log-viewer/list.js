@@ -7,8 +7,8 @@ import { outcome } from "./record.js";
 import { askMatches } from "./server.js";
 
 const PAGE = 100;
-const ASK_EVERY = 3000;
-const ASK_WHEN_HIDDEN = 15_000;
+const POLL_INTERVAL = 3000;
+const HIDDEN_POLL_INTERVAL = 15_000;
 const TYPING = 200;
 
 const state = { matches: [], found: 0, search: "", asked: 0, rows: new Map(), table: null };
@@ -37,7 +37,7 @@ async function ask() {
   show(answer);
 }
 
-async function askForMore() {
+async function loadMore() {
   const { search } = state;
   try {
     const answer = object(await askMatches({ offset: state.matches.length, limit: PAGE, search }));
@@ -226,7 +226,7 @@ function troubles(match) {
 async function keepAsking() {
   for (;;) {
     await ask();
-    await new Promise((done) => setTimeout(done, document.hidden ? ASK_WHEN_HIDDEN : ASK_EVERY));
+    await new Promise((done) => setTimeout(done, document.hidden ? HIDDEN_POLL_INTERVAL : POLL_INTERVAL));
   }
 }
 
@@ -248,7 +248,7 @@ function begin() {
     event.preventDefault();
     searchNow();
   });
-  byId("more").addEventListener("click", askForMore);
+  byId("more").addEventListener("click", loadMore);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) ask();
   });

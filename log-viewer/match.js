@@ -15,8 +15,8 @@ import { Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
 import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
 
-const ASK_EVERY = 1000;
-const ASK_WHEN_HIDDEN = 5000;
+const POLL_INTERVAL = 1000;
+const HIDDEN_POLL_INTERVAL = 5000;
 const SUMMARY_EVERY = 5000;
 const DRAW_EVERY = 4000;
 const DRAW_AT_LEAST_EVERY = 15_000;
@@ -447,29 +447,29 @@ async function follow(page, folder) {
   let isShown = false;
   for (;;) {
     const isDue = performance.now() - askedSummary >= SUMMARY_EVERY || page.record.end !== null;
-    const news = await askForNews(follower, page.record, { isDue, isLast: isDue || !page.isLive });
-    if (news.problem instanceof Refused && news.problem.status === 404 && !isShown) {
+    const updates = await fetchUpdates(follower, page.record, { isDue, isLast: isDue || !page.isLive });
+    if (updates.problem instanceof Refused && updates.problem.status === 404 && !isShown) {
       showUnknown();
       return;
     }
-    if (news.problem === null) {
+    if (updates.problem === null) {
       failures = 0;
       say("");
-      if (news.grown.length > 0) beat();
+      if (updates.grown.length > 0) beat();
       if (isDue) {
-        page.summary = news.summary;
+        page.summary = updates.summary;
         page.isLive = page.summary.live === true;
         askedSummary = performance.now();
       }
-      if (!page.isLive && follower.leftOver(page.summary.files).every((file) => !news.grown.includes(file))) break;
+      if (!page.isLive && follower.leftOver(page.summary.files).every((file) => !updates.grown.includes(file))) break;
       if (!isShown) page.open(page.record);
-      else if (news.grown.length > 0 || isDue) page.show();
+      else if (updates.grown.length > 0 || isDue) page.show();
       isShown = true;
     } else {
       failures += 1;
       say("no answer from the player, trying again");
     }
-    const pause = document.hidden ? ASK_WHEN_HIDDEN : ASK_EVERY;
+    const pause = document.hidden ? HIDDEN_POLL_INTERVAL : POLL_INTERVAL;
     await pauseFor(Math.min(SLOWEST_RETRY, pause * 2 ** Math.min(4, failures)));
   }
   page.record.finish();
@@ -482,7 +482,7 @@ async function follow(page, folder) {
 }
 
 /** The changes of a match: its summary if due, and the files that have grown; or the error. */
-async function askForNews(follower, record, { isDue, isLast }) {
+async function fetchUpdates(follower, record, { isDue, isLast }) {
   try {
     const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);
     return { summary: object(summary), grown, problem: null };

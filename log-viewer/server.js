@@ -52,8 +52,8 @@ export class Follower {
   async take(record, isLast) {
     const wanted = FILES.filter((file) => isLast || this.times % EVERY[file] === 0);
     this.times += 1;
-    const news = await Promise.all(wanted.map((file) => this.takeFile(file, record)));
-    return wanted.filter((_, index) => news[index]);
+    const updates = await Promise.all(wanted.map((file) => this.takeFile(file, record)));
+    return wanted.filter((_, index) => updates[index]);
   }
 
   async takeFile(file, record) {

@@ -192,7 +192,7 @@ fn the_fallback_agrees_with_the_main_machine() {
         assert_eq!(prover.info().n_roles(), n_roles);
         let mut random = Random::new(3);
         for walk in 0..3 {
-            let mut hands = [
+            let mut reasoners = [
                 Arc::clone(&compiled).reasoner(),
                 Arc::clone(&prover).reasoner(),
             ];
@@ -200,20 +200,20 @@ fn the_fallback_agrees_with_the_main_machine() {
             let mut states = machines.map(|machine| machine.initial_state());
             for step in 0..30 {
                 let place = format!("{game}, walk {walk}, step {step}");
-                for (hands, state) in hands.iter_mut().zip(&states) {
-                    hands.set_state(state);
+                for (reasoner, state) in reasoners.iter_mut().zip(&states) {
+                    reasoner.set_state(state);
                 }
                 let [expected, found] =
                     [0, 1].map(|index| machines[index].info().state_facts(&states[index]));
                 assert_eq!(found, expected, "{place}");
                 let facts = prover.info().state_from_facts(&found).unwrap();
                 assert_eq!(facts, states[1], "{place}: equal states have equal numbers");
-                let [expected, found] = hands.each_mut().map(|hands| hands.is_terminal());
+                let [expected, found] = reasoners.each_mut().map(|reasoner| reasoner.is_terminal());
                 assert_eq!(found, expected, "{place}");
                 if found {
-                    let [expected, found] = hands.each_mut().map(|hands| {
+                    let [expected, found] = reasoners.each_mut().map(|reasoner| {
                         let mut goals = vec![None; n_roles];
-                        hands.goals(&mut goals);
+                        reasoner.goals(&mut goals);
                         goals
                     });
                     assert_eq!(found, expected, "{place}");
@@ -222,7 +222,7 @@ fn the_fallback_agrees_with_the_main_machine() {
                 let mut joint_moves = [Vec::new(), Vec::new()];
                 for role in (0..n_roles).map(RoleId::from_index) {
                     let texts = [0, 1].map(|index| -> BTreeSet<String> {
-                        let legal = hands[index].legal_moves(role);
+                        let legal = reasoners[index].legal_moves(role);
                         legal
                             .iter()
                             .map(|&mv| machines[index].info().move_text(mv))
@@ -238,14 +238,14 @@ fn the_fallback_agrees_with_the_main_machine() {
                 }
                 for index in [0, 1] {
                     let mut next = Vec::new();
-                    hands[index].next_state(&joint_moves[index], &mut next);
+                    reasoners[index].next_state(&joint_moves[index], &mut next);
                     states[index] = next;
                 }
             }
         }
         let mut goals = vec![0; n_roles];
-        let mut hands = Arc::clone(&prover).reasoner();
-        hands.playout(&mut random, 1000, &mut goals);
-        assert!(hands.is_terminal(), "{game}: a playout ends at the end");
+        let mut reasoner = Arc::clone(&prover).reasoner();
+        reasoner.playout(&mut random, 1000, &mut goals);
+        assert!(reasoner.is_terminal(), "{game}: a playout ends at the end");
     }
 }

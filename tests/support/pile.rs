@@ -48,7 +48,7 @@ pub struct Mischief {
     pub playouts_hang: Option<Arc<AtomicBool>>,
     /// Asking for legal moves takes until this is set.
     pub legal_moves_hang: Option<Arc<AtomicBool>>,
-    /// Told whenever a thread takes the machine in hand.
+    /// Called whenever a thread makes a reasoner.
     pub taken: Option<Sender<()>>,
 }
 
@@ -127,7 +127,7 @@ impl Machine for Pile {
         if let Some(taken) = &self.mischief.taken {
             let _ = taken.send(());
         }
-        Box::new(Hands {
+        Box::new(PileReasoner {
             state: self.initial_state(),
             legal: Vec::new(),
             machine: self,
@@ -135,13 +135,13 @@ impl Machine for Pile {
     }
 }
 
-struct Hands {
+struct PileReasoner {
     machine: Arc<Pile>,
     state: Vec<u64>,
     legal: Vec<MoveId>,
 }
 
-impl Hands {
+impl PileReasoner {
     fn after(&self, joint_move: &[MoveId]) -> Vec<u64> {
         let taken: u64 = joint_move
             .iter()
@@ -151,7 +151,7 @@ impl Hands {
     }
 }
 
-impl Reasoner for Hands {
+impl Reasoner for PileReasoner {
     fn set_state(&mut self, state: &[u64]) {
         assert!(!self.machine.mischief.states_panic, "states are beyond me");
         self.state = state.to_vec();

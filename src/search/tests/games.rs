@@ -77,7 +77,7 @@ impl<R: Rules> Machine for Game<R> {
         self.rules.initial()
     }
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
-        Box::new(Hand {
+        Box::new(RulesReasoner {
             state: self.rules.initial(),
             legal: Vec::new(),
             game: self,
@@ -85,13 +85,13 @@ impl<R: Rules> Machine for Game<R> {
     }
 }
 
-struct Hand<R> {
+struct RulesReasoner<R> {
     game: Arc<Game<R>>,
     state: Vec<u64>,
     legal: Vec<MoveId>,
 }
 
-impl<R: Rules> Reasoner for Hand<R> {
+impl<R: Rules> Reasoner for RulesReasoner<R> {
     fn set_state(&mut self, state: &[u64]) {
         self.state = state.to_vec();
     }
