@@ -24,9 +24,6 @@ pub struct SettingsChoice {
 
 impl SettingsChoice {
     /// The settings, with the values of `options` over all others.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or a setting that is unknown or out of its range.
     pub fn load<'a>(
         &self,
         options: impl IntoIterator<Item = OptionValue<'a>>,
@@ -59,9 +56,6 @@ pub struct SearchChoice {
 
 impl SearchChoice {
     /// The configuration of the search.
-    ///
-    /// # Errors
-    /// As [`SettingsChoice::load`].
     pub fn search_config(&self) -> anyhow::Result<SearchConfig> {
         let settings = self.settings.load([])?;
         let mut config = search_config(&settings.search, self.seed);
@@ -79,9 +73,6 @@ impl SearchChoice {
 }
 
 /// Reads a time in seconds: a positive number of at most a day.
-///
-/// # Errors
-/// Anything else.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
     const DAY: f64 = 86_400.0;
     match text.parse::<f64>() {
@@ -91,9 +82,6 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// The bytes of a file of at most `limit` bytes.
-///
-/// # Errors
-/// It cannot be read, or is longer; the message names it.
 pub fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
     let cannot_read = || format!("cannot read `{}`", path.display());
     let length = fs::metadata(path).with_context(cannot_read)?.len();

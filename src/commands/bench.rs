@@ -13,7 +13,6 @@ use super::outcome::Outcome;
 use super::output::{Output, grouped, show_seconds, spinner};
 use super::playouts::{self, Until};
 
-/// Arguments of `panza bench`.
 #[derive(Args, Debug)]
 pub struct BenchArguments {
     /// Paths to rulesheets, or names of games.
@@ -36,7 +35,6 @@ pub struct BenchArguments {
     width: usize,
 }
 
-/// Runs the command.
 pub fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     output.line(format_args!(
         "{:<26} {:<10} {:>9} {:>11} {:>14} {:>15} {:>8}  mean goals",

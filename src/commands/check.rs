@@ -9,7 +9,6 @@ use super::output::Output;
 use crate::gdl::span::line_and_column;
 use crate::gdl::{self, Diagnostic, Severity};
 
-/// Arguments of `panza check`.
 #[derive(Args, Debug)]
 pub struct CheckArguments {
     /// Paths to rulesheets, or names of games.
@@ -40,9 +39,6 @@ pub(super) struct ShownDiagnostic<'a> {
 
 /// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do
 /// not.
-///
-/// # Errors
-/// A rulesheet that cannot be found or read.
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Holds;
     // All are looked up first, so that a wrong name is told before long output.

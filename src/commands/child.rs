@@ -1,9 +1,8 @@
 //! Processes that this program starts: each in a process group of its own, confined to a core where
 //! asked, and always ended.
 //!
-//! A process inherits the cores of the thread that starts it, so a thread that is confined first
-//! starts it. A group gets `LEAVE` to end after SIGTERM and is then killed, with whatever the
-//! process started itself.
+//! A process inherits the cores of the thread that starts it. Its group is killed `LEAVE` after
+//! SIGTERM, with whatever the process started itself.
 //!
 //! Invariant: [`end_all`] ends every group that was started and has not ended. Interrupts call it.
 
@@ -28,7 +27,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Bytes that [`capture`] keeps of a stream; it reads and drops the rest.
 const MAX_STREAM_BYTES: u64 = 16 << 20;
 
-/// The process groups that run.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// The set stays valid when a holder panics.
@@ -37,10 +35,7 @@ fn running() -> MutexGuard<'static, BTreeSet<u32>> {
 }
 
 /// A port that is free now.
-///
-/// # Errors
-/// The system has none.
-pub fn free_port() -> io::Result<u16> {
+pub(super) fn free_port() -> io::Result<u16> {
     // Another process can take it before the player listens; the system offers other ports first.
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
         .local_addr()?
@@ -55,9 +50,6 @@ pub struct Child {
 
 impl Child {
     /// Starts a command, confined to `core`.
-    ///
-    /// # Errors
-    /// The command cannot be started or confined.
     pub fn start(mut command: Command, core: Option<CoreId>) -> anyhow::Result<Self> {
         let program = command.get_program().to_string_lossy().into_owned();
         #[cfg(unix)]
@@ -81,8 +73,7 @@ impl Child {
         Ok(Self { process })
     }
 
-    /// How it ended, if it has.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()
     }
 }
@@ -90,7 +81,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let id = self.process.id();
-        if self.ended().is_none() && terminate(id) {
+        if self.ended().is_none() && signal(id, false) {
             let until = Instant::now() + LEAVE;
             while self.ended().is_none() && Instant::now() < until {
                 thread::sleep(LOOK);
@@ -109,10 +100,9 @@ impl Drop for Child {
 pub struct Captured {
     /// Its standard output.
     pub output: String,
-    /// Its standard error.
-    pub messages: String,
+    messages: String,
     /// Nothing when it was killed at its time limit.
-    pub status: Option<ExitStatus>,
+    status: Option<ExitStatus>,
 }
 
 impl Captured {
@@ -135,9 +125,6 @@ impl Captured {
 
 /// Runs a command until it and everything that holds its output has ended, or kills its group after
 /// `limit`.
-///
-/// # Errors
-/// The command cannot be started.
 pub fn capture(mut command: Command, limit: Duration) -> anyhow::Result<Captured> {
     command
         .stdin(Stdio::null())
@@ -190,31 +177,22 @@ pub fn end_all() {
     }
 }
 
-/// Sends SIGTERM to a group; false where that is impossible.
-fn terminate(id: u32) -> bool {
-    #[cfg(unix)]
-    return signal(id, rustix::process::Signal::TERM);
-    #[cfg(not(unix))]
-    {
-        let _ = id;
-        false
-    }
-}
-
 fn kill(id: u32) {
-    #[cfg(unix)]
-    signal(id, rustix::process::Signal::KILL);
-    #[cfg(not(unix))]
-    let _ = id;
+    signal(id, true);
 }
 
-/// Whether a process received it.
+/// Sends SIGKILL or SIGTERM to a group; false where no process received it.
 #[cfg(unix)]
-fn signal(id: u32, signal: rustix::process::Signal) -> bool {
-    let group = i32::try_from(id)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    group.is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
+fn signal(id: u32, is_kill: bool) -> bool {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let signal = if is_kill { Signal::KILL } else { Signal::TERM };
+    let group = i32::try_from(id).ok().and_then(Pid::from_raw);
+    group.is_some_and(|group| kill_process_group(group, signal).is_ok())
+}
+
+#[cfg(not(unix))]
+fn signal(_: u32, _: bool) -> bool {
+    false
 }
 
 #[cfg(all(test, unix))]

@@ -53,9 +53,6 @@ pub enum EngineChoice {
 }
 
 /// Reads the name of an engine, or `auto`.
-///
-/// # Errors
-/// An unknown name.
 pub fn parse(text: &str) -> Result<EngineChoice, String> {
     match text {
         "auto" => Ok(EngineChoice::Auto),
@@ -66,9 +63,6 @@ pub fn parse(text: &str) -> Result<EngineChoice, String> {
 }
 
 /// Reads the name of one engine.
-///
-/// # Errors
-/// An unknown name.
 pub fn parse_kind(text: &str) -> Result<EngineKind, String> {
     let mut kinds = EngineKind::ALL.into_iter();
     let found = kinds.find(|kind| kind.to_string() == text);
@@ -76,9 +70,6 @@ pub fn parse_kind(text: &str) -> Result<EngineKind, String> {
 }
 
 /// Reads a number of lanes.
-///
-/// # Errors
-/// Lanes have other numbers.
 pub fn parse_width(text: &str) -> Result<usize, String> {
     match text {
         "256" => Ok(256),
@@ -107,9 +98,6 @@ impl Built {
     }
 
     /// A machine for one thread.
-    ///
-    /// # Errors
-    /// The prover refuses the rules.
     pub fn machine(&self) -> anyhow::Result<Arc<dyn Machine>> {
         match self {
             Built::Machine(machine) => Ok(Arc::clone(machine)),
@@ -119,9 +107,6 @@ impl Built {
 }
 
 /// Builds an engine for single states; lanes are [`WIDTH`] wide.
-///
-/// # Errors
-/// The engine cannot run these rules; with [`EngineChoice::Auto`] no engine can.
 pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
     match choice {
         EngineChoice::Auto => or_prover(build_machine(rules), rules),
@@ -130,9 +115,6 @@ pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
 }
 
 /// Builds an engine for playouts; [`EngineChoice::Auto`] takes the one that measures faster.
-///
-/// # Errors
-/// As [`build()`].
 pub fn build_for_playouts(
     rules: &Rules,
     choice: EngineChoice,
@@ -163,17 +145,11 @@ fn or_prover(machine: anyhow::Result<Arc<dyn Machine>>, rules: &Rules) -> anyhow
 }
 
 /// The counter machine.
-///
-/// # Errors
-/// The rules have no finite ground form, or it takes too much memory.
 pub fn build_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
     Ok(Arc::new(compile(rules)?.machine))
 }
 
 /// The machine that evaluates the rules themselves.
-///
-/// # Errors
-/// The prover refuses the rules.
 pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
     let built = build::prover(rules);
     built
@@ -183,9 +159,6 @@ pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
 
 /// The machine for a search. For several threads it is the one that measures faster; for a single
 /// thread lanes where there are any, so that a seed means the same search each time.
-///
-/// # Errors
-/// As [`build_machine`].
 pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Machine>> {
     if threads > 1 {
         return build_faster(rules, PlayoutPolicy::Decisive);
@@ -195,9 +168,6 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Ma
 }
 
 /// The machine that measures faster in random playouts.
-///
-/// # Errors
-/// As [`build_machine`].
 pub fn build_faster(rules: &Rules, policy: PlayoutPolicy) -> anyhow::Result<Arc<dyn Machine>> {
     let compiled = compile(rules)?;
     Ok(build::fastest(compiled, Budget::generous(), policy).0)

@@ -17,7 +17,6 @@ use super::outcome::Outcome;
 use super::output::Output;
 use crate::gdl::format::format;
 
-/// Arguments of `panza format`.
 #[derive(Args, Debug)]
 pub struct FormatArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -39,10 +38,6 @@ struct Report<'a> {
 }
 
 /// Runs the command. Parentheses that do not match make it [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// A rulesheet that cannot be found or read. With `--write` also one that is no file, is not UTF-8,
-/// or cannot be replaced.
 pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcome> {
     let sheet = Rulesheet::find(&arguments.game)?;
     let target = match (arguments.write, &sheet.file) {
@@ -102,19 +97,15 @@ fn replace(path: &Path, sheet: &Rulesheet, text: &str) -> anyhow::Result<()> {
             "`{shown}` is not UTF-8, or was changed meanwhile; it is left as it is, so that nothing in it is lost"
         );
     }
-    let cannot_write = || format!("cannot rewrite `{shown}`");
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut beside = tempfile::NamedTempFile::new_in(folder).with_context(cannot_write)?;
-    beside
-        .write_all(text.as_bytes())
-        .with_context(cannot_write)?;
-    let permissions = fs::metadata(&path)
-        .with_context(cannot_write)?
-        .permissions();
-    let file = beside.as_file();
-    file.set_permissions(permissions)
-        .with_context(cannot_write)?;
-    file.sync_all().with_context(cannot_write)?;
-    beside.persist(&path).with_context(cannot_write)?;
-    Ok(())
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut beside = tempfile::NamedTempFile::new_in(folder)?;
+        beside.write_all(text.as_bytes())?;
+        let permissions = fs::metadata(&path)?.permissions();
+        beside.as_file().set_permissions(permissions)?;
+        beside.as_file().sync_all()?;
+        beside.persist(&path)?;
+        anyhow::Ok(())
+    };
+    write().with_context(|| format!("cannot rewrite `{shown}`"))
 }

@@ -44,9 +44,6 @@ pub struct Game {
 
 impl Rulesheet {
     /// Finds a rulesheet by path or name.
-    ///
-    /// # Errors
-    /// No such game, with similar names, or a file that cannot be read.
     pub fn find(argument: &str) -> anyhow::Result<Self> {
         Self::find_beside(argument, Path::new(""))
     }
@@ -97,12 +94,9 @@ impl Rulesheet {
             );
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         });
-        let name = path.file_stem().map_or_else(
-            || shown.to_string(),
-            |stem| stem.to_string_lossy().into_owned(),
-        );
+        let name = path.file_stem().unwrap_or(path.as_os_str());
         Ok(Self {
-            name,
+            name: name.to_string_lossy().into_owned(),
             origin: shown.to_string(),
             text,
             file: Some(path.to_path_buf()),
@@ -112,10 +106,6 @@ impl Rulesheet {
 
 impl Game {
     /// Finds a rulesheet and reads its rules.
-    ///
-    /// # Errors
-    /// As [`Rulesheet::find`]; also rules that cannot be played, with line and column of the first
-    /// error.
     pub fn load(argument: &str) -> anyhow::Result<Self> {
         Self::from_sheet(Rulesheet::find(argument)?)
     }
@@ -126,30 +116,22 @@ impl Game {
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = gdl::load(&sheet.text);
-        let errors: Vec<&Diagnostic> = diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error)
-            .collect();
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        let errors: Vec<&Diagnostic> = diagnostics.iter().filter(is_error).collect();
         // An error without a place, such as a missing role, follows from one with a place.
         let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
         let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
             return Ok(Self { sheet, rules });
         };
         let first = first.one_line(&sheet.origin, &sheet.text);
-        match errors.len() {
-            1 => bail!("{first}"),
-            count => bail!(
-                "{first} (and {} more; `panza check` shows them all)",
-                count - 1
-            ),
+        match errors.len() - 1 {
+            0 => bail!("{first}"),
+            more => bail!("{first} (and {more} more; `panza check` shows them all)"),
         }
     }
 
     /// Reads the rules that a player would play: rulesheets with errors are playable without the
     /// faulty statements.
-    ///
-    /// # Errors
-    /// The rest cannot be played; the message has line and column of the first error.
     pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = gdl::load(&sheet.text);
         match gdl::is_playable(&rules, &diagnostics) {
@@ -160,11 +142,8 @@ impl Game {
 
     /// The roles' names, in order.
     pub fn role_names(&self) -> Vec<String> {
-        self.rules
-            .roles()
-            .iter()
-            .map(|role| self.rules.show_term(role, &[]).to_string())
-            .collect()
+        let name = |role| self.rules.show_term(role, &[]).to_string();
+        self.rules.roles().iter().map(name).collect()
     }
 }
 
@@ -213,10 +192,8 @@ fn near_names(wanted: &str, known: &[String]) -> Vec<String> {
         })
         .collect();
     near.sort();
-    near.into_iter()
-        .take(5)
-        .map(|(_, name)| name.clone())
-        .collect()
+    let nearest = near.into_iter().take(5);
+    nearest.map(|(_, name)| name.clone()).collect()
 }
 
 #[cfg(test)]

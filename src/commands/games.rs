@@ -7,7 +7,6 @@ use super::game_source::{Game, known_games};
 use super::outcome::Outcome;
 use super::output::{Column, Output, table};
 
-/// Arguments of `panza games`.
 #[derive(Args, Debug)]
 pub struct GamesArguments {}
 
@@ -18,7 +17,6 @@ struct Report<'a> {
     about: &'a str,
 }
 
-/// Runs the command.
 pub fn run(_: &GamesArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     for name in known_games() {

@@ -1,10 +1,11 @@
 //! Ctrl-C and SIGTERM.
 //!
-//! Commands that only compute exit at once. Commands that talk to players ([`watch()`]) end their
+//! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
 //! matches first, and a second signal ends them at once. The exit status is [`EXIT_STATUS`].
 
 use std::io;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 /// The exit status of an interrupted command: 128 plus the number of SIGINT, as in shells.
@@ -21,7 +22,6 @@ struct Signals {
 }
 
 impl Signals {
-    /// Must be called on a runtime.
     fn listen() -> io::Result<Self> {
         #[cfg(unix)]
         {
@@ -35,7 +35,6 @@ impl Signals {
         tokio::signal::windows::ctrl_c().map(|interrupt| Self { interrupt })
     }
 
-    /// The next signal.
     async fn next(&mut self) {
         #[cfg(unix)]
         tokio::select! {
@@ -48,21 +47,13 @@ impl Signals {
 }
 
 /// Ends the program at the next signal.
-///
-/// # Errors
-/// The system delivers no signals.
 pub fn exit_on_ctrl_c() -> io::Result<()> {
     exit_on_ctrl_c_after(|| {})
 }
 
 /// As [`exit_on_ctrl_c`], after a call of `clean_up`.
-///
-/// # Errors
-/// As [`exit_on_ctrl_c`].
 pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let mut signals = {
         let _on_runtime = runtime.enter();
         Signals::listen()?
@@ -93,9 +84,16 @@ pub fn ended() -> impl Future<Output = ()> {
     }
 }
 
-/// Becomes true at the next signal. The one after it ends the program after a call of `clean_up`.
-/// Must be called on a runtime.
-pub fn watch(clean_up: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
+/// A runtime with two threads, and a flag that becomes true at the next signal. The signal after it
+/// ends the program after a call of `clean_up`.
+pub fn runtime(
+    clean_up: impl Fn() + Send + 'static,
+) -> io::Result<(Runtime, watch::Receiver<bool>)> {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let on_runtime = runtime.enter();
     let (sender, receiver) = watch::channel(false);
     // Without signals the system ends the program.
     if let Ok(mut signals) = Signals::listen() {
@@ -107,5 +105,6 @@ pub fn watch(clean_up: impl Fn() + Send + 'static) -> watch::Receiver<bool> {
             exit(&clean_up)
         });
     }
-    receiver
+    drop(on_runtime);
+    Ok((runtime, receiver))
 }

@@ -36,7 +36,6 @@ const BOARD_SAMPLE_STATES: usize = 200;
 /// Facts of a state without a board that are shown at most.
 const MAX_FACTS_SHOWN: usize = 200;
 
-/// Arguments of `panza match`.
 #[derive(Args, Debug)]
 pub struct MatchArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -80,15 +79,8 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         );
     }
     let seed = arguments.seed.unwrap_or_else(any_seed);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let (runtime, cancelled) = interrupt::runtime(|| {})?;
     let handle = runtime.handle();
-    let cancelled = {
-        let _on_runtime = handle.enter();
-        interrupt::watch(|| {})
-    };
     let mut players = Vec::new();
     for (number, spec) in (1..).zip(&arguments.player) {
         let seed = seed.wrapping_add(number);
@@ -139,7 +131,6 @@ fn find_boards(game: &Game, seed: u64) -> anyhow::Result<BoardPainter> {
     Ok(BoardPainter::learn(&samples, &game.rules))
 }
 
-/// Several matches of one game among the same players.
 struct Series<'a> {
     arguments: &'a MatchArguments,
     game: &'a Game,
@@ -157,8 +148,14 @@ impl Series<'_> {
         let mut scores = Scores::new(self.players.len());
         for number in 0..self.arguments.games {
             // The player of each role.
-            let seated: Vec<usize> = (0..self.players.len())
-                .map(|role| self.player_of(role, number))
+            let n_players = self.players.len();
+            let swaps = if self.arguments.swap {
+                number as usize
+            } else {
+                0
+            };
+            let seated: Vec<usize> = (0..n_players)
+                .map(|role| (role + swaps) % n_players)
                 .collect();
             let plan = MatchPlan {
                 id: match_id(&self.game.sheet.name, number),
@@ -205,12 +202,6 @@ impl Series<'_> {
             self.output.line(format_args!("\n{table}"))?;
         }
         Ok(outcome)
-    }
-
-    /// The player of a role in a match.
-    fn player_of(&self, role: usize, number: u32) -> usize {
-        let swaps = self.arguments.swap.then_some(number as usize);
-        (role + swaps.unwrap_or(0)) % self.players.len()
     }
 
     fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
@@ -296,12 +287,10 @@ impl Series<'_> {
     }
 }
 
-/// Shows a match while it is played.
 struct Display<'a> {
     series: &'a Series<'a>,
     /// The first error in writing; nothing is shown after it.
     result: io::Result<()>,
-    /// The clock that runs.
     progress: ProgressBar,
 }
 

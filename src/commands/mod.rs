@@ -1,7 +1,6 @@
 //! The command line: a module per subcommand, and modules that several subcommands share.
 //!
-//! A subcommand's module parses its arguments, calls the rest of the program, and prints the
-//! result. Shared modules import no subcommand.
+//! Shared modules import no subcommand.
 //!
 //! Invariants: with `--json` standard output has JSON objects only. A command that fails says why
 //! in one line on standard error.
@@ -53,7 +52,6 @@ use output::Output;
         Exit status: 0 done, 1 done with a finding (rules have errors, a trace disagrees, a match has\n\
         no result), 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
-        panza games                                        list the games that come with it\n  \
         panza match ticTacToe --player panza --player random\n  \
         panza serve                                        wait for a game manager on port 9147\n  \
         panza check my-game.gdl                            look for errors in rules\n  \
@@ -73,47 +71,42 @@ enum Command {
     #[command(
         after_help = "The first line of output is the address. Ctrl-C and SIGTERM end the server with status 0.\n\
             A browser shows its matches at that address.\n\n\
-            Examples:\n  panza serve\n  panza serve --listen 0.0.0.0:9147 --name Ada\n  \
-            panza serve --config tournament.toml --set search.threads=7"
+            Example:\n  panza serve --listen 0.0.0.0:9147 --name Ada --set search.threads=7"
     )]
     Serve(serve::ServeArguments),
     /// Play matches as a game manager and show them.
     #[command(
         after_help = "SPEC: panza (a server inside this process), random (random legal moves), legal (the first\n\
             legal move), or http://HOST:PORT. Players have roles in the order of the rules.\n\
-            A missing, late or illegal move is replaced by a random legal one.\n\
-            A browser shows the matches of a panza live, at the address on standard error. Settings are\n\
-            those of the players panza; without --config they keep no memory, and their logs only while\n\
-            this command runs.\n\
+            A missing, late or illegal move is replaced by a random legal one. Settings are those of the\n\
+            players panza; without --config they keep no memory, and logs only while this command runs.\n\
             Status 1: panza, random or legal made a fault, or a match has no result.\n\n\
-            Examples:\n  panza match ticTacToe --player panza --player random\n  \
-            panza match breakthrough --player panza --player http://127.0.0.1:9148 --play-clock 10\n  \
-            panza match connectFour --player legal --player random --games 10 --swap --seed 7 --json\n  \
-            panza match hex --player panza --player random --set logs.match_logs=true"
+            Example:\n  \
+            panza match connectFour --player panza --player random --games 10 --swap --play-clock 2"
     )]
     Match(match_games::MatchArguments),
     /// List the games that are known by name, with their roles.
     #[command(
         after_help = "These are the games that come with the program, and those in the folder gdl-games of the\n\
-            working directory.\n\nExamples:\n  panza games\n  panza games --json"
+            working directory.\n\nExample:\n  panza games --json"
     )]
     Games(games::GamesArguments),
     /// Check rulesheets and show errors and warnings with their lines.
-    #[command(after_help = "Status 1: a rulesheet has errors.\n\n\
-            Examples:\n  panza check my-game.gdl\n  panza check --json ticTacToe hex")]
+    #[command(
+        after_help = "Status 1: a rulesheet has errors.\n\nExample:\n  panza check my-game.gdl"
+    )]
     Check(check::CheckArguments),
     /// Print a rulesheet in one canonical layout, with its comments.
     #[command(
         after_help = "Status 1: the parentheses do not match, and nothing is written.\n\n\
-            Examples:\n  panza format my-game.gdl\n  panza format my-game.gdl --write"
+            Example:\n  panza format my-game.gdl --write"
     )]
     Format(format::FormatArguments),
     /// Compare recorded playouts with the engines: legal moves, next states, terminality, goals.
     #[command(
         after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves,\n\
             goal. Status 1: an engine disagrees with a trace.\n\n\
-            Examples:\n  panza verify ticTacToe --trace tests/traces/ticTacToe.jsonl.gz\n  \
-            panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
+            Example:\n  panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
     )]
     Verify(verify::VerifyArguments),
     /// Count the paths of joint moves from the initial state.
@@ -129,7 +122,7 @@ enum Command {
     #[command(
         after_help = "Shown are the structure of the rules, statistics of random games, and the evaluation learned\n\
             by self-play. What is unknown is null in JSON.\n\n\
-            Examples:\n  panza analyse connectFour\n  panza analyse my-game.gdl --seconds 20 --json"
+            Example:\n  panza analyse connectFour --seconds 20"
     )]
     Analyse(analyse::AnalyseArguments),
     /// Search one position and show visits and value of each move.
@@ -137,13 +130,11 @@ enum Command {
         after_help = "FILE has one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
             Without --seconds and --iterations the search takes 5 seconds. With --iterations, --seed and\n\
             one thread its result is always the same.\n\n\
-            Examples:\n  panza search connectFour --seconds 10 --threads 2\n  \
-            panza search ticTacToe --state position.txt --role oplayer --iterations 10000 --seed 1"
+            Example:\n  panza search connectFour --seconds 10 --threads 2"
     )]
     Search(search::SearchArguments),
     /// Measure uniformly random playouts from the initial state.
-    #[command(after_help = "Examples:\n  panza bench ticTacToe connectFour\n  \
-            panza bench hex --engine prover --seconds 20 --threads 2 --json")]
+    #[command(after_help = "Example:\n  panza bench hex --engine prover --seconds 20")]
     Bench(bench::BenchArguments),
     /// Play a tournament from a file and show scores with intervals.
     #[command(
@@ -153,21 +144,15 @@ enum Command {
             [[players]]\n  name = \"panza\"\n  builtin = \"panza\"\n  \
             [[players]]\n  name = \"chance\"\n  builtin = \"random\"\n\n\
             Each finished match is appended to a file of results. The same command continues an\n\
-            interrupted tournament. A match is identified by players, versions, game, clocks, round and\n\
-            side. Shares and Wilson intervals (95 %) are those of the first player of a pair; the game with\n\
-            its lowest share comes first.\n\
+            interrupted tournament. Shares and Wilson intervals (95 %) are those of the first player of a\n\
+            pair; the game with its lowest share comes first.\n\
             Status 1: matches could not be played, or have no result.\n\n\
-            Examples:\n  panza tournament config/example-tournament.toml\n  \
-            panza tournament spring.toml --limit 1 --json\n  \
-            panza tournament --show spring.toml summer.toml"
+            Example:\n  panza tournament config/example-tournament.toml --limit 1"
     )]
     Tournament(tournament::TournamentArguments),
 }
 
 /// Runs a command.
-///
-/// # Errors
-/// Arguments or input that cannot be used; the message says what and where.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let command = &arguments.command;

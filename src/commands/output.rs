@@ -22,39 +22,24 @@ impl Output {
         Self { json }
     }
 
-    /// Whether scripts read this.
-    pub fn is_json(self) -> bool {
+    pub(super) fn is_json(self) -> bool {
         self.json
     }
 
     /// Writes one object on one line; nothing unless scripts read this.
-    ///
-    /// # Errors
-    /// The output is closed or full.
     pub fn object(self, object: &impl Serialize) -> io::Result<()> {
         if !self.json {
             return Ok(());
         }
-        let mut line = serde_json::to_string(object)?;
-        line.push('\n');
-        write_out(&line)
+        write_out(&format!("{}\n", serde_json::to_string(object)?))
     }
 
     /// Writes text and a line end; nothing when scripts read this.
-    ///
-    /// # Errors
-    /// The output is closed or full.
     pub fn line(self, text: impl fmt::Display) -> io::Result<()> {
-        if self.json {
-            return Ok(());
-        }
-        write_out(&format!("{text}\n"))
+        self.text(&format!("{text}\n"))
     }
 
     /// Writes text without a line end; nothing when scripts read this.
-    ///
-    /// # Errors
-    /// The output is closed or full.
     pub fn text(self, text: &str) -> io::Result<()> {
         if self.json {
             return Ok(());
@@ -62,8 +47,7 @@ impl Output {
         write_out(text)
     }
 
-    /// Whether lines may be coloured.
-    pub fn has_colour(self) -> bool {
+    pub(super) fn has_colour(self) -> bool {
         !self.json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 
@@ -75,8 +59,7 @@ impl Output {
         }
     }
 
-    /// Whether complaints may be coloured.
-    pub fn has_coloured_complaints(self) -> bool {
+    pub(super) fn has_coloured_complaints(self) -> bool {
         !self.json && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 }
@@ -101,21 +84,21 @@ pub fn progress_bar(length: u64, unit: &str) -> ProgressBar {
 
 /// A spinner on standard error with the seconds since it was made; invisible where that is not a
 /// terminal.
-pub fn spinner(message: impl Into<String>) -> ProgressBar {
+pub(super) fn spinner(message: impl Into<String>) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     show_seconds(&bar, message, None);
     bar
 }
 
 /// A [`spinner`] for work with a time limit, which is shown as well.
-pub fn countdown(message: impl Into<String>, limit: Duration) -> ProgressBar {
+pub(super) fn countdown(message: impl Into<String>, limit: Duration) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     show_seconds(&bar, message, Some(limit));
     bar
 }
 
 /// Starts the seconds of a spinner anew, with another message and time limit.
-pub fn show_seconds(bar: &ProgressBar, message: impl Into<String>, limit: Option<Duration>) {
+pub(super) fn show_seconds(bar: &ProgressBar, message: impl Into<String>, limit: Option<Duration>) {
     let seconds = move |state: &ProgressState, out: &mut dyn fmt::Write| {
         // A closed terminal is noticed by the bar itself.
         let _ = out.write_str(&seconds_of(state.elapsed(), limit));
@@ -138,30 +121,31 @@ fn seconds_of(elapsed: Duration, limit: Option<Duration>) -> String {
     }
 }
 
-/// A column of a table on a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Column {
+pub(super) struct Column {
     head: &'static str,
     is_text: bool,
 }
 
 impl Column {
-    /// A column of text, aligned to the left.
-    pub fn text(head: &'static str) -> Self {
-        let is_text = true;
-        Self { head, is_text }
+    pub(super) fn text(head: &'static str) -> Self {
+        Self {
+            head,
+            is_text: true,
+        }
     }
 
-    /// A column of figures, aligned to the right.
-    pub fn figure(head: &'static str) -> Self {
-        let is_text = false;
-        Self { head, is_text }
+    pub(super) fn figure(head: &'static str) -> Self {
+        Self {
+            head,
+            is_text: false,
+        }
     }
 }
 
 /// Rows of one cell per column under a line of heads, without a line end at the end. Columns are as
 /// wide as their widest cell.
-pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
+pub(super) fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
     let heads: Vec<String> = columns.iter().map(|c| c.head.to_string()).collect();
     let width = |column: usize| {
         let cells = rows.iter().chain([&heads]).map(|row| &row[column]);
@@ -185,7 +169,7 @@ pub fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
 }
 
 /// Words joined by spaces, in lines of at most 100 characters that begin with `indent`.
-pub fn wrapped(words: &[String], indent: &str) -> String {
+pub(super) fn wrapped(words: &[String], indent: &str) -> String {
     const WIDTH: usize = 100;
     let mut out = String::new();
     let mut column = 0;

@@ -20,7 +20,6 @@ use crate::machine::{Machine, Reasoner};
 /// The greatest depth, far beyond what ends in reasonable time.
 const MAX_DEPTH: u32 = 64;
 
-/// Arguments of `panza perft`.
 #[derive(Args, Debug)]
 pub struct PerftArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -33,18 +32,14 @@ pub struct PerftArguments {
     machine: EngineChoice,
 }
 
-/// Paths of one length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct DepthCount {
     /// Joint moves per path.
     pub depth: u32,
-    /// Paths of this length.
     pub nodes: u64,
-    /// How many of them end in a terminal state.
     pub terminal: u64,
 }
 
-/// Runs the command.
 pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let built = engine_choice::build(&game.rules, arguments.machine)?;
@@ -69,9 +64,8 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
         built.kind()
     ))?;
     let row = |count: &DepthCount| {
-        [u64::from(count.depth), count.nodes, count.terminal]
-            .map(grouped)
-            .to_vec()
+        let figures = [u64::from(count.depth), count.nodes, count.terminal];
+        figures.map(grouped).to_vec()
     };
     let rows: Vec<Vec<String>> = counts.iter().map(row).collect();
     let columns = ["depth", "nodes", "terminal"].map(Column::figure);
@@ -87,13 +81,8 @@ pub fn count(machine: &Arc<dyn Machine>, depth: u32) -> Vec<DepthCount> {
     };
     let mut counts: Vec<DepthCount> = (0..=depth).map(empty).collect();
     let mut reasoner = Arc::clone(machine).reasoner();
-    let n_roles = machine.info().n_roles();
-    count_from(
-        reasoner.as_mut(),
-        n_roles,
-        &machine.initial_state(),
-        &mut counts,
-    );
+    let (n_roles, state) = (machine.info().n_roles(), machine.initial_state());
+    count_from(reasoner.as_mut(), n_roles, &state, &mut counts);
     counts
 }
 

@@ -37,9 +37,6 @@ pub enum PlayerSpec {
 
 impl PlayerSpec {
     /// Reads `panza`, `random`, `legal` or an address.
-    ///
-    /// # Errors
-    /// Anything else.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "panza" => Ok(PlayerSpec::Panza),
@@ -73,29 +70,22 @@ impl fmt::Display for PlayerSpec {
 #[derive(Debug)]
 pub struct Player {
     seat: Seat,
-    running: Running,
+    server: Option<Server>,
 }
 
+/// A server inside this process.
 #[derive(Debug)]
-enum Running {
-    /// Nothing runs for it in this process.
-    Elsewhere,
-    Server {
-        address: SocketAddr,
-        shutdown: oneshot::Sender<()>,
-        task: JoinHandle<Result<(), server::ServeError>>,
-        /// Removed with the player.
-        logs: Option<TempDir>,
-    },
+struct Server {
+    address: SocketAddr,
+    shutdown: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), server::ServeError>>,
+    _logs: Option<TempDir>,
 }
 
 impl Player {
     /// Starts a player inside this process with a seed, or takes the address of another. `settings`
     /// are those of [`PlayerSpec::Panza`]; without a file its log goes to a temporary folder or,
     /// without `is_logged`, nowhere, and its memory is off.
-    ///
-    /// # Errors
-    /// Settings that cannot be used, or no port, thread or folder.
     pub fn start(
         spec: &PlayerSpec,
         settings: &SettingsChoice,
@@ -103,59 +93,45 @@ impl Player {
         seed: u64,
         runtime: &Handle,
     ) -> anyhow::Result<Self> {
-        let (player, running) = match spec {
+        let mut name = spec.to_string();
+        let mut server = None;
+        let player = match spec {
             PlayerSpec::Remote(address) => {
-                (SeatPlayer::Remote(address.clone()), Running::Elsewhere)
+                name.clone_from(&address.host);
+                SeatPlayer::Remote(address.clone())
             }
-            PlayerSpec::Random => {
-                let random = Arc::new(Mutex::new(Random::new(seed)));
-                (SeatPlayer::Random(random), Running::Elsewhere)
-            }
-            PlayerSpec::Legal => (SeatPlayer::FirstLegal, Running::Elsewhere),
+            PlayerSpec::Random => SeatPlayer::Random(Arc::new(Mutex::new(Random::new(seed)))),
+            PlayerSpec::Legal => SeatPlayer::FirstLegal,
             PlayerSpec::Panza => {
                 let logs = is_logged.then(tempfile::tempdir).transpose()?;
                 let folder = logs.as_ref().map(TempDir::path);
-                start_server(player_settings(settings, folder, seed)?, logs, runtime)?
+                let settings = player_settings(settings, folder, seed)?;
+                let started = server.insert(start_server(settings, logs, runtime)?);
+                SeatPlayer::Remote(started.address.into())
             }
         };
-        let name = match spec {
-            PlayerSpec::Remote(address) => address.host.clone(),
-            _ => spec.to_string(),
-        };
-        Ok(Self {
-            seat: Seat { name, player },
-            running,
-        })
+        let seat = Seat { name, player };
+        Ok(Self { seat, server })
     }
 
-    /// Its name and address.
+    /// The seat that it plays at.
     pub fn seat(&self) -> &Seat {
         &self.seat
     }
 
     /// The page that shows the matches of a server inside this process.
     pub fn page(&self) -> Option<String> {
-        match &self.running {
-            Running::Server { address, .. } => Some(format!("http://{address}/")),
-            _ => None,
-        }
+        let server = self.server.as_ref();
+        server.map(|server| format!("http://{}/", server.address))
     }
 
     /// Ends a player inside this process, and waits for its end.
     pub fn shut_down(self, runtime: &Handle) {
-        if let Running::Server {
-            shutdown,
-            task,
-            logs,
-            ..
-        } = self.running
-        {
-            // An error means that it has ended already.
-            let _ = shutdown.send(());
-            if let Ok(Err(error)) = runtime.block_on(task) {
-                tracing::warn!("a player inside this process ended with an error: {error}");
-            }
-            drop(logs);
+        let Some(server) = self.server else { return };
+        // An error means that it has ended already.
+        let _ = server.shutdown.send(());
+        if let Ok(Err(error)) = runtime.block_on(server.task) {
+            tracing::warn!("a player inside this process ended with an error: {error}");
         }
     }
 }
@@ -174,11 +150,8 @@ fn player_settings(
             "memory.enabled=false".to_string(),
             "server.log_listen=none".to_string(),
         ];
-        let names_logs = |item: &String| {
-            let key = item.split('=').next().unwrap_or_default().trim();
-            matches!(key, "logs.folder" | "logs.match_logs")
-        };
-        let is_chosen = choice.set.iter().any(names_logs);
+        let mut keys = choice.set.iter().filter_map(|item| item.split('=').next());
+        let is_chosen = keys.any(|key| matches!(key.trim(), "logs.folder" | "logs.match_logs"));
         match logs {
             Some(folder) if !is_chosen => first.push(format!("logs.folder={}", folder.display())),
             Some(_) => {}
@@ -197,7 +170,7 @@ fn start_server(
     settings: Settings,
     logs: Option<TempDir>,
     runtime: &Handle,
-) -> anyhow::Result<(SeatPlayer, Running)> {
+) -> anyhow::Result<Server> {
     let (shutdown, shut_down) = oneshot::channel();
     let (listening, address) = oneshot::channel();
     let task = runtime.spawn(async move {
@@ -212,15 +185,12 @@ fn start_server(
         server::serve(&settings, GameBuilders::standard(), shutdown, on_listening).await
     });
     match runtime.block_on(address) {
-        Ok(address) => {
-            let running = Running::Server {
-                address,
-                shutdown,
-                task,
-                logs,
-            };
-            Ok((SeatPlayer::Remote(address.into()), running))
-        }
+        Ok(address) => Ok(Server {
+            address,
+            shutdown,
+            task,
+            _logs: logs,
+        }),
         Err(_) => {
             runtime.block_on(task)??;
             anyhow::bail!("a player inside this process ended before it listened")

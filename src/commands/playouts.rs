@@ -18,27 +18,22 @@ pub const MAX_STEPS: u32 = 10_000;
 /// The counts of one or more threads.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
-    /// Playouts that ended.
-    pub playouts: u64,
-    /// Playouts that were cut off.
-    pub cut_off: u64,
+    pub(super) playouts: u64,
+    pub(super) cut_off: u64,
     /// Joint moves made, those of playouts that were cut off included.
-    pub steps: u64,
-    /// Joint moves of playouts that ended.
-    pub finished_steps: u64,
+    pub(super) steps: u64,
+    finished_steps: u64,
     /// Sum of each role's goals over the playouts that ended. Abreast, playouts that were cut off
     /// count too, with the goals of their last state.
-    pub goal_sums: Vec<u64>,
-    /// Playouts in that sum.
-    pub with_goals: u64,
-    /// Playouts that a thread has under way abreast; none where it makes one after the other.
-    pub width: Option<usize>,
-    /// Processor time, all threads together.
-    pub cpu: Duration,
+    goal_sums: Vec<u64>,
+    with_goals: u64,
+    /// Concurrent playouts of a thread; none where it makes one after the other.
+    pub(super) width: Option<usize>,
+    /// Processor time of all threads.
+    pub(super) cpu: Duration,
     /// Playouts per second of processor time, the threads' rates added up.
     pub playouts_per_second: f64,
-    /// Joint moves per second of processor time, the threads' rates added up.
-    pub steps_per_second: f64,
+    pub(super) steps_per_second: f64,
 }
 
 impl Figures {
@@ -47,13 +42,11 @@ impl Figures {
         (self.playouts > 0).then(|| self.finished_steps as f64 / self.playouts as f64)
     }
 
-    /// Each role's mean goal; none when no playout ended.
-    pub fn mean_goals(&self) -> Option<Vec<f64>> {
+    pub(super) fn mean_goals(&self) -> Option<Vec<f64>> {
         let mean = |&sum: &u64| sum as f64 / self.with_goals as f64;
         (self.playouts > 0).then(|| self.goal_sums.iter().map(mean).collect())
     }
 
-    /// Adds playouts that were made abreast.
     fn add_tally(&mut self, tally: &PlayoutTotals) {
         let cut_off = u64::from(tally.cut_off);
         self.with_goals += u64::from(tally.playouts);
@@ -90,7 +83,6 @@ impl Figures {
     }
 }
 
-/// Adds to sums by position.
 fn add(sums: &mut Vec<u64>, more: impl ExactSizeIterator<Item = u64>) {
     sums.resize(more.len(), 0);
     for (sum, more) in sums.iter_mut().zip(more) {
@@ -108,9 +100,6 @@ pub enum Until {
 }
 
 /// Plays on `n_threads` threads. Thread number `t` draws from the stream of `seed + t`.
-///
-/// # Errors
-/// The prover refuses the rules.
 pub fn run(built: &Built, n_threads: usize, seed: u64, until: Until) -> anyhow::Result<Figures> {
     let machines = (0..n_threads).map(|_| built.machine());
     let machines: Vec<Arc<dyn Machine>> = machines.collect::<anyhow::Result<_>>()?;

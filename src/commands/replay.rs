@@ -1,9 +1,7 @@
 //! Replays a recorded trace on an engine and counts where the two differ.
 //!
-//! Every recorded state is set up as recorded, so that one fault is counted where it arises and not
-//! again at each later state. Where a trace has no state, the engine's own successor is used.
-//! Compared are the initial state, each successor, terminality, each role's legal moves, and the
-//! recorded goals.
+//! Every recorded state is set up as recorded, so that one fault is counted once. Where a trace has
+//! no state, the engine's own successor is used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,20 +22,14 @@ const MAX_LISTED: usize = 8;
 pub struct Disagreement {
     /// The trace file.
     pub trace: String,
-    /// Its line, from 1.
-    pub line: u64,
-    /// Number of the playout.
-    pub playout: u64,
-    /// Number of the state in it.
-    pub step: u64,
+    line: u64,
+    playout: u64,
+    step: u64,
     /// What differs: `init`, `state`, `next`, `terminal`, `legal`, `moves`, `goal` or `roles`.
     pub what: &'static str,
-    /// The role, where it is about one.
-    pub role: Option<String>,
-    /// What the trace has.
-    pub expected: String,
-    /// What the engine has.
-    pub found: String,
+    role: Option<String>,
+    expected: String,
+    found: String,
 }
 
 impl fmt::Display for Disagreement {
@@ -74,9 +66,6 @@ pub struct Replay {
 }
 
 /// Replays one file and adds its differences to `replay`; calls `on_state` after each state.
-///
-/// # Errors
-/// The file cannot be read.
 pub fn replay_file(
     machine: &Arc<dyn Machine>,
     path: &Path,
@@ -127,14 +116,7 @@ impl Comparison<'_> {
         self.reasoner.set_state(&state);
         let is_terminal = self.reasoner.is_terminal();
         if !recorded.recorder_failed_at("terminal") && is_terminal != recorded.terminal {
-            let found = is_terminal.to_string();
-            self.disagree(
-                recorded,
-                "terminal",
-                None,
-                &recorded.terminal.to_string(),
-                &found,
-            );
+            self.disagree(recorded, "terminal", None, recorded.terminal, is_terminal);
         }
         if recorded.legal.is_some() || recorded.moves.is_some() {
             // The prover finds no moves but those that were listed.
@@ -179,7 +161,7 @@ impl Comparison<'_> {
         let facts: Vec<String> = facts.into_iter().collect();
         let state = self.machine.info().state_from_facts(&facts);
         state
-            .map_err(|why| self.disagree(recorded, "state", None, "a state of the game", &why))
+            .map_err(|why| self.disagree(recorded, "state", None, "a state of the game", why))
             .ok()
     }
 
@@ -205,7 +187,7 @@ impl Comparison<'_> {
             } else if own.len() != found.len() {
                 let expected = format!("{} moves", found.len());
                 let found = format!("{} moves, some of them twice", own.len());
-                self.disagree(recorded, "legal", Some(role), &expected, &found);
+                self.disagree(recorded, "legal", Some(role), expected, found);
             }
         }
     }
@@ -221,15 +203,9 @@ impl Comparison<'_> {
             if let Some(expected) = recorded_goal(recorded, role)
                 && expected != found
             {
-                let shown =
-                    |goal: Option<i64>| goal.map_or("none".to_string(), |goal| goal.to_string());
-                self.disagree(
-                    recorded,
-                    "goal",
-                    Some(role),
-                    &shown(expected),
-                    &shown(found),
-                );
+                let shown = |it: Option<i64>| it.map_or("none".into(), |goal| goal.to_string());
+                let (expected, found): (String, String) = (shown(expected), shown(found));
+                self.disagree(recorded, "goal", Some(role), expected, found);
             }
         }
     }
@@ -251,7 +227,7 @@ impl Comparison<'_> {
                 // A move that is legal in the trace alone is a difference in `legal` already.
                 let legal = recorded.legal.as_ref().and_then(|legal| legal.get(role));
                 if !legal.is_some_and(|legal| canonical_set(legal).contains(&expected)) {
-                    self.disagree(recorded, "moves", Some(role), &expected, "no such move");
+                    self.disagree(recorded, "moves", Some(role), expected, "no such move");
                 }
                 return;
             };
@@ -281,17 +257,14 @@ impl Comparison<'_> {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            match listed {
-                [] => format!("{} in all, all of them in the other", one.len()),
-                _ => format!(
-                    "{} in all, only here: {}{more}",
-                    one.len(),
-                    listed.join(" ")
-                ),
-            }
+            let shown = match listed {
+                [] => "all of them in the other".to_string(),
+                _ => format!("only here: {}{more}", listed.join(" ")),
+            };
+            format!("{} in all, {shown}", one.len())
         };
         let (expected, found) = (only(expected, found), only(found, expected));
-        self.disagree(recorded, what, role, &expected, &found);
+        self.disagree(recorded, what, role, expected, found);
     }
 
     fn disagree(
@@ -299,8 +272,8 @@ impl Comparison<'_> {
         recorded: &TraceState,
         what: &'static str,
         role: Option<&str>,
-        expected: &str,
-        found: &str,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
     ) {
         if self.replay.excused_parts.contains(&what) {
             self.replay.excused += 1;
@@ -327,8 +300,7 @@ fn canonical_set(texts: &[String]) -> BTreeSet<String> {
 /// The recorded goal of a role: unknown, none, or the highest of its values. A role with a value
 /// that is no number is left out.
 fn recorded_goal(recorded: &TraceState, role: &str) -> Option<Option<i64>> {
-    let single = recorded.goal.as_ref().and_then(|goals| goals.get(role));
-    if let Some(&goal) = single {
+    if let Some(&goal) = recorded.goal.as_ref().and_then(|goals| goals.get(role)) {
         return Some(Some(goal));
     }
     let values = recorded.goal_values.as_ref()?.get(role)?;

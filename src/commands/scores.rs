@@ -2,11 +2,9 @@
 
 use super::output::{Column, table};
 
-/// Results of each player.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scores(Vec<Score>);
 
-/// Results of one player.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Score {
     matches: u32,
@@ -17,7 +15,6 @@ struct Score {
 }
 
 impl Scores {
-    /// No results yet.
     pub fn new(n_players: usize) -> Self {
         Self(vec![Score::default(); n_players])
     }
@@ -43,7 +40,6 @@ impl Scores {
         }
     }
 
-    /// A table with one line per player.
     pub fn table(&self, names: &[String]) -> String {
         let heads = ["matches", "wins", "draws", "losses", "mean goal"];
         let mut columns = vec![Column::text("player")];

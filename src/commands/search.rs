@@ -25,7 +25,6 @@ const DEFAULT_TIME: Duration = Duration::from_secs(5);
 /// Files with a position are smaller than this.
 const MAX_STATE_BYTES: u64 = 16 << 20;
 
-/// Arguments of `panza search`.
 #[derive(Args, Debug)]
 pub struct SearchArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -40,7 +39,6 @@ pub struct SearchArguments {
     search: SearchChoice,
 }
 
-/// Runs the command.
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
@@ -53,13 +51,10 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         }
     };
     let state = match facts {
-        Some(facts) => machine
-            .info()
-            .state_from_facts(&facts)
-            .map_err(|why| anyhow!(why)),
+        Some(facts) => machine.info().state_from_facts(&facts),
         None => Ok(machine.initial_state()),
-    }
-    .context("the position cannot be set up")?;
+    };
+    let state = state.map_err(|why| anyhow!(why).context("the position cannot be set up"))?;
     let role = find_role(&machine, &state, arguments.role.as_deref())?;
 
     let config = arguments.search.search_config()?;
@@ -80,9 +75,8 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         stop: None,
     });
     let seconds = started.elapsed().as_secs_f64();
-    let cpu = thread_cpu_time()
-        .zip(cpu_started)
-        .map(|(now, before)| now.saturating_sub(before));
+    let cpu = thread_cpu_time().zip(cpu_started);
+    let cpu = cpu.map(|(now, before)| now.saturating_sub(before));
     search.settle();
     progress.finish_and_clear();
 
@@ -167,10 +161,8 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
         row
     });
-    output.line(format_args!(
-        "\n{}",
-        table(&columns, &rows.collect::<Vec<_>>())
-    ))?;
+    let table = table(&columns, &rows.collect::<Vec<_>>());
+    output.line(format_args!("\n{table}"))?;
     Ok(Outcome::Holds)
 }
 
@@ -187,10 +179,8 @@ fn find_role(
             let mut reasoner = Arc::clone(machine).reasoner();
             reasoner.set_state(state);
             let mut ids = (0..roles.len()).map(RoleId::from_index);
-            Some(
-                ids.position(|role| reasoner.legal_moves(role).len() > 1)
-                    .unwrap_or(0),
-            )
+            let chooser = ids.position(|role| reasoner.legal_moves(role).len() > 1);
+            Some(chooser.unwrap_or(0))
         }
     };
     found.map(RoleId::from_index).with_context(|| {
@@ -218,22 +208,18 @@ fn read_facts(text: &str, origin: &str) -> anyhow::Result<Vec<String>> {
             expressions.len()
         );
     };
-    Ok(items
-        .iter()
-        .map(|fact| canonical(&bare(fact).to_string()))
-        .collect())
+    let fact = |fact| canonical(&bare(fact).to_string());
+    Ok(items.iter().map(fact).collect())
 }
 
 /// A fact without the `true` that rules write around it.
 fn bare(fact: &Sexpr) -> &Sexpr {
+    let is_true = |word: &Sexpr| {
+        word.symbol()
+            .is_some_and(|it| it.eq_ignore_ascii_case("true"))
+    };
     match fact.list() {
-        Some([word, inner])
-            if word
-                .symbol()
-                .is_some_and(|word| word.eq_ignore_ascii_case("true")) =>
-        {
-            inner
-        }
+        Some([word, inner]) if is_true(word) => inner,
         _ => fact,
     }
 }

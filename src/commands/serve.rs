@@ -20,7 +20,6 @@ use crate::telemetry;
 /// How long unfinished pages may take when the player ends.
 const LAST_PAGES: Duration = Duration::from_secs(1);
 
-/// Arguments of `panza serve`.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
     /// Where to listen; port 0 picks a free one. [default: setting server.listen, 127.0.0.1:9147]
@@ -42,9 +41,6 @@ struct Listening {
 }
 
 /// Serves until Ctrl-C or SIGTERM.
-///
-/// # Errors
-/// Settings that cannot be used, or an address that cannot be listened on.
 pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
     let settings = settings(arguments)?;
     let _console = telemetry::init(settings.logs.level)?;

@@ -13,7 +13,6 @@ use crate::ground::Budget;
 use crate::machine::Machine;
 use crate::telemetry::peak_resident_bytes;
 
-/// Arguments of `panza stats`.
 #[derive(Args, Debug)]
 pub struct StatsArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -34,40 +33,20 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     let phases = compiled.map(|compiled| &compiled.gates_of_phases);
     let machine = compiled.map_or("prover", |compiled| compiled.machine.kind());
     let sizes = [
-        ("bases", "bases", size(|compiled| compiled.bases)),
-        ("inputs", "inputs", size(|compiled| compiled.moves)),
-        (
-            "ground_rules",
-            "ground rules",
-            size(|compiled| compiled.ground_rules),
-        ),
-        (
-            "gates_full",
-            "gates, full",
-            size(|compiled| compiled.gates_full),
-        ),
+        ("bases", "bases", size(|it| it.bases)),
+        ("inputs", "inputs", size(|it| it.moves)),
+        ("ground_rules", "ground rules", size(|it| it.ground_rules)),
+        ("gates_full", "gates, full", size(|it| it.gates_full)),
         (
             "gates_optimised",
             "gates, optimised",
-            size(|compiled| compiled.gates_optimised),
+            size(|it| it.gates_optimised),
         ),
     ];
     let times = [
-        (
-            "ground_seconds",
-            "grounding",
-            time(|compiled| compiled.ground_time),
-        ),
-        (
-            "propnet_seconds",
-            "network",
-            time(|compiled| compiled.network_time),
-        ),
-        (
-            "compile_seconds",
-            "compiling",
-            time(|compiled| compiled.compile_time),
-        ),
+        ("ground_seconds", "grounding", time(|it| it.ground_time)),
+        ("propnet_seconds", "network", time(|it| it.network_time)),
+        ("compile_seconds", "compiling", time(|it| it.compile_time)),
     ];
     let peak_bytes = peak_resident_bytes();
     let mut object = json!({
@@ -78,12 +57,12 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
         "machine": machine,
         "reason": reason,
     });
-    sizes
-        .iter()
-        .for_each(|(key, _, size)| object[key] = json!(size));
-    times
-        .iter()
-        .for_each(|(key, _, seconds)| object[key] = json!(seconds));
+    for (key, _, size) in &sizes {
+        object[key] = json!(size);
+    }
+    for (key, _, seconds) in &times {
+        object[key] = json!(seconds);
+    }
     output.object(&object)?;
 
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
@@ -93,12 +72,8 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     let mut rows = vec![("roles", n_roles.to_string())];
     rows.extend(sizes.map(|(_, label, size)| (label, or_dash(size.as_ref().map(shown)))));
     rows.push(("gates, by phase", or_dash(phases)));
-    rows.extend(times.map(|(_, label, seconds)| {
-        (
-            label,
-            or_dash(seconds.map(|seconds| format!("{seconds:.4} s"))),
-        )
-    }));
+    let seconds = |seconds: f64| format!("{seconds:.4} s");
+    rows.extend(times.map(|(_, label, time)| (label, or_dash(time.map(seconds)))));
     let peak = peak_bytes.map(|bytes| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)));
     rows.extend([
         ("peak memory", or_dash(peak)),

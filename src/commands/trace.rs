@@ -1,8 +1,6 @@
 //! Recorded playouts of independent reasoners: one JSON object per line and state.
 //!
-//! A line has the facts of the state, terminality, legal moves, the joint move and goals. Fields
-//! may be missing: large traces have `state` at some steps only. Files ending in `.gz` are
-//! unpacked.
+//! Large traces have `state` at some steps only.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -99,18 +97,14 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// Opens a trace.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// Opens a trace, and unpacks it where its name ends in `.gz`.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let file = File::open(path).with_context(|| format!("cannot read trace `{shown}`"))?;
         let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-        let lines: Box<dyn BufRead> = if is_packed {
-            Box::new(BufReader::new(MultiGzDecoder::new(file)))
-        } else {
-            Box::new(BufReader::new(file))
+        let lines: Box<dyn BufRead> = match is_packed {
+            true => Box::new(BufReader::new(MultiGzDecoder::new(file))),
+            false => Box::new(BufReader::new(file)),
         };
         Ok(Self {
             path: path.to_path_buf(),
@@ -126,9 +120,6 @@ impl TraceReader {
     }
 
     /// The next state; nothing at the end. Empty lines are skipped.
-    ///
-    /// # Errors
-    /// A line that is no recorded state, with its number.
     pub fn next_state(&mut self) -> anyhow::Result<Option<TraceState>> {
         loop {
             self.line += 1;

@@ -11,7 +11,6 @@ use super::outcome::Outcome;
 use super::output::{Output, spinner};
 use super::replay::{Replay, replay_file};
 
-/// Arguments of `panza verify`.
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
     /// Path to a rulesheet, or the name of a game.

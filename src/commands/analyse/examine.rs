@@ -25,9 +25,6 @@ pub struct Limits {
 }
 
 /// Builds and studies a game; calls `on_stage` with each stage and its time limit.
-///
-/// # Errors
-/// No machine takes the rules, not even the prover.
 pub fn examine(
     game: &Game,
     limits: Limits,

@@ -2,7 +2,7 @@
 //! as the metagame of a match obtains them.
 
 pub mod examine;
-pub mod report;
+mod report;
 
 use std::time::Duration;
 
@@ -14,9 +14,8 @@ use super::outcome::Outcome;
 use super::output::{Output, show_seconds, spinner};
 use examine::Limits;
 
-/// Arguments of `panza analyse`.
 #[derive(Args, Debug)]
-pub struct AnalyseArguments {
+pub(super) struct AnalyseArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
@@ -31,11 +30,7 @@ pub struct AnalyseArguments {
     seed: u64,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A game that cannot be read, or that no machine takes.
-pub fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Result<Outcome> {
     let limits = Limits {
         build: Duration::from_secs_f64(arguments.build_seconds),
         study: Duration::from_secs_f64(arguments.seconds),

@@ -23,32 +23,23 @@ const MAX_KINDS: usize = 8;
 /// Goal values of a role that are listed with their shares at most.
 const MAX_GOALS: usize = 6;
 
-/// A game within the game.
 #[derive(Serialize)]
 struct FactorReport {
-    /// Number of its own facts.
     bases: usize,
     /// Number of moves that act in it, of all roles.
     moves: usize,
-    /// The roles that move in it.
     roles: Vec<String>,
     /// Whether the end or some goal depends on it.
     is_relevant: bool,
 }
 
-/// A studied game.
 pub struct Report {
-    /// The game's name.
     pub name: String,
     /// Why the prover runs it, where it does.
     pub reason: Option<String>,
-    /// From rules to machine.
     pub build_seconds: f64,
-    /// The time of the study.
     pub seconds: f64,
-    /// The game.
     pub game: BuiltGame,
-    /// The results.
     pub study: Study,
 }
 
@@ -183,7 +174,6 @@ impl Report {
         parts.join("\n\n")
     }
 
-    /// Labels and values.
     fn rows(&self) -> Vec<(&'static str, String)> {
         let study = &self.study;
         let mut rows = vec![("network", self.network())];
@@ -191,21 +181,13 @@ impl Report {
             let groups = self.mutex_groups();
             let groups = groups.iter().map(|group| group.join(" | "));
             rows.push(("mutex groups", listed(groups.collect(), "; ")));
-            rows.push((
-                "autonomous",
-                known(
-                    study
-                        .autonomous
-                        .as_ref()
-                        .map(|found| self.autonomous(found)),
-                ),
-            ));
+            let autonomous = study.autonomous.as_ref();
+            let autonomous = autonomous.map(|found| self.autonomous(found));
+            rows.push(("autonomous", known(autonomous)));
             rows.push(("factors", known(self.factors().as_deref().map(factors))));
             rows.push(("latches", known(latches(&study.structure))));
-            rows.push((
-                "symmetries",
-                known(study.structure.symmetries.as_deref().map(symmetries)),
-            ));
+            let symmetries = study.structure.symmetries.as_deref().map(symmetries);
+            rows.push(("symmetries", known(symmetries)));
         }
         if let Some(sampled) = &study.sampled {
             let length = sampled
@@ -224,38 +206,28 @@ impl Report {
             }
         }
         if study.evaluation.is_some() {
-            rows.push((
-                "evaluation",
-                format!(
-                    "correlation with results {:.2}, that of {PLAYOUTS} playouts {:.2}; {} games of self-play",
-                    study.validation.evaluation,
-                    study.validation.playouts,
-                    grouped(study.games as u64)
-                ),
-            ));
-        }
-        if study.evaluation.is_some() {
-            rows.push((
-                "parameters",
-                format!(
-                    "evaluation share {}, exploration factor {:.2}",
-                    percent(study.parameters.evaluation_share.into()),
-                    study.parameters.exploration
-                ),
-            ));
+            let correlations = format!(
+                "correlation with results {:.2}, that of {PLAYOUTS} playouts {:.2}; {} games of self-play",
+                study.validation.evaluation,
+                study.validation.playouts,
+                grouped(study.games as u64)
+            );
+            let share = percent(study.parameters.evaluation_share.into());
+            let exploration = study.parameters.exploration;
+            let parameters =
+                format!("evaluation share {share}, exploration factor {exploration:.2}");
+            rows.extend([("evaluation", correlations), ("parameters", parameters)]);
         }
         if let Some(sampled) = &study.sampled {
-            rows.push((
-                "sample",
-                format!(
-                    "{} games with {} states, {} cut off; {} playouts; {:.2} s",
-                    grouped(sampled.games.into()),
-                    grouped(sampled.states),
-                    grouped((sampled.cut_off + sampled.unfinished).into()),
-                    grouped(sampled.playouts),
-                    self.seconds
-                ),
-            ));
+            let sample = format!(
+                "{} games with {} states, {} cut off; {} playouts; {:.2} s",
+                grouped(sampled.games.into()),
+                grouped(sampled.states),
+                grouped((sampled.cut_off + sampled.unfinished).into()),
+                grouped(sampled.playouts),
+                self.seconds
+            );
+            rows.push(("sample", sample));
         }
         rows
     }
@@ -269,10 +241,8 @@ impl Report {
             parts.push(format!("turn {}", listed(self.names(&found.turn), ", ")));
         }
         if !found.others.is_empty() {
-            parts.push(format!(
-                "{} other facts",
-                grouped(found.others.len() as u64)
-            ));
+            let others = grouped(found.others.len() as u64);
+            parts.push(format!("{others} other facts"));
         }
         match (found.horizon, proven_length(found)) {
             (_, Some(length)) => parts.push(format!("every game has {length} joint moves")),
@@ -286,22 +256,18 @@ impl Report {
     }
 
     fn network(&self) -> String {
-        match (&self.game.network, &self.reason) {
+        let size = match (&self.game.network, &self.reason) {
             (Some(network), _) => format!(
-                "{} facts, {} moves, {} gates; built in {:.3} s, run by {}",
+                "{} facts, {} moves, {} gates",
                 grouped(network.facts.len() as u64),
                 grouped(network.moves.len() as u64),
-                grouped(network.gates.len() as u64),
-                self.build_seconds,
-                self.game.machine.kind()
+                grouped(network.gates.len() as u64)
             ),
-            (None, Some(reason)) => format!("none, run by the prover: {reason}"),
-            (None, None) => format!(
-                "too large to analyse; built in {:.3} s, run by {}",
-                self.build_seconds,
-                self.game.machine.kind()
-            ),
-        }
+            (None, Some(reason)) => return format!("none, run by the prover: {reason}"),
+            (None, None) => "too large to analyse".to_string(),
+        };
+        let (seconds, machine) = (self.build_seconds, self.game.machine.kind());
+        format!("{size}; built in {seconds:.3} s, run by {machine}")
     }
 }
 
@@ -313,10 +279,9 @@ fn proven_length(found: &Autonomous) -> Option<u32> {
 
 fn factors(factors: &[FactorReport]) -> String {
     let sizes = factors.iter().map(|factor| {
-        let idle = if factor.is_relevant {
-            ""
-        } else {
-            " (irrelevant)"
+        let idle = match factor.is_relevant {
+            true => "",
+            false => " (irrelevant)",
         };
         format!("{} facts, {} moves{idle}", factor.bases, factor.moves)
     });
@@ -328,10 +293,9 @@ fn factors(factors: &[FactorReport]) -> String {
 
 fn latches(structure: &Structure) -> Option<String> {
     let latches = structure.latches.as_ref()?;
-    let incomplete = if latches.is_complete {
-        ""
-    } else {
-        "; incomplete"
+    let incomplete = match latches.is_complete {
+        true => "",
+        false => "; incomplete",
     };
     let bounds = structure.score_ranges.as_ref();
     let bounds = bounds.map_or("unknown".to_string(), |it| grouped(it.len() as u64));
@@ -350,15 +314,12 @@ fn symmetries(found: &Symmetries) -> String {
     let at_start = found.order_at_start.map_or(String::new(), |order| {
         format!(", {order} of the initial state")
     });
-    let swaps = if !found.role_swaps.is_empty() {
-        ", roles exchangeable"
-    } else {
-        ""
+    let swaps = match found.role_swaps.is_empty() {
+        true => "",
+        false => ", roles exchangeable",
     };
-    format!(
-        "{order}{at_start}, {} generators{swaps}",
-        found.generators.len()
-    )
+    let n_generators = found.generators.len();
+    format!("{order}{at_start}, {n_generators} generators{swaps}")
 }
 
 fn turns(sampled: &Sampled) -> String {
@@ -367,10 +328,10 @@ fn turns(sampled: &Sampled) -> String {
         Some(Turns::One) => "one role has all choices".to_string(),
         Some(Turns::Alternating) => "alternating".to_string(),
         Some(Turns::Varying) => "one role at a time, in varying order".to_string(),
-        Some(Turns::Simultaneous) => format!(
-            "simultaneous in {} of the states",
-            percent(sampled.several_choose.unwrap_or(0.0))
-        ),
+        Some(Turns::Simultaneous) => {
+            let share = percent(sampled.several_choose.unwrap_or(0.0));
+            format!("simultaneous in {share} of the states")
+        }
     }
 }
 
@@ -400,17 +361,13 @@ fn role_table(roles: &[SampledRole]) -> String {
 fn goals(goals: &GoalSpread) -> String {
     let total = goals.values.iter().map(|(_, count)| count).sum::<u64>() + goals.undefined;
     let share = |count: u64| percent(count as f64 / total.max(1) as f64);
+    let n_values = goals.values.len();
+    let shown = |(goal, count): &(_, u64)| format!("{goal}: {}", share(*count));
     let mut parts: Vec<String> = match goals.values.as_slice() {
-        [(first, _), .., (last, _)] if goals.values.len() > MAX_GOALS => {
-            vec![format!(
-                "{} values from {first} to {last}",
-                goals.values.len()
-            )]
+        [(first, _), .., (last, _)] if n_values > MAX_GOALS => {
+            vec![format!("{n_values} values from {first} to {last}")]
         }
-        values => values
-            .iter()
-            .map(|(goal, count)| format!("{goal}: {}", share(*count)))
-            .collect(),
+        values => values.iter().map(shown).collect(),
     };
     if goals.undefined > 0 {
         parts.push(format!("none: {}", share(goals.undefined)));
@@ -427,15 +384,12 @@ fn kind_table(roles: &[String], kinds: &[Heuristic]) -> String {
     let rows = kinds.iter().take(MAX_KINDS).map(|kind| {
         let points = roles.iter().zip(&kind.worth);
         let points = points.map(|(role, points)| format!("{role} {points:+.1}"));
-        vec![
-            kind.facts.to_string(),
-            points.collect::<Vec<_>>().join(", "),
-        ]
+        let points: Vec<String> = points.collect();
+        vec![kind.facts.to_string(), points.join(", ")]
     });
     table(&columns, &rows.collect::<Vec<_>>())
 }
 
-/// Lines of a label and a value.
 fn labelled(rows: &[(&str, String)]) -> String {
     let lines = rows
         .iter()
@@ -457,7 +411,6 @@ fn listed(texts: Vec<String>, separator: &str) -> String {
     }
 }
 
-/// Mean and range.
 fn spread(spread: &Spread) -> String {
     let (least, greatest) = (grouped(spread.least), grouped(spread.greatest));
     match spread.least == spread.greatest {

@@ -16,22 +16,26 @@ pub fn rules_on_one_line(rulesheet: &str) -> String {
 }
 
 /// START: match, role, rules as one list, both clocks in seconds.
-pub fn start(match_id: &str, role: &str, rules: &str, start_clock: u32, play_clock: u32) -> String {
+pub(super) fn start(
+    match_id: &str,
+    role: &str,
+    rules: &str,
+    start_clock: u32,
+    play_clock: u32,
+) -> String {
     format!("( START {match_id} {role} {rules} {start_clock} {play_clock})")
 }
 
 /// PLAY with the joint move that was made last, in role order; none before the first.
-pub fn play(match_id: &str, last: Option<&[String]>) -> String {
+pub(super) fn play(match_id: &str, last: Option<&[String]>) -> String {
     format!("( PLAY {match_id} {} )", moves(last))
 }
 
-/// STOP with the joint move that ended the match.
-pub fn stop(match_id: &str, last: Option<&[String]>) -> String {
+pub(super) fn stop(match_id: &str, last: Option<&[String]>) -> String {
     format!("( STOP {match_id} {} )", moves(last))
 }
 
-/// ABORT.
-pub fn abort(match_id: &str) -> String {
+pub(super) fn abort(match_id: &str) -> String {
     format!("( ABORT {match_id} )")
 }
 

@@ -1,19 +1,14 @@
 //! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
 //!
-//! START goes to all players, then PLAY with the last joint move at each step, then STOP. Requests
-//! of one kind are sent at once, and each has its own clock. A missing, late or illegal move is
-//! replaced by a random legal one, the fault is recorded, and the match goes on. [`play_match`]
-//! blocks the calling thread, which evaluates the rules, while the requests run on a runtime.
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP. A missing,
+//! late or illegal move is replaced by a random legal one, and the fault is recorded.
 //!
-//! Invariants: each joint move is legal by the reference prover, and each player gets that joint
-//! move in the next request. A match ends within a given number of joint moves. An interrupted
-//! match is aborted at all players.
-//!
-//! Never knows: players beyond their addresses and names.
+//! Invariants: each joint move is legal by the reference prover. A match ends within a given number
+//! of joint moves. An interrupted match is aborted at all players.
 
 pub mod messages;
-pub mod referee;
-pub mod wire;
+mod referee;
+pub(crate) mod wire;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -229,17 +224,11 @@ pub enum MatchError {
 pub trait Spectator {
     /// Before START and before each PLAY, which the players have `clock` to answer; `step` joint
     /// moves have been made.
-    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
-        let _ = (request, step, clock);
-    }
+    fn waiting(&mut self, _request: Request, _step: u32, _clock: Duration) {}
     /// After START, in the initial state; `faults` are those at START.
-    fn started(&mut self, faults: &[Fault], facts: &[String]) {
-        let _ = (faults, facts);
-    }
+    fn started(&mut self, _faults: &[Fault], _facts: &[String]) {}
     /// After each joint move; `facts` hold in the new state.
-    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
-        let _ = (step, turns, facts);
-    }
+    fn moved(&mut self, _step: u32, _turns: &[RoleTurn], _facts: &[String]) {}
 }
 
 /// Without output.
@@ -330,15 +319,17 @@ impl Table<'_> {
         spectator.started(&self.faults, &self.referee.facts());
         while !self.referee.is_over()? {
             let legal = self.referee.legal_moves()?;
-            let stuck = (0..legal.len()).filter(|&role| legal[role].is_empty());
-            self.stuck = stuck.collect();
+            let is_stuck = |&role: &usize| legal[role].is_empty();
+            self.stuck = (0..legal.len()).filter(is_stuck).collect();
             let is_endless = self.step_number() >= plan.max_steps;
             if is_endless || !self.stuck.is_empty() {
                 let goals = self.referee.goals()?;
                 self.abort();
-                let ending = match self.stuck.is_empty() {
-                    true => Ending::Endless,
-                    false => Ending::Stuck,
+                let is_stuck = !self.stuck.is_empty();
+                let ending = if is_stuck {
+                    Ending::Stuck
+                } else {
+                    Ending::Endless
                 };
                 return Ok((ending, goals));
             }
@@ -354,12 +345,10 @@ impl Table<'_> {
         Ok((Ending::Terminal, goals))
     }
 
-    /// Joint moves made so far.
     fn step_number(&self) -> u32 {
         self.moves.len() as u32
     }
 
-    /// Requests a joint move and makes it.
     fn step(&mut self, legal: &[Vec<TermId>]) -> Result<Vec<RoleTurn>, MatchError> {
         let plan = self.plan;
         let play = messages::play(&plan.id, self.moves.last().map(Vec::as_slice));
@@ -463,10 +452,8 @@ async fn ask_seats(
     // Names with characters outside ASCII do not fit in a header.
     let is_plain = |name: &str| name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let names = seats.iter().map(|seat| seat.name.as_str());
-    let names: Vec<&str> = names
-        .map(|name| if is_plain(name) { name } else { "?" })
-        .collect();
-    let players: Arc<str> = names.join(", ").into();
+    let names = names.map(|name| if is_plain(name) { name } else { "?" });
+    let players: Arc<str> = names.collect::<Vec<_>>().join(", ").into();
     // Players without an address have no answers.
     let mut answers: Vec<Answer> = vec![(Ok(String::new()), Duration::ZERO); seats.len()];
     let mut asking = JoinSet::new();
@@ -475,8 +462,7 @@ async fn ask_seats(
             continue;
         };
         let players = Arc::clone(&players);
-        let lost = NoAnswer::Connection("the request was lost".to_string());
-        answers[position].0 = Err(lost);
+        answers[position].0 = Err(NoAnswer::Connection("the request was lost".to_string()));
         asking.spawn(async move {
             let started = Instant::now();
             let answer = ask(&address, &seat.name, &players, body, connect, clock).await;

@@ -4,7 +4,6 @@ use crate::gdl::{Rules, sexpr};
 use crate::ids::{Id, RoleId, TermId};
 use crate::prover::{Prover, ProverError, State};
 
-/// The state of one match.
 pub struct Referee {
     prover: Prover,
     state: State,
@@ -12,10 +11,6 @@ pub struct Referee {
 }
 
 impl Referee {
-    /// A referee at the initial state.
-    ///
-    /// # Errors
-    /// The prover refuses the rules.
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
         let prover = Prover::new(rules)?;
         Ok(Self {
@@ -29,23 +24,15 @@ impl Referee {
         })
     }
 
-    /// The roles' names, in order.
     pub fn roles(&self) -> &[String] {
         &self.roles
     }
 
-    /// Whether the match is over.
-    ///
-    /// # Errors
-    /// The prover gave up.
     pub fn is_over(&mut self) -> Result<bool, ProverError> {
         self.prover.is_terminal(&self.state)
     }
 
     /// Each role's legal moves, sorted by their text.
-    ///
-    /// # Errors
-    /// The prover gave up.
     pub fn legal_moves(&mut self) -> Result<Vec<Vec<TermId>>, ProverError> {
         (0..self.roles.len())
             .map(|role| {
@@ -66,24 +53,15 @@ impl Referee {
         self.prover.term_from_sexpr(expressions.first()?)
     }
 
-    /// A move as text.
     pub fn show(&self, mv: TermId) -> String {
         self.prover.show(mv)
     }
 
-    /// Makes a joint move, one move per role.
-    ///
-    /// # Errors
-    /// The prover gave up.
     pub fn advance(&mut self, joint_move: &[TermId]) -> Result<(), ProverError> {
         self.state = self.prover.next_state(&self.state, joint_move)?;
         Ok(())
     }
 
-    /// Each role's goal, where it is defined.
-    ///
-    /// # Errors
-    /// The prover gave up.
     pub fn goals(&mut self) -> Result<Vec<Option<u8>>, ProverError> {
         (0..self.roles.len())
             .map(|role| self.prover.goal(&self.state, RoleId::from_index(role)))

@@ -26,7 +26,6 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 pub struct Address {
     /// Name or number of the host; IPv6 numbers without brackets.
     pub host: String,
-    /// TCP port.
     pub port: u16,
 }
 
@@ -70,7 +69,6 @@ impl From<std::net::SocketAddr> for Address {
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoAnswer {
-    /// The clock ran out.
     Timeout,
     /// No connection, a broken one, or something that is not HTTP.
     Connection(String),

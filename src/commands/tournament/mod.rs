@@ -1,9 +1,5 @@
 //! `panza tournament`: plays the matches of a file, and shows tables of the results.
 //!
-//! `written` parses the file into a `plan`. `play` plays the matches that have no result yet, with
-//! players that `seats` starts, and `progress` reports them. [`tally`] adds up the [`results`], and
-//! [`page`] formats the tables.
-//!
 //! Invariant: tables depend on the file of results alone.
 
 pub mod page;
@@ -33,9 +29,8 @@ use plan::{Entry, Plan};
 use play::Played;
 use results::{MatchResult, ResultsFile};
 
-/// Arguments of `panza tournament`.
 #[derive(Args, Debug)]
-pub struct TournamentArguments {
+pub(super) struct TournamentArguments {
     /// Files with players, games and clocks; with --show also files of results (.jsonl).
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -52,35 +47,31 @@ pub struct TournamentArguments {
 
 /// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or have no
 /// result.
-///
-/// # Errors
-/// Unusable arguments or files, rules that cannot be evaluated, or results that cannot be written.
-pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Outcome> {
     if arguments.results.is_some() && arguments.files.len() > 1 {
         bail!(
             "--results is for a single FILE, found {}",
             arguments.files.len()
         );
     }
+    let named = &arguments.results;
+    let results_of = |file: &Path| named.clone().unwrap_or_else(|| results::beside(file));
     let mut outcome = Outcome::Holds;
     let mut all = Vec::new();
     if arguments.show {
         for file in &arguments.files {
-            let path = results_of(arguments, file);
+            let path = results_of(file);
             if !path.is_file() {
                 bail!("no results `{}`", path.display());
             }
             all.extend(results::load(&path)?);
         }
     } else {
-        let plans: Vec<(&PathBuf, Plan)> = arguments
-            .files
-            .iter()
-            .map(|file| Ok((file, load_plan(file, output)?)))
-            .collect::<anyhow::Result<_>>()?;
+        let plans = arguments.files.iter().map(|file| load_plan(file, output));
+        let plans: Vec<Plan> = plans.collect::<anyhow::Result<_>>()?;
         let mut limit = arguments.limit.unwrap_or(usize::MAX);
-        for (file, plan) in &plans {
-            let path = results_of(arguments, file);
+        for (file, plan) in arguments.files.iter().zip(&plans) {
+            let path = results_of(file);
             let (played, results) = play_one(plan, &path, limit)?;
             limit = limit.saturating_sub(played.finished + played.failed);
             all.extend(results);
@@ -110,12 +101,6 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
     Ok(outcome)
 }
 
-fn results_of(arguments: &TournamentArguments, file: &Path) -> PathBuf {
-    let named = arguments.results.clone();
-    named.unwrap_or_else(|| results::beside(file))
-}
-
-/// Reads a tournament that is to be played here.
 fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
     let plan = Plan::load(file)?;
     let shown = file.display();
@@ -132,13 +117,9 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
         let playing: BTreeSet<usize> = plan.pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
         for player in playing.into_iter().map(|player| &plan.players[player]) {
             // random and legal take no processor time.
-            if matches!(
-                &player.entry,
-                Entry::Player {
-                    spec: PlayerSpec::Panza | PlayerSpec::Remote(_),
-                    ..
-                }
-            ) {
+            if let Entry::Player { spec, .. } = &player.entry
+                && matches!(spec, PlayerSpec::Panza | PlayerSpec::Remote(_))
+            {
                 output.complaint(format_args!(
                     "{shown}: player `{}` has no process of its own, so `cores` do not confine it",
                     player.name
@@ -157,15 +138,8 @@ fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, V
     missing.retain(|fixture| !done.contains(&plan.key(fixture)));
     missing.truncate(limit);
 
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
     let handle = runtime.handle();
-    let cancelled = {
-        let _on_runtime = handle.enter();
-        interrupt::watch(child::end_all)
-    };
     let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
     // A connection that hangs must not keep the program running.
     runtime.shutdown_timeout(Duration::from_secs(1));

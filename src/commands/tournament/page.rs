@@ -25,7 +25,7 @@ pub const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
 /// The object for scripts: pairs, and scores and intervals for each game of a pair and for each
 /// pair as a whole, where the game is null.
-pub fn report(tallies: &[PairTally]) -> Value {
+pub(super) fn report(tallies: &[PairTally]) -> Value {
     let (mut scores, mut intervals) = (Vec::new(), Vec::new());
     for (pair, tallies) in tallies.iter().enumerate() {
         for tally in tallies.games.iter().chain([&tallies.total]) {
@@ -70,7 +70,7 @@ pub fn report(tallies: &[PairTally]) -> Value {
 }
 
 /// The tables for a terminal.
-pub fn text(tallies: &[PairTally]) -> String {
+pub(super) fn text(tallies: &[PairTally]) -> String {
     let columns: Vec<Column> = (0..HEADS.len())
         .map(|column| match TEXT_COLUMNS.contains(&column) {
             true => Column::text(HEADS[column]),

@@ -1,8 +1,7 @@
 //! The file of a tournament: players, pairs, games, clocks, cores, and the matches that follow from
 //! them.
 //!
-//! A [`Plan`] does not change. Its [`Fixture`]s are all matches in the order in which they are
-//! played: a round of every game and pair with both sides, then the next round. So an interrupted
+//! The [`Fixture`]s are in rounds of every game and pair with both sides, so that an interrupted
 //! tournament has played all games and pairs about equally often.
 //!
 //! Invariants: names of players are unique; pairs name two different players; each match has at
@@ -23,17 +22,12 @@ pub const PORT: &str = "{port}";
 /// The placeholder for the seed of the match in a player's command.
 pub const SEED: &str = "{seed}";
 
-/// A has the first role, or B has.
-const SIDES: u32 = 2;
-
-/// A tournament that can be played.
 #[derive(Debug)]
 pub struct Plan {
     pub players: Vec<Contestant>,
     /// Who meets whom, by position in `players`: A and B.
     pub pairs: Vec<(usize, usize)>,
     pub events: Vec<Event>,
-    /// Seed of all matches.
     pub seed: u64,
     pub parallel: usize,
     /// Cores for the players of matches, as many as play at once; or none.
@@ -42,12 +36,10 @@ pub struct Plan {
     pub log_folder: Option<PathBuf>,
 }
 
-/// A player of the tournament.
 #[derive(Debug)]
 pub struct Contestant {
     pub name: String,
     pub entry: Entry,
-    /// Its version, as tables show it.
     pub version: String,
     /// Time limit until it answers.
     pub ready: Duration,
@@ -58,37 +50,28 @@ pub enum Entry {
     /// A player in this process, or one that listens already.
     Player {
         spec: PlayerSpec,
-        /// The settings of a `panza`.
         settings: SettingsChoice,
     },
     /// A process to start for each match.
     Command {
-        /// Program and arguments, with placeholders.
         argv: Vec<String>,
-        /// Environment variables beside those of this process.
         environment: BTreeMap<String, String>,
     },
 }
 
-/// A game with its clocks.
 #[derive(Debug)]
 pub struct Event {
     pub game: Game,
     pub n_roles: usize,
-    /// Seconds from the rules to the first move.
     pub start_clock: u32,
-    /// Seconds for each move.
     pub play_clock: u32,
     /// Matches of each pair on each side.
     pub games_a_side: u32,
 }
 
-/// One match of the tournament.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fixture {
-    /// By position in [`Plan::pairs`].
     pub pair: usize,
-    /// By position in [`Plan::events`].
     pub event: usize,
     pub round: u32,
     /// 0 where A has the first role, 1 where B has it.
@@ -101,7 +84,6 @@ impl Contestant {
         matches!(self.entry, Entry::Command { .. })
     }
 
-    /// Whether it listens already.
     pub fn is_remote(&self) -> bool {
         let remote = |spec: &PlayerSpec| matches!(spec, PlayerSpec::Remote(_));
         matches!(&self.entry, Entry::Player { spec, .. } if remote(spec))
@@ -115,29 +97,24 @@ pub fn is_role_of_a(role: usize, side: u32) -> bool {
 }
 
 impl Plan {
-    /// All matches, in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
         let rounds = self.events.iter().map(|event| event.games_a_side).max();
         let mut fixtures = Vec::new();
         for round in 0..rounds.unwrap_or(0) {
-            for (event, of_game) in self.events.iter().enumerate() {
-                if round >= of_game.games_a_side {
-                    continue;
-                }
-                for pair in 0..self.pairs.len() {
-                    fixtures.extend((0..SIDES).map(|side| Fixture {
-                        pair,
-                        event,
-                        round,
-                        side,
-                    }));
-                }
+            let has_round = |&event: &usize| round < self.events[event].games_a_side;
+            for event in (0..self.events.len()).filter(has_round) {
+                let sides = (0..self.pairs.len()).flat_map(|pair| [(pair, 0), (pair, 1)]);
+                fixtures.extend(sides.map(|(pair, side)| Fixture {
+                    pair,
+                    event,
+                    round,
+                    side,
+                }));
             }
         }
         fixtures
     }
 
-    /// How a match is known among results.
     pub fn key(&self, fixture: &Fixture) -> Key {
         let event = &self.events[fixture.event];
         let (a, b) = self.pairs[fixture.pair];
@@ -158,18 +135,17 @@ impl Plan {
     /// The player of each role, in role order, by position in `players`.
     pub fn seated(&self, fixture: &Fixture) -> Vec<usize> {
         let (a, b) = self.pairs[fixture.pair];
-        (0..self.events[fixture.event].n_roles)
-            .map(|role| {
-                if is_role_of_a(role, fixture.side) {
-                    a
-                } else {
-                    b
-                }
-            })
-            .collect()
+        let player = |role| {
+            if is_role_of_a(role, fixture.side) {
+                a
+            } else {
+                b
+            }
+        };
+        let n_roles = self.events[fixture.event].n_roles;
+        (0..n_roles).map(player).collect()
     }
 
-    /// Game and players of a match, for people.
     pub fn title(&self, fixture: &Fixture) -> String {
         let players = self.seated(fixture).into_iter();
         let players = players.map(|player| self.players[player].name.as_str());
@@ -188,7 +164,6 @@ impl Plan {
         ((hash ^ (hash >> 32)) & 0x7fff_ffff).max(1)
     }
 
-    /// The greatest number of roles of a game.
     pub fn most_roles(&self) -> usize {
         let roles = self.events.iter().map(|event| event.n_roles);
         roles.max().unwrap_or(0)

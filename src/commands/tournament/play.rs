@@ -1,9 +1,7 @@
 //! Plays the matches of a tournament that have no result yet, several at once where asked.
 //!
-//! Each thread takes matches from one list. It starts the players of a match, runs the game
-//! manager, ends the players and appends the result. A match whose players do not start is reported
-//! and has no result. A player that did not start [`MAX_FAILURES`] times in a row is not started
-//! again.
+//! A match whose players do not start is reported and has no result. A player that did not start
+//! [`MAX_FAILURES`] times in a row is not started again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -28,10 +26,8 @@ use crate::commands::output::show_seconds;
 use crate::commands::provenance::{processor, today};
 use crate::sync::pinning::CoreId;
 
-/// A player that did not start so often in a row is not started again.
 const MAX_FAILURES: u32 = 3;
 
-/// What became of the matches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Played {
     pub finished: usize,
@@ -81,7 +77,6 @@ pub fn play(
     }
 }
 
-/// What the threads share.
 struct Run<'a> {
     plan: &'a Plan,
     runtime: &'a Handle,
@@ -103,15 +98,12 @@ struct State<'a> {
     error: Option<anyhow::Error>,
 }
 
-/// What became of one match.
 enum Attempt {
     Finished(Box<MatchResult>),
-    /// A player did not start.
     Failed(usize, anyhow::Error),
     Interrupted,
 }
 
-/// Shows the clock of a match on a terminal.
 struct ClockLine {
     bar: ProgressBar,
     title: String,
@@ -130,19 +122,13 @@ impl<'a> Run<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Plays until no match waits.
     fn play_all(&self, thread: usize) {
         while let Some(fixture) = self.next() {
             let started = Instant::now();
-            let mut clock_line = ClockLine {
-                bar: self.bars.add(ProgressBar::new_spinner()),
-                title: self.plan.title(&fixture),
-            };
-            show_seconds(
-                &clock_line.bar,
-                format!("{}: players start", clock_line.title),
-                None,
-            );
+            let title = self.plan.title(&fixture);
+            let bar = self.bars.add(ProgressBar::new_spinner());
+            show_seconds(&bar, format!("{title}: players start"), None);
+            let mut clock_line = ClockLine { bar, title };
             let attempt = self.attempt(&fixture, thread, &mut clock_line);
             clock_line.bar.finish_and_clear();
             let mut state = self.state();
@@ -180,7 +166,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The next match to play.
     fn next(&self) -> Option<Fixture> {
         let mut state = self.state();
         loop {
@@ -291,14 +276,12 @@ impl<'a> Run<'a> {
         cores: &[Option<CoreId>],
     ) -> MatchResult {
         let players = seated.iter().map(|&player| &self.plan.players[player]);
-        let confined = players.clone().zip(cores).map(|(player, core)| {
-            let core = core.filter(|_| player.can_be_confined());
-            core.map(|core| core.id)
-        });
+        let confined = players.clone().zip(cores);
+        let confined = confined.map(|(player, core)| core.filter(|_| player.can_be_confined()));
         MatchResult {
             key: self.plan.key(fixture),
             roles: self.plan.events[fixture.event].game.role_names(),
-            cores: confined.collect(),
+            cores: confined.map(|core| Some(core?.id)).collect(),
             players: players.map(|player| player.name.clone()).collect(),
             goals: record.goals,
             ending: record.ending,

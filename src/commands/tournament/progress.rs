@@ -11,7 +11,6 @@ use super::plan::{Fixture, Plan};
 use super::results::MatchResult;
 use super::tally::points;
 
-/// The state of a tournament under way.
 #[derive(Debug)]
 pub struct Progress<'a> {
     plan: &'a Plan,
@@ -71,11 +70,8 @@ impl<'a> Progress<'a> {
     pub fn finished(&mut self, fixture: &Fixture, result: &MatchResult, time: Duration) -> String {
         self.take(fixture);
         self.add(fixture, result, time);
-        let goals: Vec<String> = result
-            .goals
-            .iter()
-            .map(|goal| goal.map_or("-".to_string(), |goal| goal.to_string()))
-            .collect();
+        let shown = |goal: &Option<u8>| goal.map_or("-".to_string(), |goal| goal.to_string());
+        let goals: Vec<String> = result.goals.iter().map(shown).collect();
         let faults = match result.faults.len() {
             0 => String::new(),
             1 => ", 1 fault".to_string(),
@@ -101,33 +97,25 @@ impl<'a> Progress<'a> {
         format!("{}: not played: {why}", self.head(fixture))
     }
 
-    /// Adds a match that is not played.
     pub fn left_out(&mut self, fixture: &Fixture) {
         self.take(fixture);
     }
 
     fn head(&self, fixture: &Fixture) -> String {
-        format!(
-            "{} of {}: {}",
-            self.done,
-            self.total,
-            self.plan.title(fixture)
-        )
+        let title = self.plan.title(fixture);
+        format!("{} of {}: {title}", self.done, self.total)
     }
 
     fn left(&self) -> String {
         let matches: u32 = self.times.iter().map(|(matches, _)| matches).sum();
         let sum: Duration = self.times.iter().map(|(_, time)| time).sum();
         let mean = sum / matches.max(1);
-        let left: Duration = self
-            .waiting
-            .iter()
-            .zip(&self.times)
-            .map(|(&waiting, &(matches, sum))| match matches {
-                0 => mean * waiting,
-                _ => sum / matches * waiting,
-            })
-            .sum();
+        let by_event = self.waiting.iter().zip(&self.times);
+        let left = by_event.map(|(&waiting, &(matches, sum))| match matches {
+            0 => mean * waiting,
+            _ => sum / matches * waiting,
+        });
+        let left: Duration = left.sum();
         let at_once = self.plan.parallel.min(1024) as u32;
         match self.waiting.iter().all(|&waiting| waiting == 0) {
             true => "none left".to_string(),

@@ -16,7 +16,6 @@ use crate::commands::game_manager::{Ending, Fault};
 
 /// The ending of a results file, instead of that of the tournament's file.
 const ENDING: &str = "results.jsonl";
-/// Larger files are refused.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// The identity of a match.
@@ -24,52 +23,39 @@ const MAX_BYTES: u64 = 1 << 30;
 pub struct Key {
     /// The pair's first player.
     pub a: String,
-    /// Its version in the tournament's file.
+    /// Its version.
     pub a_version: String,
     /// The pair's second player.
     pub b: String,
     /// Its version.
     pub b_version: String,
-    /// The game's name.
-    pub game: String,
-    /// Seconds from the rules to the first move.
-    pub start_clock: u32,
-    /// Seconds for each move.
-    pub play_clock: u32,
-    /// From 0.
-    pub round: u32,
+    pub(crate) game: String,
+    pub(crate) start_clock: u32,
+    pub(crate) play_clock: u32,
+    pub(crate) round: u32,
     /// 0 where A has the first role, 1 where B has it.
-    pub side: u32,
+    pub(crate) side: u32,
 }
 
 /// A finished match.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MatchResult {
-    /// Which match.
+    /// The match.
     #[serde(flatten)]
     pub key: Key,
-    /// The game's roles.
-    pub roles: Vec<String>,
-    /// The player of each role.
-    pub players: Vec<String>,
+    pub(crate) roles: Vec<String>,
+    pub(crate) players: Vec<String>,
     /// The goal of each role, where the rules define one.
-    pub goals: Vec<Option<u8>>,
-    /// How it ended.
-    pub ending: Ending,
-    /// Joint moves.
-    pub steps: usize,
-    /// From START to the end.
-    pub seconds: f64,
-    /// Faults of players.
-    pub faults: Vec<Fault>,
-    /// The joint moves, each in role order.
-    pub moves: Vec<Vec<String>>,
-    /// The seed of this match.
-    pub seed: u64,
+    pub(crate) goals: Vec<Option<u8>>,
+    pub(crate) ending: Ending,
+    pub(crate) steps: usize,
+    pub(crate) seconds: f64,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) moves: Vec<Vec<String>>,
+    pub(crate) seed: u64,
     /// The core of each role's player, where it was confined.
     pub cores: Vec<Option<usize>>,
-    /// The processor, where the system has its name.
-    pub processor: Option<String>,
+    pub(crate) processor: Option<String>,
     /// The day it ended, as YYYY-MM-DD.
     pub date: String,
 }
@@ -83,9 +69,6 @@ pub fn beside(file: &Path) -> PathBuf {
 }
 
 /// The results in a file; none where there is no file.
-///
-/// # Errors
-/// The file or a line of it cannot be read.
 pub fn load(path: &Path) -> anyhow::Result<Vec<MatchResult>> {
     Ok(read(path)?.0)
 }
@@ -105,19 +88,15 @@ fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let result: MatchResult = serde_json::from_slice(line)
-            .with_context(|| format!("{shown}:{number}: not a result of a match"))?;
-        result
-            .check()
-            .with_context(|| format!("{shown}:{number}: not a result of a match"))?;
-        results.push(result);
+        let parsed = serde_json::from_slice(line).map_err(anyhow::Error::from);
+        let result = parsed.and_then(MatchResult::checked);
+        results.push(result.with_context(|| format!("{shown}:{number}: not a result of a match"))?);
     }
     Ok((results, whole.len() as u64))
 }
 
 impl MatchResult {
-    /// Checks that its parts agree with each other.
-    fn check(&self) -> anyhow::Result<()> {
+    fn checked(self) -> anyhow::Result<Self> {
         let n_roles = self.roles.len();
         if n_roles == 0 || self.goals.len() != n_roles || self.players.len() != n_roles {
             bail!("expected a goal and a player for each role");
@@ -131,22 +110,17 @@ impl MatchResult {
         if self.faults.iter().any(|fault| fault.role >= n_roles) {
             bail!("expected the role of each fault by its number");
         }
-        Ok(())
+        Ok(self)
     }
 }
 
-/// A results file that is appended to.
 #[derive(Debug)]
-pub struct ResultsFile {
+pub(super) struct ResultsFile {
     path: PathBuf,
     file: File,
 }
 
 impl ResultsFile {
-    /// Opens or creates the file, and gives its results.
-    ///
-    /// # Errors
-    /// It cannot be written, or holds something else.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Vec<MatchResult>)> {
         let (results, length) = read(path)?;
         let shown = path.display();
@@ -163,10 +137,6 @@ impl ResultsFile {
         Ok((Self { path, file }, results))
     }
 
-    /// Appends a match.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn append(&mut self, result: &MatchResult) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(result)?;
         line.push(b'\n');

@@ -39,16 +39,13 @@ enum Running {
 
 #[derive(Debug)]
 pub struct Conditions<'a> {
-    /// Seed of its random numbers, where it takes one.
     pub seed: u64,
-    /// The core that its process is confined to.
     pub core: Option<CoreId>,
     /// The folder for its output, and the name of the file.
     pub log: Option<(&'a Path, String)>,
 }
 
 impl Seated {
-    /// Starts a player. It may not be ready yet.
     pub fn start(
         player: &Contestant,
         conditions: &Conditions<'_>,
@@ -124,7 +121,6 @@ impl Seated {
         Ok(false)
     }
 
-    /// Ends it, and waits for its end.
     pub fn leave(self, runtime: &Handle) {
         match self.running {
             Running::Player(player) => player.shut_down(runtime),

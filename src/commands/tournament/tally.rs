@@ -22,67 +22,53 @@ const Z: f64 = 1.959_963_984_540_054;
 pub struct Pair {
     /// The player whose points the shares are of.
     pub a: String,
-    /// Which one it is.
+    /// Its version.
     pub a_version: String,
-    /// The other.
+    /// The other player.
     pub b: String,
-    /// Which one it is.
+    /// Its version.
     pub b_version: String,
 }
 
 /// All matches of a pair.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PairTally {
-    /// Who.
+    /// The two players.
     pub pair: Pair,
     /// Each game with its clocks, the lowest share of A first.
-    pub games: Vec<Tally>,
-    /// All together.
-    pub total: Tally,
+    pub(super) games: Vec<Tally>,
+    pub(super) total: Tally,
 }
 
-/// Matches of a pair in one game, or in all.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     /// The game's name; empty for all of them.
     pub game: String,
     /// Start clock and play clock in seconds; none for all games.
     pub clocks: Option<(u32, u32)>,
-    /// Matches.
     pub matches: u32,
     /// Matches in which A had a role, and its points.
     pub a: Points,
-    /// The same of B.
     pub b: Points,
     /// Wins, draws and losses of A.
     pub outcomes: [u32; 3],
-    /// Joint moves of all matches.
     pub steps: u64,
-    /// Seconds of all matches.
     pub seconds: f64,
     /// Matches without a proper end.
     pub endless: u32,
 }
 
-/// What a player got.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Points {
-    /// Matches in which it had a role.
+pub(super) struct Points {
     pub matches: u32,
-    /// Sum of its points, each from 0 to 1.
     pub points: f64,
-    /// Its faults.
     pub faults: Faults,
 }
 
-/// Faults of a player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Faults {
-    /// No answer in time.
+pub(super) struct Faults {
     pub timeouts: u32,
-    /// No connection, or one that broke.
     pub connection: u32,
-    /// No legal move.
     pub illegal: u32,
 }
 
@@ -93,12 +79,6 @@ impl Faults {
             FaultKind::Connection => self.connection += 1,
             FaultKind::Illegal => self.illegal += 1,
         }
-    }
-
-    fn add_all(&mut self, other: Faults) {
-        self.timeouts += other.timeouts;
-        self.connection += other.connection;
-        self.illegal += other.illegal;
     }
 
     /// The counts with their names; empty where there are none.
@@ -117,25 +97,12 @@ impl Faults {
 }
 
 impl Points {
-    /// Points out of matches; none without matches.
     pub fn share(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.points / f64::from(self.matches))
     }
 
-    /// The 95 % confidence interval of the share.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.share().map(|share| wilson(share, self.matches))
-    }
-
-    fn add_match(&mut self, points: f64) {
-        self.matches += 1;
-        self.points += points;
-    }
-
-    fn add_all(&mut self, other: &Points) {
-        self.matches += other.matches;
-        self.points += other.points;
-        self.faults.add_all(other.faults);
     }
 }
 
@@ -150,12 +117,10 @@ fn wilson(share: f64, trials: u32) -> (f64, f64) {
 }
 
 impl Tally {
-    /// Mean number of joint moves; none without matches.
     pub fn mean_steps(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.steps as f64 / f64::from(self.matches))
     }
 
-    /// Mean seconds of a match; none without matches.
     pub fn mean_seconds(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.seconds / f64::from(self.matches))
     }
@@ -168,11 +133,9 @@ impl Tally {
         self.endless += u32::from(result.ending != Ending::Terminal);
         let side = result.key.side;
         let (a, b) = points(result);
-        if let Some(a) = a {
-            self.a.add_match(a);
-        }
-        if let Some(b) = b {
-            self.b.add_match(b);
+        for (player, points) in [(&mut self.a, a), (&mut self.b, b)] {
+            player.matches += u32::from(points.is_some());
+            player.points += points.unwrap_or(0.0);
         }
         if let (Some(a), Some(b)) = (a, b) {
             self.compare(a, b);
@@ -194,22 +157,10 @@ impl Tally {
         };
         self.outcomes[outcome] += 1;
     }
-
-    fn add_all(&mut self, other: &Tally) {
-        self.matches += other.matches;
-        self.a.add_all(&other.a);
-        self.b.add_all(&other.b);
-        for (own, other) in self.outcomes.iter_mut().zip(other.outcomes) {
-            *own += other;
-        }
-        self.steps += other.steps;
-        self.seconds += other.seconds;
-        self.endless += other.endless;
-    }
 }
 
 /// The points of A and of B, where they have a role. A role without a goal counts as 0.
-pub fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
+pub(super) fn points(result: &MatchResult) -> (Option<f64>, Option<f64>) {
     let mean = |of_a: bool| {
         let own = result.goals.iter().enumerate();
         let own: Vec<f64> = own
@@ -244,19 +195,19 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     }
     let mut tallies = Vec::new();
     for pair in order {
-        let mut games: Vec<Tally> = Vec::new();
+        let (mut games, mut total) = (Vec::new(), Tally::default());
         for ((game, start, play), matches) in by_pair.remove(&pair).unwrap_or_default() {
             let mut tally = Tally {
                 game: game.clone(),
                 clocks: Some((start, play)),
                 ..Tally::default()
             };
-            matches.values().for_each(|result| tally.add(result));
-            compare_alone(&mut tally, &matches);
+            for tally in [&mut tally, &mut total] {
+                matches.values().for_each(|result| tally.add(result));
+                compare_alone(tally, &matches);
+            }
             games.push(tally);
         }
-        let mut total = Tally::default();
-        games.iter().for_each(|tally| total.add_all(tally));
         let share = |tally: &Tally| tally.a.share().unwrap_or(1.0);
         games.sort_by(|x, y| share(x).total_cmp(&share(y)));
         tallies.push(PairTally { pair, games, total });

@@ -27,10 +27,6 @@ const MOST_GAMES_A_SIDE: u32 = 10_000;
 const READY_SECONDS: f64 = 30.0;
 
 impl Plan {
-    /// Reads a tournament and its rulesheets.
-    ///
-    /// # Errors
-    /// Something that cannot be played, with the file, the line and what was expected.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
@@ -50,14 +46,12 @@ pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {
     written.resolve(&source)
 }
 
-/// The text of the file, for messages.
 struct Source<'a> {
     text: &'a str,
     shown: &'a str,
 }
 
 impl Source<'_> {
-    /// A fault at a place of the text.
     fn fault(&self, at: &Range<usize>, message: impl fmt::Display) -> anyhow::Error {
         let before = self.text.get(..at.start).unwrap_or("");
         let line = before.matches('\n').count() + 1;
@@ -65,7 +59,6 @@ impl Source<'_> {
     }
 }
 
-/// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -330,7 +323,6 @@ impl WrittenPlayer {
 }
 
 impl WrittenPlayer {
-    /// The settings of a `panza`, each in its range.
     fn settings(&self) -> Result<SettingsChoice, String> {
         let settings = SettingsChoice {
             config: None,
