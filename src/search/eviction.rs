@@ -133,17 +133,6 @@ impl Graph {
         self.root_children = children;
     }
 
-    /// Evicts every node that is not in flight, the root as well.
-    pub(super) fn evict_all_idle(&mut self) {
-        for index in 0..self.nodes.created {
-            let node = NodeId::from_index(index);
-            let record = &self.nodes[node];
-            if record.is_in_use() && record.in_flight == 0 {
-                self.free(node);
-            }
-        }
-    }
-
     fn free(&mut self, node: NodeId) {
         if self.nodes[node].is_expanded() {
             self.collapse(node);

@@ -26,8 +26,6 @@ pub(super) struct WriterGame {
     pub(super) random: Random,
     /// The last state computed.
     pub(super) state: Vec<u64>,
-    /// Buffer for states of several blocks.
-    pub(super) buffer: Vec<u64>,
     /// The last goals read, one per role.
     pub(super) goals: Vec<u8>,
     defined_goals: Vec<Option<u8>>,
@@ -53,7 +51,6 @@ impl WriterGame {
             reasoner,
             random,
             state: Vec::new(),
-            buffer: Vec::new(),
             goals: vec![0; roles],
             defined_goals: vec![None; roles],
             legal: Vec::new(),
@@ -187,7 +184,7 @@ impl Graph {
         record.forced_moves = record.forced_moves.saturating_add(position.forced_moves);
         if position.terminal {
             self.make_terminal(node, &position.goals);
-        } else if position.forced_moves == 0 || self.store_state(node, &position.state) {
+        } else if position.forced_moves == 0 || self.store_state(node, &position.state).is_some() {
             self.expand(node, position, random);
         }
     }

@@ -32,7 +32,7 @@ use super::config::SearchConfig;
 use super::pool::{Budget, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
     Bounds, EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly,
-    MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, StateBlockId,
+    MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, StateId,
 };
 use crate::analysis::score_ranges::ScoreRange;
 use crate::ids::{Id, MoveId, NodeId};
@@ -70,10 +70,8 @@ pub(super) struct Graph {
     pub(super) role_moves: Strided<RoleMovesId, RoleMoves>,
     pub(super) role_moves_pool: Pool<RoleMovesId, LinkOnly<RoleMovesId>>,
     pub(super) move_blocks: Pool<MoveBlockId, MoveBlock>,
-    pub(super) state_blocks: Pool<StateBlockId, LinkOnly<StateBlockId>>,
-    pub(super) state_words: Strided<StateBlockId, u64>,
-    /// Words in a state block.
-    pub(super) block_words: usize,
+    pub(super) states: Strided<StateId, u64>,
+    pub(super) state_rows: Pool<StateId, LinkOnly<StateId>>,
     pub(super) joint_children: Pool<JointChildId, JointChild>,
     /// The edges to each joint child, one per role with a choice, in role order.
     pub(super) joint_child_edges: Strided<JointChildId, EdgeId>,
@@ -109,18 +107,17 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// An empty graph for states of about `state_words` words.
+    /// An empty graph for states of `state_words` words.
     pub(super) fn new(
         config: &SearchConfig,
         roles: usize,
         searcher: usize,
         state_words: usize,
     ) -> Self {
-        let block_words = state_words.max(1);
         let node_row =
             Strided::<NodeId, f32>::row_bytes(roles) + Strided::<NodeId, Bounds>::row_bytes(roles);
-        let state_row = Strided::<StateBlockId, u64>::row_bytes(block_words);
-        let node_bytes = size_of::<Node>() + node_row + size_of::<StateBlockId>() + state_row;
+        let state_row = Strided::<StateId, u64>::row_bytes(state_words);
+        let node_bytes = size_of::<Node>() + node_row + size_of::<StateId>() + state_row;
         let max_nodes = (config.max_nodes as usize)
             .min((config.max_bytes / 2 / node_bytes).max(MIN_RECORDS))
             .max(2);
@@ -141,9 +138,8 @@ impl Graph {
                 Strided::<RoleMovesId, RoleMoves>::row_bytes(roles),
             ),
             move_blocks: Pool::new(usize::MAX, 0),
-            state_blocks: Pool::new(usize::MAX, state_row),
-            state_words: Strided::new(block_words),
-            block_words,
+            states: Strided::new(state_words),
+            state_rows: Pool::new(usize::MAX, state_row),
             joint_children: Pool::new(max_nodes, Strided::<JointChildId, EdgeId>::row_bytes(roles)),
             joint_child_edges: Strided::new(roles),
             joint_child_buckets: Vec::new(),
@@ -193,10 +189,6 @@ impl Graph {
         let bound = std::mem::replace(&mut self.budget.limit, usize::MAX);
         let mut node = self.make_node(state, goals);
         if node.is_none() {
-            self.evict_all_idle();
-            node = self.make_node(state, goals);
-        }
-        if node.is_none() {
             // All nodes are in flight.
             let limit = std::mem::replace(&mut self.nodes.limit, u32::MAX as usize - 1);
             node = self.make_node(state, goals);
@@ -223,22 +215,18 @@ impl Graph {
         };
         self.means[node].fill(0.0);
         self.bounds[node].fill(Bounds::UNKNOWN);
-        let stored = match goals {
-            Some(goals) => {
-                self.set_goals(node, goals);
-                true
-            }
-            None => {
-                self.apply_score_ranges(node, state);
-                self.store_state(node, state)
-            }
+        let stored = if let Some(goals) = goals {
+            self.set_goals(node, goals);
+            Some(())
+        } else {
+            self.apply_score_ranges(node, state);
+            self.store_state(node, state)
         };
         self.nodes[node].in_flight = 0;
-        if !stored {
+        if stored.is_none() {
             self.nodes.release(node);
-            return None;
         }
-        Some(node)
+        stored.map(|()| node)
     }
 
     /// Narrows the bounds of a new node by the facts that are settled in its state.

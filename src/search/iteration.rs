@@ -6,7 +6,7 @@ use super::pipeline::Received;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{Bounds, SIMULTANEOUS};
-use super::request::{RequestKind, RolloutRequest};
+use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use super::select::Leaf;
 use super::timing::{Deadline, StageTimer};
 use crate::ids::{Id, NodeId};
@@ -148,9 +148,7 @@ impl Search {
         request.samples = self.pipeline.samples_of_next(self.max_in_flight());
         request.epoch = self.epoch;
         request.state.clear();
-        request
-            .state
-            .extend_from_slice(self.graph.state(node, &mut self.game.buffer));
+        request.state.extend_from_slice(self.graph.state(node));
         self.pipeline.send(request);
         timer.add_to(&mut self.times.send);
         self.times.timed_requests += u64::from(timer.is_timed());
@@ -177,7 +175,7 @@ impl Search {
         }
     }
 
-    fn apply(&mut self, mut answer: Box<RolloutRequest>) {
+    fn apply(&mut self, mut answer: BoxedRequest) {
         let mut timer = StageTimer::start(self.counters.answers);
         self.counters.answers += 1;
         let mut is_stale = true;

@@ -56,7 +56,7 @@ use self::graph::Graph;
 use self::pipeline::Pipeline;
 use self::pool::PoolId;
 use self::record::{Bounds, EdgeId};
-use self::request::RolloutRequest;
+use self::request::BoxedRequest;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
 use crate::machine::random::Random;
@@ -77,11 +77,7 @@ pub struct Search {
     /// The bounds of the proof update being backpropagated.
     update_bounds: Vec<Bounds>,
     /// Requests that are not in flight, for reuse.
-    #[expect(
-        clippy::vec_box,
-        reason = "the rings carry boxes, and these travel as they are"
-    )]
-    free_requests: Vec<Box<RolloutRequest>>,
+    free_requests: Vec<BoxedRequest>,
     /// Incremented when requests are lost; see `pipeline`.
     epoch: u32,
     /// The counters up to `lost_requests`; the levels are unused.
@@ -213,7 +209,7 @@ impl Search {
         if record.terminal || record.is_expanded() {
             return;
         }
-        let state = self.graph.state(root, &mut self.game.buffer).to_vec();
+        let state = self.graph.state(root).to_vec();
         let (end, length) = self.game.follow_forced_moves(&state);
         if length > 0 {
             self.set_root_to_line_end(end);

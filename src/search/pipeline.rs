@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::config::SearchConfig;
-use super::request::RolloutRequest;
+use super::request::BoxedRequest;
 use super::rollout::RolloutThread;
 use super::worker::{MAX_QUEUED_WIDTHS, Worker};
 use crate::machine::Machine;
@@ -92,29 +92,19 @@ pub(super) struct Pipeline {
 }
 
 /// Observations since the last adaptation of the number of samples.
+#[derive(Default)]
 struct Adaptation {
-    /// Requests until the next one.
-    left: u32,
+    requests: u32,
     /// Sum of the playouts in flight after each request.
     playouts_in_flight: u64,
     /// Whether the writer found all threads at their limit.
     was_saturated: bool,
 }
 
-impl Default for Adaptation {
-    fn default() -> Self {
-        Self {
-            left: ADAPT_EVERY,
-            playouts_in_flight: 0,
-            was_saturated: false,
-        }
-    }
-}
-
 /// The writer's side of one rollout thread.
 struct ThreadHandle {
-    requests: Producer<Box<RolloutRequest>>,
-    results: Consumer<Box<RolloutRequest>>,
+    requests: Producer<BoxedRequest>,
+    results: Consumer<BoxedRequest>,
     waker: Waker,
     in_flight: u32,
     playouts_in_flight: u64,
@@ -127,9 +117,9 @@ struct ThreadHandle {
 #[derive(Debug)]
 pub(super) enum Received {
     /// An answer of a rollout thread.
-    Answer(Box<RolloutRequest>),
+    Answer(BoxedRequest),
     /// An answer of the writer's own worker.
-    WriterAnswer(Box<RolloutRequest>),
+    WriterAnswer(BoxedRequest),
     Nothing,
     /// A thread has ended with this many requests in flight.
     Lost(u32),
@@ -274,13 +264,13 @@ impl Pipeline {
     }
 
     pub(super) fn queued_requests(&self) -> u32 {
-        let queued = self.threads.iter().map(|thread| thread.requests.len());
-        queued.sum::<usize>() as u32
+        let threads = self.threads.iter();
+        threads.map(|thread| thread.requests.len() as u32).sum()
     }
 
     pub(super) fn queued_results(&self) -> u32 {
-        let queued = self.threads.iter().map(|thread| thread.results.len());
-        queued.sum::<usize>() as u32
+        let threads = self.threads.iter();
+        threads.map(|thread| thread.results.len() as u32).sum()
     }
 
     pub(super) fn ring_slots(&self) -> u32 {
@@ -289,7 +279,7 @@ impl Pipeline {
 
     /// Sends a request to the first thread with room from the next one on, or else to the writer's
     /// own worker.
-    pub(super) fn send(&mut self, mut request: Box<RolloutRequest>) {
+    pub(super) fn send(&mut self, mut request: BoxedRequest) {
         let samples = u64::from(request.samples);
         self.in_flight += 1;
         self.playouts_in_flight += samples;
@@ -375,9 +365,9 @@ impl Pipeline {
         let Some(adaptation) = &mut self.adaptation else {
             return;
         };
-        adaptation.left -= 1;
+        adaptation.requests += 1;
         adaptation.playouts_in_flight += self.playouts_in_flight;
-        if adaptation.left > 0 {
+        if adaptation.requests < ADAPT_EVERY {
             return;
         }
         let mean = adaptation.playouts_in_flight / u64::from(ADAPT_EVERY);

@@ -13,8 +13,8 @@ define_pool_ids! {
     EdgeBlockId;
     /// A [`MoveBlock`].
     MoveBlockId;
-    /// A block of state words.
-    StateBlockId;
+    /// A row of state words.
+    StateId;
     /// One [`RoleMoves`] per role.
     RoleMovesId;
     /// A [`JointChild`].
@@ -124,8 +124,7 @@ pub(super) struct Node {
     /// Number of the last descent through the node; detects cycles.
     pub(super) last_descent: u32,
     /// The state; none in a terminal node.
-    pub(super) state: StateBlockId,
-    pub(super) state_words: u32,
+    pub(super) state: StateId,
     pub(super) hash: u32,
     /// The next node in the same bucket of the transposition table.
     pub(super) next_in_bucket: NodeId,
@@ -176,8 +175,7 @@ impl Linked<NodeId> for Node {
         first_block: EdgeBlockId::NONE,
         untried: MoveBlockId::NONE,
         last_descent: 0,
-        state: StateBlockId::NONE,
-        state_words: 0,
+        state: StateId::NONE,
         hash: 0,
         next_in_bucket: NodeId::NONE,
         joint_children: JointChildId::NONE,

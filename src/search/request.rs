@@ -18,6 +18,9 @@ pub(super) enum RequestKind {
     Rollout,
 }
 
+/// A request as it travels through the rings, in one allocation that is reused.
+pub(super) type BoxedRequest = Box<RolloutRequest>;
+
 /// A request and its answer.
 #[derive(Debug, Default)]
 pub(super) struct RolloutRequest {

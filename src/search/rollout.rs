@@ -6,7 +6,7 @@
 //!
 //! Never knows: the graph.
 
-use super::request::RolloutRequest;
+use super::request::BoxedRequest;
 use super::worker::Worker;
 use crate::sync::ring::{Consumer, Producer};
 use crate::sync::stop::{StopFlag, Waited, Waiter, Waker};
@@ -17,8 +17,8 @@ const BATCH: usize = 16;
 /// A rollout thread's side of the pipeline. Fields are dropped in order: the writer is woken after
 /// the rings are closed.
 pub(super) struct RolloutThread {
-    pub(super) requests: Consumer<Box<RolloutRequest>>,
-    pub(super) results: Producer<Box<RolloutRequest>>,
+    pub(super) requests: Consumer<BoxedRequest>,
+    pub(super) results: Producer<BoxedRequest>,
     pub(super) waiter: Waiter,
     pub(super) writer: Waker,
     pub(super) stop: StopFlag,

@@ -1,7 +1,6 @@
 //! The transposition table, and the states of nodes.
 //!
-//! A chained hash table leads from a state to its node. States of varying length are stored as
-//! chains of blocks; most games have states of one length, which take one block each.
+//! A chained hash table leads from a state to its node.
 //!
 //! Invariant: a node is in the table exactly while it stores a state.
 
@@ -11,7 +10,7 @@ use rustc_hash::FxHasher;
 
 use super::graph::Graph;
 use super::pool::PoolId;
-use super::record::StateBlockId;
+use super::record::StateId;
 use crate::ids::NodeId;
 
 impl Graph {
@@ -22,7 +21,7 @@ impl Graph {
         let mut at = NodeId(head.wrapping_sub(1));
         while at.is_some() {
             let node = &self.nodes[at];
-            if node.hash == hash && self.has_state(at, state) {
+            if node.hash == hash && self.state(at) == state {
                 return Some(at);
             }
             at = node.next_in_bucket;
@@ -77,76 +76,30 @@ impl Graph {
     }
 
     /// Stores the state of a node in place of its old one, and inserts the node into the table.
-    /// `false` when memory is exhausted; the old state then stays. The node must be in flight, so
-    /// that it is not evicted.
-    pub(super) fn store_state(&mut self, node: NodeId, state: &[u64]) -> bool {
-        let mut head = StateBlockId::NONE;
-        // Built from the last block, so that the links lead through the words in order. An empty
-        // state takes one block.
-        let n_blocks = state.len().div_ceil(self.block_words).max(1);
-        for index in (0..n_blocks).rev() {
-            let Some(block) =
-                self.with_eviction(|graph| graph.state_blocks.allocate(&mut graph.budget))
-            else {
-                self.free_state_blocks(head);
-                return false;
-            };
-            self.state_words.grow_to(self.state_blocks.created);
-            self.state_blocks[block].0 = head;
-            head = block;
-            let from = index * self.block_words;
-            let words = &state[from..state.len().min(from + self.block_words)];
-            self.state_words[block][..words.len()].copy_from_slice(words);
+    /// `None` when memory is exhausted. The node must be in flight, so that it is not evicted.
+    pub(super) fn store_state(&mut self, node: NodeId, state: &[u64]) -> Option<()> {
+        if !self.nodes[node].state.is_some() {
+            let row = self.with_eviction(|graph| graph.state_rows.allocate(&mut graph.budget))?;
+            self.states.grow_to(self.state_rows.created);
+            self.nodes[node].state = row;
         }
+        let row = self.nodes[node].state;
+        self.states[row].copy_from_slice(state);
         self.remove_from_table(node);
-        self.free_state(node);
-        self.nodes[node].state = head;
-        self.nodes[node].state_words = state.len() as u32;
         self.insert_into_table(node, hash_of(state));
-        true
+        Some(())
     }
 
-    fn has_state(&self, node: NodeId, state: &[u64]) -> bool {
-        if self.nodes[node].state_words as usize != state.len() {
-            return false;
-        }
-        let mut block = self.nodes[node].state;
-        for words in state.chunks(self.block_words) {
-            if self.state_words[block][..words.len()] != *words {
-                return false;
-            }
-            block = self.state_blocks[block].0;
-        }
-        true
-    }
-
-    /// The state of a node that is not terminal. A state of several blocks is copied to `buffer`.
-    pub(super) fn state<'a>(&'a self, node: NodeId, buffer: &'a mut Vec<u64>) -> &'a [u64] {
-        let words = self.nodes[node].state_words as usize;
-        let mut block = self.nodes[node].state;
-        debug_assert!(block.is_some(), "terminal nodes store no state");
-        if words <= self.block_words {
-            return &self.state_words[block][..words];
-        }
-        buffer.clear();
-        while block.is_some() {
-            let rest = (words - buffer.len()).min(self.block_words);
-            buffer.extend_from_slice(&self.state_words[block][..rest]);
-            block = self.state_blocks[block].0;
-        }
-        buffer
+    /// The state of a node that is not terminal.
+    #[inline]
+    pub(super) fn state(&self, node: NodeId) -> &[u64] {
+        &self.states[self.nodes[node].state]
     }
 
     pub(super) fn free_state(&mut self, node: NodeId) {
-        let head = std::mem::replace(&mut self.nodes[node].state, StateBlockId::NONE);
-        self.free_state_blocks(head);
-    }
-
-    fn free_state_blocks(&mut self, mut head: StateBlockId) {
-        while head.is_some() {
-            let next = self.state_blocks[head].0;
-            self.state_blocks.release(head);
-            head = next;
+        let row = std::mem::replace(&mut self.nodes[node].state, StateId::NONE);
+        if row.is_some() {
+            self.state_rows.release(row);
         }
     }
 }

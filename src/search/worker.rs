@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::config::SearchConfig;
 use super::expand::MAX_FORCED_MOVES;
 use super::playout_queue::{PlayoutQueue, PlayoutTarget};
-use super::request::{ChildInfo, RequestKind, RolloutRequest};
+use super::request::{BoxedRequest, ChildInfo, RequestKind, RolloutRequest};
 use crate::analysis::evaluation::Evaluation;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::multiversion::with_wide_vectors;
@@ -42,17 +42,13 @@ pub(super) struct Worker {
     /// Whether playouts have any weight beside the evaluation.
     plays_out: bool,
     /// Requests not yet examined, and their playouts.
-    #[expect(
-        clippy::vec_box,
-        reason = "the rings carry boxes, and these travel as they are"
-    )]
-    new_requests: Vec<Box<RolloutRequest>>,
+    new_requests: Vec<BoxedRequest>,
     new_samples: u64,
     /// Requests with open tickets, by slot.
-    in_flight: Vec<Option<Box<RolloutRequest>>>,
+    in_flight: Vec<Option<BoxedRequest>>,
     free_slots: Vec<u32>,
     n_in_flight: usize,
-    done: VecDeque<Box<RolloutRequest>>,
+    done: VecDeque<BoxedRequest>,
     // Buffers.
     positions: PositionBatch,
     unfinished: Vec<usize>,
@@ -133,12 +129,12 @@ impl Worker {
         self.new_requests.is_empty() && self.n_in_flight == 0
     }
 
-    pub(super) fn submit(&mut self, request: Box<RolloutRequest>) {
+    pub(super) fn submit(&mut self, request: BoxedRequest) {
         self.new_samples += u64::from(request.samples);
         self.new_requests.push(request);
     }
 
-    pub(super) fn take_finished(&mut self) -> Option<Box<RolloutRequest>> {
+    pub(super) fn take_finished(&mut self) -> Option<BoxedRequest> {
         self.done.pop_front()
     }
 
@@ -178,7 +174,7 @@ impl Worker {
     }
 
     /// Generates the positions, and in further rounds those after forced moves.
-    fn generate_positions(&mut self, requests: &mut [Box<RolloutRequest>]) {
+    fn generate_positions(&mut self, requests: &mut [BoxedRequest]) {
         let mut unfinished = std::mem::take(&mut self.unfinished);
         unfinished.clear();
         unfinished.extend(0..requests.len());
@@ -254,7 +250,7 @@ impl Worker {
 
     /// Generates the children of all positions with one mover and few moves, and submits their
     /// playouts.
-    fn generate_children(&mut self, requests: &mut [Box<RolloutRequest>]) {
+    fn generate_children(&mut self, requests: &mut [BoxedRequest]) {
         if self.expander.width() < 2 {
             return;
         }
@@ -324,7 +320,7 @@ impl Worker {
 
     /// Evaluates positions that are not terminal or proven: by the mover's best child, or directly
     /// where the children were not evaluated.
-    fn evaluate_positions(&mut self, requests: &mut [Box<RolloutRequest>]) {
+    fn evaluate_positions(&mut self, requests: &mut [BoxedRequest]) {
         let Some(evaluation) = &self.evaluation else {
             return;
         };
@@ -404,7 +400,7 @@ impl Worker {
     }
 
     /// Starts the playouts of an examined request, or hands it back where none are needed.
-    fn start_playouts(&mut self, mut request: Box<RolloutRequest>) {
+    fn start_playouts(&mut self, mut request: BoxedRequest) {
         let position = &mut request.position;
         if position.terminal {
             for (total, &goal) in request.tally.totals.iter_mut().zip(&position.goals) {
@@ -482,7 +478,7 @@ impl Worker {
 #[inline]
 fn evaluate_children(
     evaluation: &Evaluation,
-    requests: &mut [Box<RolloutRequest>],
+    requests: &mut [BoxedRequest],
     positions: &PositionBatch,
     n_roles: usize,
 ) {

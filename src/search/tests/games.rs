@@ -153,12 +153,10 @@ impl<R: Rules> Reasoner for RulesReasoner<R> {
 }
 
 /// Nim for any number of players who move in turn: take any number from one heap. Who takes the
-/// last one wins all. The state is the role to move and the heaps; with `history`, every move
-/// played so far as well, so that states grow.
+/// last one wins all. The state is the role to move and the heaps.
 pub(super) struct Nim {
     pub(super) players: usize,
     pub(super) heaps: Vec<u64>,
-    pub(super) history: bool,
 }
 
 impl Nim {
@@ -168,7 +166,6 @@ impl Nim {
         Self {
             players,
             heaps: heaps.to_vec(),
-            history: false,
         }
     }
 
@@ -209,9 +206,6 @@ impl Rules for Nim {
         let mv = joint_move[state[0] as usize];
         next[1 + (mv / 1000) as usize] -= u64::from(mv % 1000);
         next[0] = (state[0] + 1) % self.players as u64;
-        if self.history {
-            next.push(u64::from(mv));
-        }
         next
     }
 }

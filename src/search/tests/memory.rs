@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::games::{Endless, Game, Nim};
-use super::{config, iterations, mv, self_play, tic_tac_toe};
+use super::{config, iterations, self_play, tic_tac_toe};
 use crate::ids::{MoveId, RoleId};
 use crate::machine::Machine;
 use crate::search::{Search, SearchConfig, StopReason};
@@ -65,22 +65,6 @@ fn the_bound_in_bytes_is_kept() {
         assert!(statistics.evicted + statistics.allocation_failures > 0);
         search.check();
     }
-}
-
-#[test]
-fn states_of_growing_length_are_stored_in_blocks() {
-    let nim = Nim {
-        history: true,
-        ..Nim::new(2, &[2, 3, 4])
-    };
-    let machine: Arc<dyn Machine> = Game::new(nim);
-    let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.run(iterations(200_000)), StopReason::Proven);
-    assert_eq!(search.root().proven, Some(100));
-    // 2 xor 3 xor 4 is 5: the heap of 4 goes down to 1.
-    assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
-    search.check();
-    assert_eq!(self_play(&machine, 2_000, &config()), [100, 0]);
 }
 
 #[test]

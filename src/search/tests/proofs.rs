@@ -257,7 +257,7 @@ fn inner_nodes(search: &Search) -> Vec<(NodeId, usize)> {
     while let Some(node) = stack.pop() {
         stack.extend(graph.children(node));
         if !graph.nodes[node].terminal {
-            found.push((node, graph.state(node, &mut Vec::new())[0] as usize));
+            found.push((node, graph.state(node)[0] as usize));
         }
     }
     found
