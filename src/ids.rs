@@ -115,7 +115,9 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// All ids in order.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+    pub fn ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
@@ -130,7 +132,9 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Ids and items in order.
-    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+    pub fn enumerate(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator + Clone {
         self.items
             .iter()
             .enumerate()
@@ -165,5 +169,38 @@ impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
 impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
     fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
         Self::from_vec(items.into_iter().collect())
+    }
+}
+
+/// Lists of items by number, concatenated in one vector.
+#[derive(Clone, Debug)]
+pub struct GroupedLists<T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T: Copy> GroupedLists<T> {
+    /// Sorts pairs of a list's number, below `n_lists`, and an item by number, stably.
+    pub fn new(n_lists: usize, pairs: impl Iterator<Item = (usize, T)> + Clone) -> Self {
+        let mut starts = vec![0u32; n_lists + 1];
+        let mut items = Vec::new();
+        for (list, item) in pairs.clone() {
+            starts[list + 1] += 1;
+            items.push(item);
+        }
+        for list in 0..n_lists {
+            starts[list + 1] += starts[list];
+        }
+        let mut ends = starts.clone();
+        for (list, item) in pairs {
+            items[ends[list] as usize] = item;
+            ends[list] += 1;
+        }
+        Self { starts, items }
+    }
+
+    /// The items of the n-th list.
+    pub fn of(&self, list: usize) -> &[T] {
+        &self.items[self.starts[list] as usize..self.starts[list + 1] as usize]
     }
 }

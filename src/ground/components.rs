@@ -20,7 +20,7 @@ pub struct Component {
 pub fn components(program: &GroundProgram) -> Result<Vec<Component>, AtomId> {
     let by_head = program.rules_by_head();
     let body_atoms = |node: usize| {
-        let rules = by_head.rules_of(AtomId::from_index(node));
+        let rules = by_head.of(node);
         rules
             .iter()
             .flat_map(|&rule| program.body(rule as usize))
@@ -37,7 +37,7 @@ pub fn components(program: &GroundProgram) -> Result<Vec<Component>, AtomId> {
     for group in groups {
         let mut is_cyclic = false;
         for &node in &group {
-            for &rule in by_head.rules_of(AtomId(node)) {
+            for &rule in by_head.of(node as usize) {
                 for literal in program.body(rule as usize) {
                     if group_of[literal.atom().index()] == group_of[node as usize] {
                         if literal.is_negative() {

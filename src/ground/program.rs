@@ -1,7 +1,7 @@
 //! The ground program: atoms and rules without variables.
 
 use crate::gdl::{Symbols, TermTable};
-use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
+use crate::ids::{AtomId, BaseId, GroupedLists, Id, IdVec, MoveId, RoleId, TermId};
 
 /// What an atom is, beyond being derived by rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,23 +99,13 @@ impl GroundProgram {
         &self.bodies[start as usize..end as usize]
     }
 
-    /// The rules sorted by head.
-    pub fn rules_by_head(&self) -> RulesByHead {
-        let mut starts = vec![0u32; self.atoms.len() + 1];
-        for rule in &self.rules {
-            starts[rule.head.index() + 1] += 1;
-        }
-        for index in 0..self.atoms.len() {
-            starts[index + 1] += starts[index];
-        }
-        let mut fill = starts.clone();
-        let mut rules = vec![0u32; self.rules.len()];
-        for (index, rule) in self.rules.iter().enumerate() {
-            let slot = &mut fill[rule.head.index()];
-            rules[*slot as usize] = index as u32;
-            *slot += 1;
-        }
-        RulesByHead { starts, rules }
+    /// The indices of the rules, by head.
+    pub fn rules_by_head(&self) -> GroupedLists<u32> {
+        let rules = self.rules.iter().zip(0..);
+        GroupedLists::new(
+            self.atoms.len(),
+            rules.map(|(rule, index)| (rule.head.index(), index)),
+        )
     }
 
     /// An atom as GDL text.
@@ -126,18 +116,5 @@ impl GroundProgram {
     /// A term as GDL text.
     pub fn show_term(&self, term: TermId) -> String {
         self.terms.show(&self.symbols, term)
-    }
-}
-
-/// Rules sorted by head.
-pub struct RulesByHead {
-    starts: Vec<u32>,
-    rules: Vec<u32>,
-}
-
-impl RulesByHead {
-    /// The indices of the rules with this head.
-    pub fn rules_of(&self, head: AtomId) -> &[u32] {
-        &self.rules[self.starts[head.index()] as usize..self.starts[head.index() + 1] as usize]
     }
 }

@@ -1,12 +1,11 @@
 //! From network to flat arrays: the external representation that the counter engine runs on.
 //!
-//! Components are numbered in one space: bases, moves, then all others by level, where a
-//! component's level is above those of its inputs. Each level starts at a multiple of 64, so that
-//! the 64 components of one word never depend on each other; gates of blocks come last. Each
-//! component has a counter whose top bit is its value. A component's users are one run of the edge
-//! array, plain users before inverted ones, so a flip adds one number to the first run and its
-//! negative to the second, whatever the users' kinds. (Counters whose sign bit is the value are
-//! Sancho's external representation.)
+//! Components are numbered in one space: bases, moves, then all others by level. Each level starts
+//! at a multiple of 64, so the 64 components of one word never depend on each other; gates of
+//! blocks come last. The top bit of a component's counter is its value. A component's users are one
+//! run of the edge array, plain before inverted ones, so a flip adds one number to the first run
+//! and its negative to the second. (Counters whose sign bit is the value are Sancho's external
+//! representation.)
 //!
 //! An output is attached to a component as its trigger. A signal that cannot carry one (an inverted
 //! one, an input, one with a trigger already) gets a helper: an OR of that one signal.
@@ -27,7 +26,6 @@ pub(super) const AND_FULL: u32 = 0x8000_0000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum TriggerKind {
-    /// Nothing.
     None,
     /// The next state's bit.
     Next,
@@ -37,15 +35,12 @@ pub(super) enum TriggerKind {
     Port,
 }
 
-/// A component's users and trigger: one cache-line-friendly record.
+/// A component's plain users `edges[start..inverted]`, inverted ones up to `end`, and trigger.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Component {
-    /// The start of its users in the edge array.
     pub start: u32,
-    /// The start of its inverted users.
     pub inverted: u32,
-    /// The end of its users.
     pub end: u32,
     /// The trigger: kind in the top 2 bits, number below.
     pub trigger: u32,
@@ -59,7 +54,6 @@ impl Component {
         (kind as u32) << 30 | number as u32
     }
 
-    /// Kind and number of a packed trigger.
     pub(super) fn unpack_trigger(packed: u32) -> (TriggerKind, usize) {
         let kind = match packed >> 30 {
             0 => TriggerKind::None,
@@ -82,7 +76,6 @@ pub(super) enum OutputSource {
 /// One input of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
-    /// Its block.
     pub block: u32,
     /// The helper that carries the value.
     pub component: u32,
@@ -95,12 +88,10 @@ pub(super) struct Port {
 pub(super) struct Block {
     /// The gates' components, with their counters for all inputs off.
     pub gates: Box<[(u32, u32)]>,
-    /// Its ports.
     pub ports: std::ops::Range<u32>,
     /// The edges inside the block: of the n-th gate, `edges[starts[n]..starts[n + 1]]`, as indices
     /// of `gates`.
     pub starts: Box<[u32]>,
-    /// See `starts`.
     pub edges: Box<[u32]>,
     /// Gate component and mirror component.
     pub mirrors: Box<[(u32, u32)]>,
@@ -115,9 +106,7 @@ pub struct CounterLayout {
     pub(super) edges: Vec<u32>,
     /// Counters for every base false and no move made, propagated.
     pub(super) at_rest: Vec<u32>,
-    /// Next-state words at rest.
     pub(super) next_at_rest: Vec<u64>,
-    /// Legal moves at rest.
     pub(super) legal_at_rest: Vec<MoveId>,
     pub(super) terminal: OutputSource,
     /// Per role, from the highest value down.
@@ -146,9 +135,7 @@ struct Compiler<'a> {
     /// From, to, inverted.
     edges: Vec<(u32, u32, bool)>,
     triggers: Vec<u32>,
-    /// Per component its block.
     block_of: Vec<u32>,
-    /// Per component its mirror.
     mirror_of: Vec<u32>,
 }
 
@@ -531,11 +518,7 @@ impl<'a> Compiler<'a> {
             "a component's users are out of order"
         );
         CounterLayout {
-            info: NetworkInfo::new(
-                network.roles.clone(),
-                network.moves.clone(),
-                network.facts.clone(),
-            ),
+            info: NetworkInfo::new(network),
             initial,
             components,
             edges,

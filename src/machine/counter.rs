@@ -205,11 +205,9 @@ pub struct CounterReasoner {
     /// The phase of the current state in the specialised game; `None` when the state is in one of
     /// `phases`.
     specialised_phase: Option<usize>,
-    /// A buffer for a role's legal moves.
     legal: Vec<MoveId>,
     /// A joint move, as indices of the phase's lists of moves.
     indices: Vec<u32>,
-    /// A buffer for the next state.
     next: Vec<u64>,
 }
 
@@ -234,9 +232,18 @@ impl CounterReasoner {
             &mut self.phases[self.current],
         )
     }
-}
 
-impl CounterReasoner {
+    fn read_goals(&mut self, mut write: impl FnMut(usize, Option<u8>)) {
+        if let Some((layout, phase, counters)) = specialised!(self) {
+            counters.goals(layout, &layout.phases[phase], write);
+            return;
+        }
+        let (layout, counters) = self.now();
+        for (role, goals) in layout.goals.iter().enumerate() {
+            write(role, counters.goal(goals));
+        }
+    }
+
     /// Plays in specialised phases until the game ends or leaves them.
     #[inline(always)]
     fn play_specialised<const BMI2: bool>(
@@ -316,18 +323,11 @@ impl Reasoner for CounterReasoner {
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {
-        if let Some((layout, phase, counters)) = specialised!(self) {
-            counters.goals(layout, &layout.phases[phase], |role, goal| {
-                if let Some(slot) = out.get_mut(role) {
-                    *slot = goal;
-                }
-            });
-            return;
-        }
-        let (layout, counters) = self.now();
-        for (goals, slot) in layout.goals.iter().zip(out) {
-            *slot = counters.goal(goals);
-        }
+        self.read_goals(|role, goal| {
+            if let Some(slot) = out.get_mut(role) {
+                *slot = goal;
+            }
+        });
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
@@ -343,7 +343,10 @@ impl Reasoner for CounterReasoner {
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
         out.clear();
-        if let Some((layout, phase, counters)) = specialised!(self) {
+        let [whole, phases @ ..] = &mut self.phases[..] else {
+            return;
+        };
+        let state = if let Some((layout, phase, counters)) = specialised!(self) {
             let phase = &layout.phases[phase];
             let indices = phase.roles.iter().zip(joint_move).map(|(role, &mv)| {
                 move_index(role, mv).filter(|&index| counters.is_legal(role, index as usize))
@@ -355,27 +358,23 @@ impl Reasoner for CounterReasoner {
                 out.extend_from_slice(counters.next_state(layout, phase, &self.indices));
                 return;
             }
-            // Specialised phases support legal moves only. An illegal move of another player is
-            // made on the whole game's network, without leaving the phase.
-            let whole = &self.machine.layouts[0];
-            self.phases[0].set_state(whole, &counters.state);
-            self.phases[0].make_moves(whole, joint_move);
-            out.extend_from_slice(&self.phases[0].next);
+            &counters.state
+        } else if let Some(phase) = self.current.checked_sub(1)
+            && !phases[phase].are_legal(joint_move)
+        {
+            &phases[phase].state
+        } else {
+            let (layout, counters) = self.now();
+            counters.make_moves(layout, joint_move);
+            out.extend_from_slice(&counters.next);
             return;
-        }
-        if self.current != 0 && !self.phases[self.current].are_legal(joint_move) {
-            // As above.
-            let whole = &self.machine.layouts[0];
-            let state = std::mem::take(&mut self.phases[self.current].state);
-            self.phases[0].set_state(whole, &state);
-            self.phases[self.current].state = state;
-            self.phases[0].make_moves(whole, joint_move);
-            out.extend_from_slice(&self.phases[0].next);
-            return;
-        }
-        let (layout, counters) = self.now();
-        counters.make_moves(layout, joint_move);
-        out.extend_from_slice(&counters.next);
+        };
+        // Phases support legal moves only. An illegal move of another player is made on the whole
+        // game's network, without leaving the phase.
+        let layout = self.machine.layout();
+        whole.set_state(layout, state);
+        whole.make_moves(layout, joint_move);
+        out.extend_from_slice(&whole.next);
     }
 
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
@@ -415,18 +414,11 @@ impl Reasoner for CounterReasoner {
                 None => steps += 1,
             }
         };
-        if let Some((layout, phase, counters)) = specialised!(self) {
-            counters.goals(layout, &layout.phases[phase], |role, goal| {
-                if let Some(slot) = goals.get_mut(role) {
-                    *slot = goal.unwrap_or(0);
-                }
-            });
-            return end;
-        }
-        let (layout, counters) = self.now();
-        for (values, slot) in layout.goals.iter().zip(goals) {
-            *slot = counters.goal(values).unwrap_or(0);
-        }
+        self.read_goals(|role, goal| {
+            if let Some(slot) = goals.get_mut(role) {
+                *slot = goal.unwrap_or(0);
+            }
+        });
         end
     }
 }

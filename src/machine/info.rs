@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use crate::propnet::Network;
 
 /// Names of a game's roles, moves and facts, and states as sets of facts.
 pub trait GameInfo: Send + Sync {
@@ -54,22 +55,13 @@ pub struct NetworkInfo {
 }
 
 impl NetworkInfo {
-    /// The moves of a role follow each other.
-    pub fn new(
-        roles: IdVec<RoleId, String>,
-        moves: IdVec<MoveId, (RoleId, String)>,
-        facts: IdVec<BaseId, String>,
-    ) -> Self {
-        let mut role_moves: IdVec<RoleId, Range<u32>> = roles.iter().map(|_| 0..0).collect();
-        for (mv, &(role, _)) in moves.enumerate() {
-            let range = &mut role_moves[role];
-            *range = if range.end == 0 { mv.0 } else { range.start }..mv.0 + 1;
-        }
+    /// The names of a network.
+    pub fn new(network: &Network) -> Self {
         Self {
-            roles,
-            moves,
-            role_moves,
-            facts,
+            roles: network.roles.clone(),
+            moves: network.moves.clone(),
+            facts: network.facts.clone(),
+            role_moves: network.role_moves(),
         }
     }
 

@@ -220,7 +220,6 @@ impl PositionBatch {
     }
 }
 
-/// One of several concatenated runs that end at `ends`; empty when the index is out of range.
 #[inline]
 fn run_of<'a, T>(all: &'a [T], ends: &[u32], index: usize) -> &'a [T] {
     let Some(&end) = ends.get(index) else {

@@ -1,8 +1,7 @@
 //! Expansion by a reasoner, one position after the other.
 //!
-//! Steps from one state that follow each other are made while the reasoner is in that state. Only
-//! then it is set to each resulting position in turn; these differ little, which suits an engine
-//! that updates incrementally.
+//! Steps from one state that follow each other are made together, before the reasoner is set to
+//! each resulting position; these differ little, which suits an incremental engine.
 //!
 //! Never knows: the reasoner's engine.
 
@@ -13,7 +12,6 @@ use crate::ids::{Id, RoleId};
 pub struct SequentialExpander {
     n_roles: usize,
     reasoner: Box<dyn Reasoner>,
-    /// A buffer for a state.
     next: Vec<u64>,
 }
 
@@ -27,7 +25,6 @@ impl SequentialExpander {
         }
     }
 
-    /// Appends the results of steps that all start from one state.
     fn expand_run(
         &mut self,
         steps: &[ExpansionStep<'_>],
@@ -56,7 +53,6 @@ impl SequentialExpander {
         }
     }
 
-    /// Appends terminality, goals and legal moves of the reasoner's state.
     fn append_current(&mut self, with_legal: bool, positions: &mut PositionBatch) {
         let is_terminal = self.reasoner.is_terminal();
         positions.terminal.push(is_terminal);

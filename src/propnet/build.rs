@@ -46,7 +46,7 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
                 AtomKind::Derived => {}
             }
             alternatives.clear();
-            for &rule in by_head.rules_of(atom) {
+            for &rule in by_head.of(atom.index()) {
                 body.clear();
                 body.extend(
                     program.body(rule as usize).iter().map(|literal| {

@@ -37,7 +37,6 @@ pub enum BuildError {
     },
 }
 
-/// Gates under construction.
 pub(super) struct Builder {
     /// Nodes that are no gates: false, bases, moves.
     first_gate: usize,
@@ -61,7 +60,6 @@ impl Builder {
         }
     }
 
-    /// Checks the budget of time and memory.
     pub(super) fn check(&self, budget: Budget) -> Result<(), BuildError> {
         let gates = self.gates.len();
         if budget.until.is_some_and(|until| Instant::now() >= until) {
@@ -122,12 +120,10 @@ impl Builder {
         (kind == GateKind::And && start < end).then(|| &self.inputs[start as usize..end as usize])
     }
 
-    /// The number of gates.
     pub(super) fn n_gates(&self) -> usize {
         self.gates.len()
     }
 
-    /// The gates and their inputs.
     pub(super) fn into_gates(self) -> (IdVec<GateId, Gate>, Vec<Signal>) {
         (self.gates, self.inputs)
     }
@@ -178,7 +174,6 @@ impl Builder {
         Signal::of_node(self.first_gate + gate.index())
     }
 
-    /// The disjunction of some signals.
     pub(super) fn or(&mut self, inputs: &mut Vec<Signal>) -> Signal {
         inputs.iter_mut().for_each(|input| *input = !*input);
         !self.and(inputs)

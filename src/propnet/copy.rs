@@ -14,7 +14,6 @@ const CHECK_EVERY: usize = 1 << 12;
 
 /// What [`copy_gates`] copies into: a builder, or a value that owns one.
 pub(super) trait Target {
-    /// The builder that takes the gates.
     fn builder(&mut self) -> &mut Builder;
 }
 
@@ -24,7 +23,6 @@ impl Target for Builder {
     }
 }
 
-/// The copies of a network's signals.
 pub(super) struct Copies<'a> {
     network: &'a Network,
     leaf: &'a dyn Fn(Signal) -> Option<Signal>,
@@ -33,7 +31,6 @@ pub(super) struct Copies<'a> {
 }
 
 impl Copies<'_> {
-    /// The copy of a signal, if it has one.
     pub(super) fn of(&self, signal: Signal) -> Option<Signal> {
         match self.network.node(signal) {
             Node::Gate(gate) => Some(self.gates[gate]?.inverted_if(signal.is_inverted())),

@@ -1,9 +1,8 @@
 //! The effect of each move on the next state.
 //!
-//! For a role and one of its moves, the next value of each base is computed with that move made and
-//! none of the role's others. What is left depends on the state and on the other roles' moves. Its
-//! gates are built in one table that merges equal gates, so two moves that leave the same signal
-//! have the same effect on that base, whether the rules state it positively or by exclusion.
+//! The next value of each base is computed with one move made and none of the role's others. One
+//! table merges equal gates, so two moves that leave the same signal have the same effect on that
+//! base, whether the rules state it positively or by exclusion.
 //!
 //! Only what differs from the role making no move is computed per move, so a frame rule costs
 //! little: most bases stay as they are under all moves but a few.
@@ -16,9 +15,8 @@ use super::builder::Builder;
 use super::copy::copy_gates;
 use super::network::{Gate, GateKind, Network, Node, Signal};
 use crate::ground::Budget;
-use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::ids::{BaseId, GateId, GroupedLists, Id, IdVec, MoveId, RoleId};
 
-/// Steps of work between two checks of the budget.
 const CHECK_EVERY: usize = 1 << 10;
 /// The most effects of all moves together.
 const MAX_EFFECTS: usize = 1 << 24;
@@ -128,11 +126,18 @@ pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     let original = copies.ok()?.gates;
     let original = original.iter().map(|&copy| copy.unwrap_or(Signal::FALSE));
     let original: IdVec<GateId, Signal> = original.collect();
+    let used_by_gates = network.gates.ids().flat_map(|gate| {
+        let inputs = network.inputs(gate).iter();
+        inputs.map(move |&input| (input.node_number(), (gate, input)))
+    });
+    let used_by_next = network.next.enumerate();
+    let used_by_next = used_by_next.map(|(base, &next)| (next.node_number(), (base, next)));
     let mut computation = EffectsBuilder {
         network,
         budget,
         builder,
-        users: Users::of(network),
+        users: GroupedLists::new(network.n_nodes(), used_by_gates),
+        next_of: GroupedLists::new(network.n_nodes(), used_by_next),
         unmoved: IdVec::new(),
         unmoved_inputs: network.gates.iter().map(|_| Vec::new()).collect(),
         in_block: vec![false; network.gates.len()],
@@ -167,48 +172,6 @@ pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     })
 }
 
-/// The fan-out of each node: gates with the signal they use, and bases whose next value it is.
-struct Users {
-    start: Vec<u32>,
-    gates: Vec<(GateId, Signal)>,
-    next: Vec<Vec<(BaseId, Signal)>>,
-}
-
-impl Users {
-    fn of(network: &Network) -> Users {
-        let n_nodes = network.n_nodes();
-        let mut start = vec![0u32; n_nodes + 1];
-        for gate in network.gates.ids() {
-            for input in network.inputs(gate) {
-                start[input.node_number() + 1] += 1;
-            }
-        }
-        for node in 0..n_nodes {
-            start[node + 1] += start[node];
-        }
-        let mut at = start.clone();
-        let mut gates = vec![(GateId(0), Signal::FALSE); network.n_edges()];
-        for gate in network.gates.ids() {
-            for &input in network.inputs(gate) {
-                let place = &mut at[input.node_number()];
-                if let Some(slot) = gates.get_mut(*place as usize) {
-                    *slot = (gate, input);
-                }
-                *place += 1;
-            }
-        }
-        let mut next = vec![Vec::new(); n_nodes];
-        for (base, &signal) in network.next.enumerate() {
-            next[signal.node_number()].push((base, signal));
-        }
-        Users { start, gates, next }
-    }
-
-    fn gates(&self, node: usize) -> &[(GateId, Signal)] {
-        &self.gates[self.start[node] as usize..self.start[node + 1] as usize]
-    }
-}
-
 /// A changed input of a gate: the gate, the input, and the signal that replaces it.
 type Changed = Reverse<(GateId, Signal, Signal)>;
 
@@ -216,7 +179,10 @@ struct EffectsBuilder<'a> {
     network: &'a Network,
     budget: Budget,
     builder: Builder,
-    users: Users,
+    /// Per node, the gates that use it, each with its input.
+    users: GroupedLists<(GateId, Signal)>,
+    /// Per node, the bases whose next value it is, each with that signal.
+    next_of: GroupedLists<(BaseId, Signal)>,
     /// Each gate when the current role makes no move.
     unmoved: IdVec<GateId, Signal>,
     /// For gates that depend on the role's moves: their inputs, each with its signal when the role
@@ -237,7 +203,6 @@ impl EffectsBuilder<'_> {
         Some(())
     }
 
-    /// Computes the gates for when a role makes no move.
     fn remove_moves(&mut self, role: RoleId, original: &IdVec<GateId, Signal>) -> Option<()> {
         let network = self.network;
         self.unmoved = original.clone();
@@ -352,14 +317,14 @@ impl EffectsBuilder<'_> {
         open: &mut BinaryHeap<Changed>,
         found: &mut Vec<(BaseId, Signal)>,
     ) {
-        for &(gate, input) in self.users.gates(node) {
+        for &(gate, input) in self.users.of(node) {
             open.push(Reverse((
                 gate,
                 input,
                 value.inverted_if(input.is_inverted()),
             )));
         }
-        for &(base, signal) in &self.users.next[node] {
+        for &(base, signal) in self.next_of.of(node) {
             found.push((base, value.inverted_if(signal.is_inverted())));
         }
     }

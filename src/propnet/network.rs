@@ -45,12 +45,10 @@ impl Signal {
         self.0 <= 1
     }
 
-    /// The plain signal of a node.
     pub(crate) fn of_node(node: usize) -> Signal {
         Signal((node as u32) << 1)
     }
 
-    /// The plain signal of a base.
     pub(crate) fn of_base(base: BaseId) -> Signal {
         Signal::of_node(1 + base.index())
     }
@@ -160,17 +158,14 @@ impl Network {
         }
     }
 
-    /// The node number of the first gate.
     pub(crate) fn first_gate(&self) -> usize {
         1 + self.facts.len() + self.moves.len()
     }
 
-    /// The number of nodes.
     pub(crate) fn n_nodes(&self) -> usize {
         self.first_gate() + self.gates.len()
     }
 
-    /// The node number of a move.
     pub(super) fn move_node(&self, mv: MoveId) -> usize {
         1 + self.facts.len() + mv.index()
     }
@@ -180,7 +175,6 @@ impl Network {
         signal.node_number().checked_sub(self.first_gate())
     }
 
-    /// Each role's moves.
     pub(crate) fn role_moves(&self) -> IdVec<RoleId, Range<u32>> {
         let mut ranges: IdVec<RoleId, Range<u32>> = self.roles.iter().map(|_| 0..0).collect();
         let mut first = 0;
@@ -203,6 +197,17 @@ impl Network {
         outputs.chain([&self.terminal]).chain(goals).copied()
     }
 
+    /// The number of gates and outputs that use each gate.
+    pub(crate) fn fan_out(&self) -> IdVec<GateId, u32> {
+        let mut fan_out: IdVec<GateId, u32> = self.gates.iter().map(|_| 0).collect();
+        for signal in self.inputs.iter().copied().chain(self.outputs()) {
+            if let Some(gate) = self.gate_of(signal) {
+                fan_out[GateId::from_index(gate)] += 1;
+            }
+        }
+        fan_out
+    }
+
     /// All outputs, to be replaced.
     pub(super) fn outputs_mut(&mut self) -> impl Iterator<Item = &mut Signal> {
         let goals = self.goals.iter_mut().map(|(_, _, signal)| signal);
@@ -211,7 +216,7 @@ impl Network {
     }
 
     /// Per gate, whether it is in the cone of influence of some signals.
-    pub(super) fn cone(&self, signals: impl IntoIterator<Item = Signal>) -> Vec<bool> {
+    pub(crate) fn cone(&self, signals: impl IntoIterator<Item = Signal>) -> Vec<bool> {
         let mut is_inside = vec![false; self.gates.len()];
         let mut open: Vec<Signal> = signals.into_iter().collect();
         while let Some(signal) = open.pop() {

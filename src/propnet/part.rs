@@ -1,10 +1,9 @@
 //! A factor of a game as a network of its own.
 //!
 //! The factor has some of the bases, and for each role one move in place of several that have the
-//! same effect in it. Inputs of a gate that come from outside the factor are left out: they count
-//! as true in a conjunction and as false in a disjunction. So a board is full when its own squares
-//! are, and won by its own lines. A move of the factor is legal when any of the moves that it
-//! stands for is, with conditions outside the factor taken as true.
+//! same effect in it. Inputs from outside the factor are left out: they count as true in a
+//! conjunction and as false in a disjunction. So a board is full when its own squares are.
+//! A move of the factor is legal when any of the moves that it stands for is.
 
 use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;

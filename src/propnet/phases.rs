@@ -1,9 +1,8 @@
 //! Phases: a smaller network for each fact of a mutex group.
 //!
-//! Many games pass a turn around, `(control white)`, `(control black)`, and nearly every rule reads
-//! it. When exactly one of a few bases is true in a state, the network with all of them replaced by
-//! constants describes that state completely. Whole rules and the moves of waiting roles fold away.
-//! (Sancho calls the case of two the X/O split; n-way splits are from Galvanise.)
+//! Many games pass a turn around, and nearly every rule reads whose it is. When exactly one of a
+//! few bases is true in a state, the network with all of them replaced by constants describes that
+//! state. (Sancho calls the case of two the X/O split; n-way splits are from Galvanise.)
 //!
 //! A split is sound whatever its group: the machine checks each state and runs the network of the
 //! whole game where not exactly one base of the group is true. So groups may be guesses from play.
@@ -32,7 +31,6 @@ const MAX_PHASE_SIZE: f64 = 0.9;
 const MAX_TRIALS: usize = 3;
 /// Gates and edges that may be read to rank groups by size, after the first two batches.
 const MAX_RANKING_WORK: usize = 1 << 19;
-/// How many groups are shortlisted.
 const MAX_SHORTLISTED: usize = 3;
 
 /// A state met in play and the moves made in it.
@@ -138,7 +136,6 @@ fn assumptions(group: &[BaseId]) -> impl Iterator<Item = Vec<(BaseId, bool)>> {
     })
 }
 
-/// Whether the bases are distinct, and not too many.
 fn is_usable(group: &[BaseId]) -> bool {
     let distinct: HashSet<BaseId> = group.iter().copied().collect();
     distinct.len() == group.len() && (2..=MAX_MUTEX_GROUP).contains(&group.len())

@@ -1,7 +1,7 @@
 //! The states of a few random playouts, kept with a network. `passes::sample` plays them.
 
 /// States of random playouts.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlayoutSample {
     pub(super) n_steps: usize,
     /// Per step, the playouts whose change since the step before was made by the game, not by a

@@ -2,9 +2,8 @@
 //!
 //! Every component is one `u32` whose top bit is its value. A flip of a component adds one to each
 //! user's counter or subtracts one; a user whose top bit changed has flipped in turn. Flipped
-//! components are bits of a set that is scanned upwards. Components are in topological order, so
-//! each is final when the scan reaches it and updates its users once, and one that has flipped
-//! twice by then updates nothing. Setting a state flips the bases that differ.
+//! components form a set that is scanned upwards in topological order, so each is final when it is
+//! reached, and one that has flipped twice by then updates nothing.
 //!
 //! A block holds its least fixpoint. Rising inputs are counted in as they come; when an input
 //! falls, the block is reset and derived anew, since a cycle of gates would otherwise support
@@ -23,7 +22,6 @@ use crate::machine::random::Random;
 
 const TOP: u32 = 1 << 31;
 
-/// The mutable state of a running game.
 #[derive(Clone, Debug)]
 pub(super) struct Counters {
     counters: Vec<u32>,
@@ -39,7 +37,6 @@ pub(super) struct Counters {
     /// Per role, the move whose input is on.
     made: Vec<Option<MoveId>>,
     chosen: Vec<MoveId>,
-    /// A buffer to draw one of a role's legal moves.
     drawing: Vec<MoveId>,
     blocks: Vec<BlockState>,
     /// Queued blocks, the lowest first: blocks are in topological order, so each is settled once.
@@ -142,7 +139,6 @@ impl Counters {
             .map(|&(value, _)| value)
     }
 
-    /// Flips a component without inputs.
     #[inline]
     fn flip_input(&mut self, component: u32) {
         self.counters[component as usize] ^= TOP ^ OR_START;
@@ -166,7 +162,6 @@ impl Counters {
         };
     }
 
-    /// Adds a component's new value to its users' counters.
     #[inline]
     fn update_users(&mut self, layout: &CounterLayout, users: Component, is_on: bool) {
         let amount = if is_on { 1 } else { u32::MAX };
@@ -336,7 +331,6 @@ impl Counters {
         }
     }
 
-    /// Derives a block's least fixpoint and updates its mirrors.
     fn settle(&mut self, layout: &CounterLayout, index: usize) {
         let block = &layout.blocks[index];
         let first = block.gates.first().map_or(0, |&(component, _)| component);

@@ -8,21 +8,18 @@ use super::memory::{Memory, Side};
 use super::native::Native;
 use super::rank::is_any;
 
-/// A compiled program.
 #[derive(Clone, Debug)]
 enum Form {
     Native(Native),
     Interpreted(Interpreted),
 }
 
-/// A compiled section, and its fixpoint loop if it is one.
 #[derive(Clone, Debug)]
 struct Section {
     form: Form,
     repeat: Option<FixpointLoop>,
 }
 
-/// A compiled sections.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     sections: Vec<Section>,
@@ -30,7 +27,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Compiles a sections for vectors of `n_words` words and memories with `n_state` vectors per
+    /// Compiles sections for vectors of `n_words` words and memories with `n_state` vectors per
     /// state, to machine code where the features allow it.
     pub(super) fn new(
         sections: &[ProgramSection],
@@ -62,7 +59,6 @@ impl Code {
         slots.max().unwrap_or(0)
     }
 
-    /// Runs the sections.
     #[inline(always)]
     pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
         for section in &self.sections {

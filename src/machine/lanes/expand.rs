@@ -1,9 +1,8 @@
 //! Bit-parallel expansion: as many positions at once as a vector has bits.
 //!
-//! States and moves are scattered to the lanes, the programs compute the next states and evaluate
-//! them, and the results are gathered. Words of states are transposed to lane vectors and back, in
-//! squares of 64 by 64 bits, or 8 lanes where a batch has no more. The programs are fast compared
-//! with that, so a caller pays for what it requests.
+//! The programs compute the next states and evaluate them in all lanes. Words of states are
+//! transposed to lane vectors and back, in squares of 64 by 64 bits, or 8 lanes where a batch has
+//! no more. That costs more than the programs, so a caller pays for what it requests.
 //!
 //! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each
 //! other.
@@ -43,7 +42,6 @@ pub struct ExpanderLayout {
     /// Slots of moves: these, from the first on.
     n_made: usize,
     terminal: usize,
-    /// One entry per role.
     legal_slots: Vec<LegalSlots>,
     goal_slots: Vec<(RoleId, u8, u32)>,
     n_slots: usize,
@@ -105,7 +103,6 @@ impl ExpanderLayout {
     }
 }
 
-/// One thread's expander.
 #[derive(Debug)]
 struct LanesExpander<const N: usize> {
     layout: Arc<ExpanderLayout>,
@@ -129,7 +126,6 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
-    /// Appends the expansions of at most as many steps as there are lanes.
     #[inline(always)]
     fn expand_batch(
         &mut self,
@@ -176,8 +172,7 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
-    /// Transposes the states into the lanes. Unused lanes of a group get the empty state, in which
-    /// block iterations end soon.
+    /// Transposes the states into the lanes; unused lanes get the empty state.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[ExpansionStep<'_>]) {
         let now = self.memory.now(Side::Even);
@@ -223,7 +218,6 @@ impl<const N: usize> LanesExpander<N> {
         (moving, still)
     }
 
-    /// Clears the slots of moves.
     #[inline(always)]
     fn clear_moves(&mut self, steps: &[ExpansionStep<'_>]) {
         let layout = &*self.layout;
@@ -251,7 +245,6 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
-    /// Transposes the states of the first `count` of 64 lanes.
     #[inline(always)]
     fn gather_states(
         &mut self,
@@ -308,7 +301,6 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
-    /// Reads the legal moves of the first `count` of 64 lanes.
     #[inline(always)]
     fn gather_legal(&mut self, word: usize, count: usize, positions: &mut PositionBatch) {
         let layout = &*self.layout;
@@ -346,7 +338,6 @@ impl<const N: usize> LanesExpander<N> {
     }
 }
 
-/// Writes a word of a vector. Words come in order, and the first clears the vector.
 #[inline(always)]
 fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
     if word == 0 {
@@ -363,7 +354,6 @@ fn fill_rows(rows: &mut [u64], steps: &[ExpansionStep<'_>], index: usize) {
     }
 }
 
-/// Transposes up to 64 vectors in 64 lanes to a word per lane.
 #[inline(always)]
 fn fill_square<const N: usize>(square: &mut [u64; 64], vectors: &[Vector<N>], word: usize) {
     let mut any = 0;

@@ -1,8 +1,7 @@
 //! A gang (ispc's term): as many playouts in lockstep as a vector has bits.
 //!
-//! All lanes make a step together. When a lane's playout ends, its final state is set aside, so
-//! that goals are evaluated for many at once, and the lane starts the next requested playout. Every
-//! started playout is finished and counted, and no lane waits for a longer neighbour.
+//! All lanes make a step together. A final state is set aside, so that goals are evaluated for many
+//! at once, and its lane starts the next requested playout. Every started playout is counted.
 //!
 //! Invariants: a lane is live or free; at most one final state per lane is pending, and it is
 //! evaluated before the lane's next. The states of all live lanes belong to the gang's current
@@ -43,8 +42,7 @@ pub struct GangLayout {
 
 /// Goals may take one in so many of the operations of all steps, so that results come sooner.
 const GOALS_SHARE: usize = 8;
-/// With no more open requests than this, goals wait until a lane ends for the second time, since no
-/// single result is urgent.
+/// With no more open requests than this, goals wait until a lane ends for the second time.
 const FEW_REQUESTS: usize = 8;
 
 #[derive(Debug)]
@@ -127,7 +125,6 @@ impl GangLayout {
         }
     }
 
-    /// The phase of a state, if it has one.
     fn phase_of(&self, state: &[u64]) -> Option<usize> {
         if self.mutex_group.is_empty() {
             return Some(0);
@@ -141,26 +138,22 @@ impl GangLayout {
     }
 }
 
-/// A queued request of playouts from one state.
 #[derive(Debug, Default)]
 struct QueuedRequest {
     ticket: PlayoutTicket,
     samples: u32,
     state: Vec<u64>,
-    /// The bases that are true.
     bases: Vec<u32>,
     /// Whether the state is known not to be terminal.
     is_nonterminal: bool,
 }
 
-/// The results of an open request.
 #[derive(Debug, Default)]
 struct OpenRequest {
     tally: PlayoutTotals,
     samples: u32,
 }
 
-/// As many playouts in lockstep as a vector has bits.
 #[derive(Debug)]
 struct Gang<const N: usize> {
     layout: Arc<GangLayout>,
@@ -169,9 +162,7 @@ struct Gang<const N: usize> {
     memory: Memory<N>,
     side: Side,
     phase: usize,
-    /// Steps made so far, the gang's clock.
     clock: u64,
-    /// The lanes in play.
     live: Vector<N>,
     tickets: Vec<PlayoutTicket>,
     /// Per live lane, the clock at its start.
@@ -179,15 +170,12 @@ struct Gang<const N: usize> {
     /// No live lane reaches the step limit before this.
     next_limit: u64,
     finals: Memory<N>,
-    /// When goals were last evaluated.
     goals_at: u64,
     /// Lanes whose final state waits for its goals.
     pending: Vector<N>,
     pending_tickets: Vec<PlayoutTicket>,
-    /// Per phase, the queued requests.
     queues: Vec<VecDeque<QueuedRequest>>,
     n_queued: u64,
-    /// Allocations of finished requests, for reuse.
     spare: Vec<QueuedRequest>,
     requests: Vec<OpenRequest>,
     free: Vec<PlayoutTicket>,
@@ -224,7 +212,6 @@ impl<const N: usize> Gang<N> {
         }
     }
 
-    /// One step of all lanes.
     #[inline(always)]
     fn step(&mut self) {
         let layout = Arc::clone(&self.layout);
@@ -280,11 +267,7 @@ impl<const N: usize> Gang<N> {
 
     /// With no live lane, switches to a phase with queued requests; false when there is none.
     fn begin(&mut self, layout: &Arc<GangLayout>) -> bool {
-        while self.n_queued > 0 {
-            let Some(phase) = (0..self.queues.len()).find(|&phase| !self.queues[phase].is_empty())
-            else {
-                break;
-            };
+        while let Some(phase) = self.queues.iter().position(|queue| !queue.is_empty()) {
             self.phase = phase;
             self.refill(layout);
             if is_any(&self.live) {
@@ -294,7 +277,6 @@ impl<const N: usize> Gang<N> {
         false
     }
 
-    /// The live lanes at the step limit.
     fn lanes_at_limit(&mut self) -> Vector<N> {
         let mut late = [0u64; N];
         self.next_limit = u64::MAX;
@@ -334,7 +316,6 @@ impl<const N: usize> Gang<N> {
         self.live = combine(self.live, mask, mask, |live, mask, _| live & !mask);
     }
 
-    /// Evaluates the goals of all pending final states and adds them to their requests.
     fn evaluate_goals(&mut self, layout: &GangLayout) {
         if !is_any(&self.pending) {
             return;
@@ -371,7 +352,6 @@ impl<const N: usize> Gang<N> {
         }
     }
 
-    /// Starts queued playouts of the current phase in free lanes.
     #[inline(always)]
     fn refill(&mut self, layout: &Arc<GangLayout>) {
         while !self.queues[self.phase].is_empty() {
@@ -390,24 +370,17 @@ impl<const N: usize> Gang<N> {
             if !is_any(&ended) {
                 return;
             }
-            self.recheck_remaining(&ended);
+            // The rest of the first request, which may have been started in part, is terminal too.
+            if let Some(request) = self.queues[self.phase].front_mut()
+                && lanes(&ended).any(|lane| self.tickets[lane] == request.ticket)
+            {
+                request.is_nonterminal = false;
+            }
             self.set_aside(layout, &ended, false);
         }
     }
 
-    /// Lanes that start in a terminal state show that the rest of their request does too. Only the
-    /// first request of the queue can have been started in part.
-    fn recheck_remaining(&mut self, ended: &Vector<N>) {
-        let Some(request) = self.queues[self.phase].front_mut() else {
-            return;
-        };
-        if lanes(ended).any(|lane| self.tickets[lane] == request.ticket) {
-            request.is_nonterminal = false;
-        }
-    }
-
-    /// Fills free lanes from the queue of the phase, and returns the lanes whose start may be
-    /// terminal.
+    /// Fills free lanes from the phase's queue; returns the lanes whose start may be terminal.
     #[inline(always)]
     fn fill(&mut self, free: Vector<N>) -> Vector<N> {
         let mut left = free;
@@ -464,7 +437,6 @@ impl<const N: usize> Gang<N> {
     }
 }
 
-/// Compiles one step for a set of processor features.
 macro_rules! step_with {
     ($name:ident, $features:literal) => {
         #[cfg(target_arch = "x86_64")]
@@ -538,7 +510,6 @@ impl<const N: usize> BatchPlayouts for Gang<N> {
     }
 }
 
-/// The indices of the bits that are on.
 #[inline(always)]
 fn lanes(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(index, &word)| {

@@ -1,15 +1,14 @@
 //! The interpreter: programs as tables, without unsafe memory access.
 //!
-//! Operations of one level with equal truth tables are grouped into runs. The function of a run is
-//! known at compile time, so there is one branch misprediction per run instead of one per
-//! operation. The same source is compiled for the processor's baseline, AVX2 and AVX-512; all give
-//! the same bits.
+//! Operations of one level with equal truth tables form a run, whose function is a compile-time
+//! constant, so there is one branch misprediction per run. Baseline, AVX2 and AVX-512 versions of
+//! the same source give the same bits.
 //!
 //! Invariants: an operation reads locations written before it; temporaries lie above the slots that
 //! the program names. Never knows: machine code.
 
 use super::memory::{Memory, Side, Vector};
-use super::program::{Input, Location, Operation, Program, Value, apply};
+use super::program::{Input, Location, Program, Value, apply, permuted};
 
 /// The vector instructions of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,8 +44,7 @@ impl Features {
     }
 }
 
-/// One operation: the addresses of its inputs and its result, in vectors from the start of the
-/// memory.
+/// One operation: the addresses of inputs and result, in vectors from the memory's start.
 #[derive(Clone, Copy, Debug)]
 struct TableInstruction {
     a: u32,
@@ -65,7 +63,6 @@ struct TableRun {
 /// A program as tables.
 #[derive(Clone, Debug)]
 pub struct Interpreted {
-    /// For even and odd sides.
     instructions: [Vec<TableInstruction>; 2],
     runs: Vec<TableRun>,
     n_slots: u32,
@@ -147,7 +144,6 @@ impl Interpreted {
     }
 }
 
-/// An operation with its position in the order.
 #[derive(Clone, Debug)]
 struct ScheduledOperation {
     table: u8,
@@ -159,7 +155,6 @@ struct ScheduledOperation {
     to: Location,
 }
 
-/// A program's operations by level and table, and the slots that they need.
 struct Scheduled {
     operations: Vec<ScheduledOperation>,
     n_slots: u32,
@@ -180,7 +175,7 @@ impl Scheduled {
                 .unwrap_or(0);
             levels[n_inputs + index] = level;
             let (table, order) = least(operation.table);
-            let inputs = filled(operation);
+            let inputs = operation.padded_inputs();
             operations.push(ScheduledOperation {
                 table,
                 level,
@@ -283,22 +278,13 @@ impl Scheduled {
             from: [zeros; 3],
             to,
         };
-        let used = |wanted: Input| program.inputs.contains(&wanted);
-        let mut first = Vec::new();
-        if used(Input::Zeros) {
-            first.push(constant(0x00, zeros));
-        }
-        if used(Input::Ones) {
-            first.push(constant(0xff, ones));
-        }
+        let constants = [(Input::Zeros, 0x00, zeros), (Input::Ones, 0xff, ones)];
+        let used = constants
+            .iter()
+            .filter(|(input, ..)| program.inputs.contains(input));
+        let first = used.map(|&(_, table, to)| constant(table, to));
         self.operations.splice(0..0, first);
     }
-}
-
-/// The inputs of an operation, the last one repeated in location of missing ones.
-fn filled(operation: &Operation) -> [Value; 3] {
-    let inputs = operation.inputs();
-    [0, 1, 2].map(|position: usize| inputs[position.min(inputs.len() - 1)])
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -352,7 +338,6 @@ fn run_of<const TABLE: u8, const N: usize>(
     }
 }
 
-/// Dispatches on the tables of [`least`].
 macro_rules! dispatch {
     ($table:expr, $instructions:expr, $all:expr; $($known:literal)*) => {
         match $table {
@@ -384,18 +369,8 @@ fn least(table: u8) -> (u8, [usize; 3]) {
         [2, 0, 1],
         [2, 1, 0],
     ];
-    let permuted = |order: [usize; 3]| {
-        let row_of = |row: u8| {
-            (0..3)
-                .map(|new| (row >> (2 - new) & 1) << (2 - order[new]))
-                .sum::<u8>()
-        };
-        (0..8)
-            .map(|row| (table >> row_of(row) & 1) << row)
-            .sum::<u8>()
-    };
     orders
-        .map(|order| (permuted(order), order))
+        .map(|order| (permuted(table, order), order))
         .into_iter()
         .min()
         .unwrap_or((table, orders[0]))

@@ -1,9 +1,8 @@
 //! The lanes engine as a machine.
 //!
-//! Playouts run in a gang and expansions in a bit-parallel expander. A machine for play leaves
-//! single states and small batches to the counters, which are faster at them. A machine for
-//! comparing engines evaluates single states in one lane of an expander: slow, but every answer
-//! comes from lanes.
+//! Playouts run in a gang, expansions in a bit-parallel expander. A machine for play leaves single
+//! states and small batches to the counters, which are faster there. A machine for comparing
+//! engines evaluates single states in one lane too.
 //!
 //! Invariants: states and moves are those of the game's counter machine, in the same words and
 //! numbers. A reasoner makes the same playout as the counter machine's for the same state, seed and
@@ -95,11 +94,15 @@ impl Machine for LanesMachine {
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
         match &self.expansion {
-            Some(expansion) if self.is_all_by_lanes => Box::new(LanesReasoner::new(
-                expansion.layout.expander(GoalScope::All),
-                self.counter.info().n_roles(),
-                self.counter.initial_state(),
-            )),
+            Some(expansion) if self.is_all_by_lanes => Box::new(LanesReasoner {
+                expander: expansion.layout.expander(GoalScope::All),
+                n_roles: self.counter.info().n_roles(),
+                state: self.counter.initial_state(),
+                here: PositionBatch::default(),
+                is_known: false,
+                ahead: PositionBatch::default(),
+                joint_move: Vec::new(),
+            }),
             _ => Arc::clone(&self.counter).reasoner(),
         }
     }
@@ -138,9 +141,8 @@ pub struct LanesExpansion {
 }
 
 impl LanesExpansion {
-    /// Measures, within some time, from which batch size on lanes are faster than counters, for
-    /// sizes 1, 2, 4 .. up to all lanes. Sizes that the time does not reach are guessed, so that a
-    /// delayed thread does not cost a match its lanes.
+    /// Measures, within some time, which of the batch sizes 1, 2, 4 .. up to all lanes are faster by
+    /// lanes than by counters. Sizes that the time does not reach are guessed.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::ExpanderLayout>,
@@ -180,7 +182,6 @@ impl LanesExpansion {
 
 /// The assumed smallest batch where there was no time to measure.
 pub(super) const GUESSED_MIN_BATCH: usize = 32;
-/// Runs per measurement.
 const RUNS: usize = 3;
 /// The most joint moves of a playout that positions are taken from.
 const MAX_STEPS: usize = 1000;
@@ -225,7 +226,6 @@ fn sample_steps(
     places
 }
 
-/// The least time that a batch takes in a few runs.
 fn least_time(
     expander: &mut dyn Expander,
     batch: &[ExpansionStep<'_>],
@@ -268,12 +268,10 @@ impl Expander for BatchSizeExpander {
     }
 }
 
-/// One thread's reasoner in a single lane.
 struct LanesReasoner {
     expander: Box<dyn Expander>,
     n_roles: usize,
     state: Vec<u64>,
-    /// The expansion of the state, if it is known.
     here: PositionBatch,
     is_known: bool,
     /// The expansion of the last next state, where the caller probably goes.
@@ -282,19 +280,6 @@ struct LanesReasoner {
 }
 
 impl LanesReasoner {
-    fn new(expander: Box<dyn Expander>, n_roles: usize, state: Vec<u64>) -> Self {
-        Self {
-            expander,
-            n_roles,
-            state,
-            here: PositionBatch::default(),
-            is_known: false,
-            ahead: PositionBatch::default(),
-            joint_move: Vec::new(),
-        }
-    }
-
-    /// The expansion of the current state.
     fn expand_here(&mut self) -> &PositionBatch {
         if !self.is_known {
             let step = ExpansionStep {
@@ -307,7 +292,6 @@ impl LanesReasoner {
         &self.here
     }
 
-    /// Expands a joint move.
     fn expand_move(&mut self, joint_move: &[MoveId]) {
         let step = ExpansionStep {
             state: &self.state,
@@ -316,7 +300,6 @@ impl LanesReasoner {
         self.expander.expand(&[step], true, &mut self.ahead);
     }
 
-    /// Moves to the state that was expanded last.
     fn move_ahead(&mut self) {
         std::mem::swap(&mut self.here, &mut self.ahead);
         self.is_known = true;
@@ -355,10 +338,7 @@ impl Reasoner for LanesReasoner {
     }
 
     fn is_terminal(&mut self) -> bool {
-        self.expand_here()
-            .terminal
-            .first()
-            .is_some_and(|&over| over)
+        self.expand_here().terminal == [true]
     }
 
     fn goals(&mut self, out: &mut [Option<u8>]) {

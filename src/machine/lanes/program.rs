@@ -71,6 +71,11 @@ impl Operation {
     pub fn inputs(&self) -> &[Value] {
         &self.inputs[..usize::from(self.n_inputs)]
     }
+
+    /// Its inputs, the last one repeated in place of missing ones.
+    pub(super) fn padded_inputs(&self) -> [Value; 3] {
+        self.inputs
+    }
 }
 
 /// A straight-line program.
@@ -154,6 +159,18 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// The table of the same function with permuted inputs: the n-th of the new order is `from[n]` of
+/// the old.
+pub(super) fn permuted(table: u8, from: [usize; 3]) -> u8 {
+    let old_row = |row: u8| -> u8 {
+        let positions = from.into_iter().enumerate();
+        positions
+            .map(|(new, old)| (row >> (2 - new) & 1) << (2 - old))
+            .sum()
+    };
+    (0..8).map(|row| (table >> old_row(row) & 1) << row).sum()
 }
 
 /// Whether a table depends on its n-th input.

@@ -10,10 +10,8 @@
 use super::memory::{Vector, combine};
 use crate::machine::random::Random;
 
-/// The most digits of a count.
 pub(super) const MAX_DIGITS: usize = 32;
 
-/// A stream of random vectors.
 #[derive(Clone, Debug)]
 pub(super) struct RandomBits<const N: usize> {
     low: Vector<N>,
@@ -21,7 +19,6 @@ pub(super) struct RandomBits<const N: usize> {
 }
 
 impl<const N: usize> RandomBits<N> {
-    /// Streams seeded by another.
     pub(super) fn new(random: &mut Random) -> Self {
         Self {
             low: [(); N].map(|()| random.bits()),
@@ -30,7 +27,6 @@ impl<const N: usize> RandomBits<N> {
         }
     }
 
-    /// 64·N random bits.
     #[inline(always)]
     fn draw(&mut self) -> Vector<N> {
         let (low, high) = (self.low, self.high);
@@ -43,7 +39,6 @@ impl<const N: usize> RandomBits<N> {
     }
 }
 
-/// Whether some bit is on.
 #[inline(always)]
 pub(super) fn is_any<const N: usize>(vector: &Vector<N>) -> bool {
     vector.iter().fold(0, |all, &word| all | word) != 0

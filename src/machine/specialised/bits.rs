@@ -24,7 +24,6 @@ pub(super) fn top_bits(bytes: &[u8; 64]) -> u64 {
     }
 }
 
-/// As [`top_bits`], a byte at a time.
 #[cfg(any(test, miri, not(target_arch = "x86_64")))]
 fn portable_top_bits(bytes: &[u8; 64]) -> u64 {
     bytes.iter().enumerate().fold(0, |bits, (index, &byte)| {

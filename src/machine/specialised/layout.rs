@@ -1,10 +1,9 @@
 //! A specialised game as flat arrays, for the engine.
 //!
 //! Every value is one byte of one array: bases, propagated moves, gates, and leaves. The top bit is
-//! the value. The bits below it count a gate's inputs, in steps of two; the lowest bit is the value
-//! that the users were last updated with. Leaves, which only the engine reads, stand in rows of 64,
-//! so that 64 values are read at once: for the legal moves one row or more per role and phase, for
-//! the next state one per state word.
+//! the value, the bits below count a gate's inputs in steps of two, and the lowest bit is the value
+//! that the users were last updated with. Leaves, which only the engine reads, stand in rows of 64:
+//! for the legal moves one row or more per role and phase, for the next state one per state word.
 //!
 //! A gate that only effects or goals need is not kept up to date; it is lazy, evaluated on demand.
 //!
@@ -20,7 +19,6 @@ mod lazy;
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::SpecialisedGame;
 
-/// No row.
 pub(in crate::machine) const NO_ROW: u32 = u32::MAX;
 
 /// A value to be read: of the array, or of a lazy gate.
@@ -70,13 +68,11 @@ impl Operand {
 pub(in crate::machine) struct NextWord {
     /// Bases that stay as they are.
     pub keep: u64,
-    /// Bases that are true.
     pub set: u64,
     /// The row of leaves for the others, or [`NO_ROW`].
     pub row: u32,
 }
 
-/// The updates by a move or key: runs of `masks`, `bits` and `copies`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct Effects {
     pub masks: (u32, u32),
@@ -118,7 +114,6 @@ pub(in crate::machine) struct Guarded {
     pub first: u32,
 }
 
-/// Gates of equal fan-in, evaluated one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::machine) struct FanInRun {
     pub fan_in: u32,
@@ -157,17 +152,14 @@ pub(in crate::machine) struct KeyWord {
     pub first: u32,
 }
 
-/// One role in one phase.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct RoleLayout {
     /// The first of the rows that say which of `moves` are legal; [`NO_ROW`] when there is just one
     /// move and it is always legal.
     pub row: u32,
-    /// The number of rows.
     pub n_rows: u32,
     /// Moves that may be legal, rising.
     pub moves: Box<[MoveId]>,
-    /// The effects of each.
     pub effects: Box<[Effects]>,
     /// The number of each move's value, or [`NO_ROW`].
     pub numbers: Box<[u32]>,
@@ -175,7 +167,6 @@ pub(in crate::machine) struct RoleLayout {
     pub is_propagated: bool,
 }
 
-/// One phase.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct PhaseLayout {
     pub terminal: Operand,
@@ -212,7 +203,6 @@ pub struct SpecialisedLayout {
     pub(in crate::machine) operands: Vec<Operand>,
     pub(in crate::machine) masks: Vec<Mask>,
     pub(in crate::machine) bits: Vec<(BaseId, Operand)>,
-    /// The updates by keys.
     pub(in crate::machine) keyed: Vec<Effects>,
     pub(in crate::machine) copies: Vec<Copies>,
     pub(in crate::machine) targets: Vec<BaseId>,

@@ -1,10 +1,8 @@
 //! The engine of specialised games: legality and terminality by counters, the next state by the
 //! effects of each move.
 //!
-//! [`SpecialisedLayout`] is the game as flat arrays of bytes. `values` holds one thread's bytes and
-//! updates them, `run` plays with them, `bits` gathers the top bits of 64 bytes into a word, and
-//! `work` estimates the cost of a layout. States without a phase and illegal joint moves are left
-//! to [`super::counter`].
+//! `values` updates one thread's bytes, `run` plays with them, and `work` estimates the cost of a
+//! layout. States without a phase and illegal joint moves are left to [`super::counter`].
 //!
 //! Never knows: blocks, how a game was specialised, what a base or move means.
 

@@ -43,7 +43,6 @@ impl SpecialisedCounters {
         top_bits(&self.lines[role.row as usize / 64 + row].0)
     }
 
-    /// Whether a move, by its index in the phase's list, is legal.
     pub(in crate::machine) fn is_legal(&self, role: &RoleLayout, index: usize) -> bool {
         role.row == NO_ROW || self.values()[role.row as usize + index] & 0x80 != 0
     }
@@ -83,7 +82,6 @@ impl SpecialisedCounters {
         None
     }
 
-    /// Computes the state after the drawn moves, in `next`.
     #[inline(always)]
     fn compute_next(&mut self, layout: &SpecialisedLayout, phase: &PhaseLayout) {
         let mut len = 0;
@@ -124,7 +122,6 @@ impl SpecialisedCounters {
         }
     }
 
-    /// Applies the updates of a move or key to `next`.
     #[inline(always)]
     fn apply(&mut self, layout: &SpecialisedLayout, effects: Effects) {
         for mask in &layout.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
@@ -235,7 +232,6 @@ impl SpecialisedCounters {
         self.read(layout, phase.terminal)
     }
 
-    /// The next state that was computed last.
     pub(in crate::machine) fn computed_next(&self) -> &[u64] {
         &self.next
     }

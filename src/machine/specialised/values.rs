@@ -1,9 +1,9 @@
 //! One thread's values of a specialised game, and their incremental update.
 //!
 //! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins
-//! a queue and updates its own users in turn. The queue is first in, first out, so a gate usually
-//! sees all of its inputs before it updates its users. One that has flipped back by then updates
-//! nothing, since its lowest bit still holds the value of its last update.
+//! When a base flips, every user's counter moves by one step; a counter whose top bit changed joins
+//! a first-in first-out queue and updates its users in turn. A gate that has flipped back by then
+//! updates nothing, since its lowest bit still holds the value of its last update.
 //!
 //! Invariants between calls: every counter is its start plus two for each input that is on, all
 //! users are up to date (see [`SpecialisedCounters::check`]), and the values are those of `state`.
@@ -37,7 +37,6 @@ unsafe fn count(values: *mut u8, edge: u32, step: u8) -> u8 {
     }
 }
 
-/// The mutable state of a running game.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct SpecialisedCounters {
     pub(super) lines: Vec<Line>,
@@ -50,7 +49,6 @@ pub(in crate::machine) struct SpecialisedCounters {
     pub(super) drawn: Vec<u32>,
     /// Per lazy gate: twice the evaluation that it was last evaluated in, plus its value.
     lazy: Vec<u32>,
-    /// The number of the current evaluation.
     evaluation: u32,
     /// Lazy gates evaluated so far, for [`Self::work`].
     pub(super) n_evaluated: u64,
@@ -149,7 +147,6 @@ impl SpecialisedCounters {
         len
     }
 
-    /// Propagates until the queue is empty.
     #[inline(always)]
     pub(super) fn settle(&mut self, layout: &SpecialisedLayout, mut len: usize) {
         let mut head = 0;
@@ -175,7 +172,6 @@ impl SpecialisedCounters {
         self.update_users(layout, number, is_on, len)
     }
 
-    /// Moves the values to the state `next`.
     #[inline(always)]
     pub(super) fn follow_next(&mut self, layout: &SpecialisedLayout) {
         let mut len = 0;
@@ -301,7 +297,6 @@ impl SpecialisedCounters {
         }
     }
 
-    /// Evaluates all gates of a pass.
     fn run_goal_pass(&mut self, pass: &GoalPass) {
         let mut to = pass.first as usize;
         let mut operands = &pass.operands[..];

@@ -10,7 +10,6 @@ use crate::propnet::PlayedPosition;
 
 /// The cost of updating a number's users, besides one per user.
 const UPDATE_COST: u64 = 4;
-/// The cost of fetching a bit.
 const FETCH_COST: u64 = 6;
 /// The cost of evaluating a lazy gate.
 const LAZY_GATE_COST: u64 = 10;

@@ -30,7 +30,7 @@ pub(in crate::propnet) fn assume(
     // The assumed network cannot be sampled by playing, since its next state may violate the
     // assumption.
     let sample = network.sample.as_ref();
-    let restricted = sample.map_or_else(PlayoutSample::unknown, |sample| sample.assuming(known));
+    let restricted = sample.map_or_else(PlayoutSample::default, |sample| sample.assuming(known));
     assumed.sample = Some(Arc::new(restricted));
     Ok(assumed)
 }

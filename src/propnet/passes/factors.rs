@@ -17,7 +17,6 @@ use crate::propnet::{BuildError, Network, Signal};
 
 /// Rounds of factoring per OR.
 const MAX_ROUNDS: usize = 64;
-/// Nesting depth of factors.
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError> {
@@ -53,18 +52,15 @@ fn factored(context: &mut Context<'_>, terms: Vec<Vec<Signal>>, depth: usize) ->
         let mut rest = Vec::new();
         let mut of_factor: FxHashMap<Signal, Vec<Vec<Signal>>> = FxHashMap::default();
         let mut order: Vec<Signal> = Vec::new();
-        for (term, factor) in waiting.into_iter().zip(groups) {
+        for (mut term, factor) in waiting.into_iter().zip(groups) {
             match factor {
                 Some(factor) => {
                     let group = of_factor.entry(factor).or_default();
                     if group.is_empty() {
                         order.push(factor);
                     }
-                    group.push(
-                        term.into_iter()
-                            .filter(|&signal| signal != factor)
-                            .collect(),
-                    );
+                    term.retain(|&signal| signal != factor);
+                    group.push(term);
                 }
                 None => rest.push(term),
             }

@@ -72,6 +72,11 @@ fn guarded(gates: &mut WeightedNetwork<'_>, signal: Signal) -> bool {
             _ => None,
         })
         .collect();
+    // The gain has to exceed the noise of a small sample of early states.
+    let is_worthwhile = |gates: &WeightedNetwork<'_>, gain: i64, size: usize| {
+        gain >= gates.n_changes() / MIN_GAIN_STEPS
+            && gain * 2 >= size as i64 * gates.flips_of(signal)
+    };
     let mut is_changed = false;
     let mut at = 0;
     while at + 1 < users.len() {
@@ -81,7 +86,7 @@ fn guarded(gates: &mut WeightedNetwork<'_>, signal: Signal) -> bool {
         // The gain per gate, so that a large group does not win by its size.
         let best = with_gain.max_by_key(|&(gain, group)| gain * 16 / group.len() as i64);
         match best {
-            Some((gain, group)) if is_worthwhile(gates, signal, group, gain) => {
+            Some((gain, group)) if is_worthwhile(gates, gain, group.len()) => {
                 let none: Vec<Signal> = group.iter().map(|&(_, other)| !other).collect();
                 let some = !gates.and(&none);
                 let guard = gates.and(&[signal, some]);
@@ -108,18 +113,6 @@ fn is_below(gates: &WeightedNetwork<'_>, signal: Signal, group: &[(usize, Signal
         .all(|&(gate, _)| top + 2 < gates.height_of(gates.signal_of(gate)))
 }
 
-/// Whether a gain exceeds the noise of a small sample of early states.
-fn is_worthwhile(
-    gates: &WeightedNetwork<'_>,
-    signal: Signal,
-    group: &[(usize, Signal)],
-    gain: i64,
-) -> bool {
-    let now = group.len() as i64 * gates.flips_of(signal);
-    gain >= gates.n_changes() / MIN_GAIN_STEPS && gain * 2 >= now
-}
-
-/// Updates saved by guarding a group.
 fn gain(gates: &WeightedNetwork<'_>, signal: Signal, group: &[(usize, Signal)]) -> i64 {
     let n = group.len() as i64;
     let of_signal = gates.flips_of(signal);

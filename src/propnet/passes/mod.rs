@@ -80,11 +80,8 @@ pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget) -> 
     network
 }
 
-/// A network being rewritten.
 pub(super) struct Context<'a> {
-    /// The network before.
     pub network: &'a Network,
-    /// The gates after.
     pub builder: Builder,
     /// Per new gate whether its fan-out is one.
     is_single: IdVec<GateId, bool>,
@@ -148,7 +145,7 @@ pub(super) fn rewrite_with(
         is_single: IdVec::new(),
         first_gate: 1 + n_leaves,
     };
-    let fan_out = fan_out(network);
+    let fan_out = network.fan_out();
     let leaf = |signal: Signal| Some(substitute(signal));
     let copies = copy_gates(
         network,
@@ -167,16 +164,4 @@ pub(super) fn rewrite_with(
         *signal = copies.of(*signal).unwrap_or(Signal::FALSE);
     }
     Ok(normalised(rebuilt))
-}
-
-/// The number of gates and outputs that use each gate.
-fn fan_out(network: &Network) -> IdVec<GateId, u32> {
-    let mut fan_out: IdVec<GateId, u32> = network.gates.iter().map(|_| 0).collect();
-    let inputs = network.inputs.iter().copied();
-    for signal in inputs.chain(network.outputs()) {
-        if let Some(gate) = network.gate_of(signal) {
-            fan_out[GateId::from_index(gate)] += 1;
-        }
-    }
-    fan_out
 }

@@ -12,16 +12,11 @@
 
 use super::{Context, rewrite};
 use crate::ground::Budget;
-use crate::ids::{Id, IdVec, MoveId, RoleId};
+use crate::ids::{Id, MoveId, RoleId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 
 pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError> {
-    let mut moves_of: IdVec<RoleId, Vec<MoveId>> =
-        network.roles.iter().map(|_| Vec::new()).collect();
-    network
-        .moves
-        .enumerate()
-        .for_each(|(mv, &(role, _))| moves_of[role].push(mv));
+    let role_moves = network.role_moves();
     let mut is_excluded = vec![false; network.moves.len()];
     let mut others: Vec<Signal> = Vec::new();
     let mut roles: Vec<RoleId> = Vec::new();
@@ -46,7 +41,7 @@ pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, Bui
         roles.sort_unstable();
         roles.dedup();
         for &role in &roles {
-            let moves = &moves_of[role];
+            let moves = role_moves[role].clone().map(MoveId);
             let of_role = |signal: Signal| match context.network.node(signal) {
                 Node::Move(mv) if context.network.moves[mv].0 == role => Some(mv),
                 _ => None,
@@ -75,8 +70,8 @@ pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, Bui
                 excluded
                     .clone()
                     .for_each(|mv| is_excluded[mv.index()] = true);
-                let rest = moves.iter().filter(|mv| !is_excluded[mv.index()]);
-                others.extend(rest.map(|&mv| Signal::of_node(context.network.move_node(mv))));
+                let rest = moves.filter(|mv| !is_excluded[mv.index()]);
+                others.extend(rest.map(|mv| Signal::of_node(context.network.move_node(mv))));
                 excluded.for_each(|mv| is_excluded[mv.index()] = false);
             }
             inputs.retain(|&input| !(input.is_inverted() && of_role(input).is_some()));

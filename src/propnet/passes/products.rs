@@ -12,10 +12,7 @@
 //! the game cost fall from 932 to 68 (with it the phases pay as well); hex 67,565 become 65,351,
 //! updates 25 to 13. Most games have no such OR, which a few comparisons per term show.
 
-use std::hash::BuildHasher;
-
-use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
 use crate::ground::Budget;
@@ -70,27 +67,20 @@ pub(super) fn products(network: &Network, budget: Budget) -> Result<Network, Bui
     })
 }
 
-/// Terms of one width, and which of them are in some product.
 struct ProductCover<'a> {
     terms: Vec<&'a [Signal]>,
-    by_content: HashTable<u32>,
+    by_content: FxHashMap<&'a [Signal], usize>,
     by_signal: FxHashMap<Signal, Vec<u32>>,
     is_covered: Vec<bool>,
 }
 
-fn hash_of(term: &[Signal]) -> u64 {
-    FxBuildHasher.hash_one(term)
-}
-
 impl<'a> ProductCover<'a> {
     fn new(terms: Vec<&'a [Signal]>) -> Self {
-        let mut by_content = HashTable::with_capacity(terms.len());
+        let mut by_content = FxHashMap::default();
         let mut by_signal: FxHashMap<Signal, Vec<u32>> = FxHashMap::default();
-        for (index, term) in terms.iter().enumerate() {
-            by_content.insert_unique(hash_of(term), index as u32, |&other| {
-                hash_of(terms[other as usize])
-            });
-            for &signal in *term {
+        for (index, &term) in terms.iter().enumerate() {
+            by_content.insert(term, index);
+            for &signal in term {
                 by_signal.entry(signal).or_default().push(index as u32);
             }
         }
@@ -136,10 +126,8 @@ impl<'a> ProductCover<'a> {
             term.extend(sides.iter().zip(&places).map(|(side, &place)| side[place]));
             term.sort_unstable();
             *work += 1;
-            let found = self.by_content.find(hash_of(&term), |&other| {
-                self.terms[other as usize] == &term[..]
-            });
-            if !found.is_some_and(|&found| visit(found as usize)) {
+            let found = self.by_content.get(&term[..]);
+            if !found.is_some_and(|&found| visit(found)) {
                 return false;
             }
             let Some(side) = (0..sides.len()).find(|&side| places[side] + 1 < sides[side].len())

@@ -32,7 +32,7 @@ impl PlayoutSample {
     pub(super) fn play(network: &Network, budget: Budget) -> Option<PlayoutSample> {
         // A block is iterated to its fixpoint, which a long chain of gates makes slow.
         if network.blocks.iter().map(Vec::len).sum::<usize>() > MAX_IN_BLOCKS {
-            return Some(PlayoutSample::unknown());
+            return Some(PlayoutSample::default());
         }
         let n_bases = network.facts.len();
         let stages = stages(network);
@@ -94,15 +94,6 @@ impl PlayoutSample {
         })
     }
 
-    /// A sample of no states.
-    pub(super) fn unknown() -> PlayoutSample {
-        PlayoutSample {
-            n_steps: 0,
-            counted: Vec::new(),
-            bases: Vec::new(),
-        }
-    }
-
     /// The sample restricted to states in which these bases have these values.
     pub(super) fn assuming(&self, known: &[(BaseId, bool)]) -> PlayoutSample {
         let mut restricted = self.clone();
@@ -136,17 +127,14 @@ impl PlayoutSample {
         restricted
     }
 
-    /// Per step, the playouts in which a base is true.
     fn of_base(&self, base: BaseId) -> &[u64] {
         &self.bases[base.index() * self.n_steps..][..self.n_steps]
     }
 
-    /// The number of sampled state changes.
     pub(super) fn n_changes(&self) -> u32 {
         self.counted.iter().map(|lanes| lanes.count_ones()).sum()
     }
 
-    /// How often a signal with these values flips.
     pub(super) fn flips(&self, words: &[u64]) -> u32 {
         let pairs = words.windows(2).zip(self.counted.iter().skip(1));
         pairs
@@ -168,7 +156,6 @@ impl PlayoutSample {
         }
         flips
     }
-    /// How often the conjunction of some signals flips.
     pub(super) fn flips_of_all(&self, values: &Values, all: &[Signal]) -> u32 {
         let mut before = 0;
         let mut flips = 0;
@@ -200,7 +187,6 @@ impl PlayoutSample {
     }
 }
 
-/// The values of all nodes in all steps; a node's values are consecutive.
 pub(super) struct Values {
     n_steps: usize,
     words: Vec<u64>,
@@ -256,7 +242,6 @@ impl Values {
         values
     }
 
-    /// The values of a node.
     pub(super) fn of_node(&self, node: usize) -> &[u64] {
         &self.words[node * self.n_steps..][..self.n_steps]
     }
@@ -284,7 +269,6 @@ fn read(values: &[u64], signal: Signal) -> u64 {
     if signal.is_inverted() { !word } else { word }
 }
 
-/// When a gate is evaluated in a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Never,

@@ -26,14 +26,10 @@ pub enum Pass {
     Guards,
 }
 
-/// When a pass is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Schedule {
-    /// In the first round.
     FirstRound,
-    /// In each round.
     EachRound,
-    /// After the last round.
     AfterRounds,
 }
 

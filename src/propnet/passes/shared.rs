@@ -28,20 +28,17 @@ const MIN_GAIN_STEPS: i64 = 400;
 
 pub(super) fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
     weighted(network, budget, |gates| {
-        let min_gain = gates.n_changes() / MIN_GAIN_STEPS;
-        let open = BinaryHeap::new();
-        PairSharing {
+        let sharing = PairSharing {
+            min_gain: gates.n_changes() / MIN_GAIN_STEPS,
+            open: BinaryHeap::new(),
             gates,
-            open,
-            min_gain,
-        }
-        .run()
+        };
+        sharing.run()
     })
 }
 
 struct PairSharing<'a, 'b> {
     gates: &'a mut WeightedNetwork<'b>,
-    /// Candidate pairs by their gain when last computed.
     open: BinaryHeap<(i64, Reverse<(Signal, Signal)>)>,
     min_gain: i64,
 }

@@ -9,23 +9,19 @@
 //! Gain in updates per step: chess 1,378 to 1,245, skirmish 504 to 493, Connect Four 12.6 to 11.1
 //! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.
 
-use super::fan_out;
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// The most terms of the OR.
 const MAX_TERMS: usize = 16;
-/// The most factors.
 const MAX_FACTORS: usize = 4;
 /// The change has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
 pub(super) fn spread(network: &Network, budget: Budget) -> Result<Network, BuildError> {
-    let mut is_single: Vec<bool> = fan_out(network)
-        .iter()
-        .map(|&n_users| n_users == 1)
-        .collect();
+    let n_users = network.fan_out();
+    let mut is_single: Vec<bool> = n_users.iter().map(|&n_users| n_users == 1).collect();
     weighted(network, budget, |gates| {
         let min_gain = (gates.n_changes() / MIN_GAIN_STEPS).max(1);
         let mut is_changed = false;

@@ -129,17 +129,14 @@ impl<'a> WeightedNetwork<'a> {
         }
     }
 
-    /// The number of state changes in the sample.
     pub(super) fn n_changes(&self) -> i64 {
         i64::from(self.sample.n_changes())
     }
 
-    /// How often a signal flips.
     pub(super) fn flips_of(&self, signal: Signal) -> i64 {
         i64::from(self.flips[signal.node_number()])
     }
 
-    /// How often the conjunction of two signals flips.
     pub(super) fn flips_of_both(&self, left: Signal, right: Signal) -> i64 {
         let of = |signal: Signal| {
             let words = self.values.of_node(signal.node_number());
@@ -148,7 +145,6 @@ impl<'a> WeightedNetwork<'a> {
         i64::from(self.sample.flips_of_both(of(left), of(right)))
     }
 
-    /// How often the conjunction of some signals flips.
     pub(super) fn flips_of_all(&self, all: &[Signal]) -> i64 {
         i64::from(self.sample.flips_of_all(&self.values, all))
     }
@@ -159,7 +155,6 @@ impl<'a> WeightedNetwork<'a> {
         (i64::from(of_all), i64::from(of_guard))
     }
 
-    /// All signals but the constants.
     pub(super) fn signals(&self) -> impl Iterator<Item = Signal> + use<> {
         (2..self.users.len() as u32).map(Signal)
     }
@@ -170,24 +165,20 @@ impl<'a> WeightedNetwork<'a> {
         self.height[signal.node_number()]
     }
 
-    /// The number of gates, editable or not.
     pub(super) fn n_gates(&self) -> usize {
         self.inputs.len()
     }
 
-    /// The editable gate that a signal comes from.
     pub(super) fn editable_gate(&self, signal: Signal) -> Option<usize> {
         let gate = signal.node_number().checked_sub(self.first_gate)?;
         self.is_editable[gate].then_some(gate)
     }
 
-    /// The editable gates.
     pub(super) fn editable_gates(&self) -> Vec<usize> {
         let gates = 0..self.inputs.len();
         gates.filter(|&gate| self.is_editable[gate]).collect()
     }
 
-    /// A gate's inputs.
     pub(super) fn inputs_of(&self, gate: usize) -> &[Signal] {
         &self.inputs[gate]
     }
@@ -205,7 +196,6 @@ impl<'a> WeightedNetwork<'a> {
         users
     }
 
-    /// The editable gates with both inputs.
     pub(super) fn users_of_both(&mut self, left: Signal, right: Signal) -> Vec<u32> {
         let (fewer, other) = match self.max_users(left) <= self.max_users(right) {
             true => (left, right),
@@ -227,12 +217,10 @@ impl<'a> WeightedNetwork<'a> {
         }
     }
 
-    /// Removes an input.
     pub(super) fn remove(&mut self, gate: usize, gone: Signal) {
         self.inputs[gate].retain(|&input| input != gone);
     }
 
-    /// The signal of a gate.
     pub(super) fn signal_of(&self, gate: usize) -> Signal {
         Signal::of_node(self.first_gate + gate)
     }

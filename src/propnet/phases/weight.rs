@@ -7,21 +7,27 @@
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::{GateKind, Network, Signal};
 
-/// Assumptions evaluated at once.
 pub(super) const LANES: usize = 64;
 
 /// Per assumption, at most [`LANES`], the gates and edges that remain when the bases have the given
-/// values: those that are not constant, no mere copies, and in the cone of some output. Gates that
-/// become equal are counted apart, so this is an upper bound, except that blocks are counted as if
-/// they were simplified.
+/// values, neither constant nor copies, in the cone of some output. An upper bound, as gates may
+/// become equal, except that blocks are counted as if they were simplified.
 pub(super) fn remaining(network: &Network, assumptions: &[Vec<(BaseId, bool)>]) -> Vec<usize> {
     let values = Values::under(network, assumptions);
-    let is_needed = values.needed(network);
     let mut counts = Counts::default();
-    values.for_each_edge(network, &is_needed, |gate, edges| {
-        counts.add(gate);
-        edges.iter().for_each(|&(_, lanes)| counts.add(lanes));
-    });
+    for (index, needed) in values.needed(network).into_iter().enumerate() {
+        let inputs = network.inputs(GateId::from_index(index)).iter();
+        let unknown = inputs.map(|&input| values.of(input).is_unknown());
+        // A gate of one unknown input is a copy of it.
+        let (_, several) = unknown.clone().fold((0, 0), |(one, several), lanes| {
+            (one | lanes, several | one & lanes)
+        });
+        let stays = needed & several & values.of_node[values.first_gate + index].is_unknown();
+        if stays != 0 {
+            counts.add(stays);
+            unknown.for_each(|lanes| counts.add(lanes & stays));
+        }
+    }
     (0..assumptions.len()).map(|lane| counts.of(lane)).collect()
 }
 
@@ -92,8 +98,7 @@ impl Values {
         }
     }
 
-    /// Evaluates all gates in order. Within a block, a later member counts with its value of the
-    /// previous call.
+    /// Within a block, a later member counts with its value of the previous call.
     fn propagate(&mut self, network: &Network) {
         for (id, gate) in network.gates.enumerate() {
             let inputs = network.inputs(id).iter().map(|&input| self.of(input));
@@ -131,36 +136,6 @@ impl Values {
             }
         }
         is_needed
-    }
-
-    /// Calls `with` for each gate that remains: the lanes in which it does, and its inputs with the
-    /// lanes in which these do.
-    fn for_each_edge(
-        &self,
-        network: &Network,
-        is_needed: &[u64],
-        mut with: impl FnMut(u64, &[(Signal, u64)]),
-    ) {
-        let mut edges = Vec::new();
-        for (index, needed) in is_needed.iter().enumerate() {
-            let stays = needed & self.of_node[self.first_gate + index].is_unknown();
-            if stays == 0 {
-                continue;
-            }
-            let inputs = network.inputs(GateId::from_index(index)).iter();
-            // A gate of one unknown input is a copy of it.
-            let (mut one, mut two) = (0, 0);
-            edges.clear();
-            edges.extend(inputs.map(|&input| {
-                let is_unknown = self.of(input).is_unknown();
-                two |= one & is_unknown;
-                one |= is_unknown;
-                (input, is_unknown)
-            }));
-            let stays = stays & two;
-            edges.iter_mut().for_each(|(_, lanes)| *lanes &= stays);
-            with(stays, &edges);
-        }
     }
 }
 

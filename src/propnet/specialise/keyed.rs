@@ -17,10 +17,9 @@ type ClearsAndSets = (Vec<Signal>, Vec<(Signal, Signal)>);
 impl PhaseSpecialiser<'_> {
     /// Replaces propagated next values by keyed updates where that pays.
     ///
-    /// A next value `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, needs no gates: `c`, while it
-    /// is on, clears the base, and `k`, while it is true, sets it if `s` is on. It pays where many
-    /// bases depend on few keys, of which hardly any is on at a time, as in relations that number
-    /// groups or count steps.
+    /// A next value `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, needs no gates: `c` clears the
+    /// base, and `k` sets it if `s` is on. It pays where many bases depend on few keys, hardly any
+    /// of which is on at a time.
     pub(super) fn key_updates(&mut self, propagated: &[BaseId], phase: &mut SpecialisedPhase) {
         let mut clears: FxHashMap<Signal, Vec<BaseId>> = FxHashMap::default();
         let mut sets: FxHashMap<Signal, Vec<(BaseId, Signal)>> = FxHashMap::default();
@@ -64,22 +63,16 @@ impl PhaseSpecialiser<'_> {
             .collect();
     }
 
-    /// The keys that clear a base, and the keys that set it, each with its condition. `None` when
-    /// its next value has another form.
+    /// A base's [`ClearsAndSets`]; `None` when its next value has another form.
     fn decompose(&mut self, base: BaseId, next: Signal) -> Option<ClearsAndSets> {
         if !next.is_inverted() {
             return None;
         }
         let itself = Signal::of_base(base);
-        let terms: Vec<Signal> = self
-            .builder
-            .and_inputs(next)?
-            .iter()
-            .map(|&term| !term)
-            .collect();
+        let none = self.builder.and_inputs(next)?.to_vec();
         let (mut clears, mut sets) = (Vec::new(), Vec::new());
         let mut stays = false;
-        for term in terms {
+        for term in none.into_iter().map(|term| !term) {
             if term == itself {
                 stays = true;
                 clears.clear();

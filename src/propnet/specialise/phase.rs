@@ -17,7 +17,6 @@ const BYTES_PER_EFFECT: usize = 64;
 
 /// Gates visited to specialise one role's moves in one phase. Beyond, the moves are propagated.
 const MAX_VISITED: usize = 1 << 23;
-/// Moves sampled to see whether a base is worth specialising.
 const SAMPLED_MOVES: usize = 4;
 
 /// The roles whose moves a gate depends on.
@@ -25,9 +24,7 @@ const SAMPLED_MOVES: usize = 4;
 enum Dependence {
     /// None: a function of the state.
     State,
-    /// One role.
     Role(RoleId),
-    /// Several roles.
     Joint,
 }
 
@@ -51,17 +48,12 @@ pub(super) struct PhaseSpecialiser<'a> {
     dependence: IdVec<GateId, Dependence>,
     /// Per gate, the gates that use it and depend on one role's moves.
     users: Vec<Vec<GateId>>,
-    /// Per move, the same.
     users_of_move: Vec<Vec<GateId>>,
     /// Per gate its signal when no role with a choice moves, except for joint gates.
     unmoved: IdVec<GateId, Signal>,
-    /// Per gate its signal as a function of the moves, once propagated.
     propagated: Vec<Option<Signal>>,
-    /// Per gate its signal under the current move.
     moved: Vec<Option<Signal>>,
-    /// A buffer for the gates that depend on the current move.
     cone: Vec<GateId>,
-    /// Gates visited for moves so far.
     n_visited: usize,
 }
 
@@ -91,7 +83,6 @@ impl<'a> PhaseSpecialiser<'a> {
         }
     }
 
-    /// The signal when no role moves.
     fn unmoved(&self, signal: Signal) -> Signal {
         match self.network.node(signal) {
             Node::False | Node::Base(_) => signal,
@@ -103,7 +94,6 @@ impl<'a> PhaseSpecialiser<'a> {
         }
     }
 
-    /// The signal as a function of the moves.
     fn propagated(&mut self, signal: Signal) -> Signal {
         match self.network.node(signal) {
             Node::Move(mv) if self.forced[mv].is_none() => return signal,

@@ -128,7 +128,6 @@ impl Choice {
     }
 }
 
-/// A number without leading digits that are constant off.
 fn trimmed(mut number: Number) -> Number {
     while number.last() == Some(&Literal::FALSE) {
         number.pop();
@@ -136,7 +135,6 @@ fn trimmed(mut number: Number) -> Number {
     number
 }
 
-/// The sum of two numbers.
 fn add(circuit: &mut Circuit, left: &[Literal], right: &[Literal]) -> Number {
     let n_digits = left.len().max(right.len());
     let digit =

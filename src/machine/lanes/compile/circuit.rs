@@ -40,7 +40,6 @@ impl Literal {
         self.0 <= 1
     }
 
-    /// The inverse if the condition holds, else the literal itself.
     pub(super) fn inverted_if(self, condition: bool) -> Self {
         Literal(self.0 ^ u32::from(condition))
     }
@@ -53,7 +52,6 @@ impl std::ops::Not for Literal {
     }
 }
 
-/// A function of up to three nodes that has no node yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Function {
     n_inputs: u8,
@@ -62,11 +60,9 @@ pub(super) struct Function {
     pub(super) table: u8,
 }
 
-/// The tables of the three inputs.
 const PROJECTIONS: [u8; 3] = [0xf0, 0xcc, 0xaa];
 
 impl Function {
-    /// The function of a literal.
     pub(super) fn literal(literal: Literal) -> Self {
         let inversion = if literal.is_inverted() { 0xff } else { 0 };
         if literal.is_constant() {
@@ -87,12 +83,10 @@ impl Function {
         &self.inputs[..usize::from(self.n_inputs)]
     }
 
-    /// The number of nodes that it depends on.
     pub(super) fn n_inputs(&self) -> usize {
         usize::from(self.n_inputs)
     }
 
-    /// The inverse if the condition holds, else the function itself.
     pub(super) fn inverted_if(mut self, condition: bool) -> Self {
         if condition {
             self.table = !self.table;
@@ -100,7 +94,6 @@ impl Function {
         self
     }
 
-    /// Whether the two share a node.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.inputs()
             .iter()
@@ -168,7 +161,6 @@ impl Function {
     }
 }
 
-/// The definition of a circuit's node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Node {
     Constant,
@@ -193,7 +185,6 @@ impl Circuit {
         }
     }
 
-    /// The value at a location.
     pub(super) fn location(&mut self, location: Location) -> Literal {
         let nodes = &mut self.nodes;
         *self.locations.entry(location).or_insert_with(|| {
@@ -251,7 +242,6 @@ impl Circuit {
         Function::reduced(over_distinct, &distinct[..n_distinct])
     }
 
-    /// Any function of three literals.
     pub(super) fn apply(&mut self, table: u8, a: Literal, b: Literal, c: Literal) -> Literal {
         let function = Self::function(table, [a, b, c]);
         self.value(function)
@@ -273,7 +263,6 @@ impl Circuit {
         self.apply(0x96, a, b, c)
     }
 
-    /// On when two or three inputs are.
     pub(super) fn majority(&mut self, a: Literal, b: Literal, c: Literal) -> Literal {
         self.apply(0xe8, a, b, c)
     }
@@ -290,17 +279,14 @@ impl Circuit {
         self.value(function)
     }
 
-    /// The disjunction.
     pub(super) fn any(&mut self, operands: &[Literal]) -> Literal {
         let inverted: Vec<Literal> = operands.iter().map(|&literal| !literal).collect();
         !self.all(&inverted)
     }
 
-    /// The conjunction of functions. Its last operation is left open to be merged into a user.
-    ///
-    /// Every operation reduces three values to one, so the aim is to use all inputs: functions over
-    /// the same nodes are merged, each function of two nodes is combined with a single node, and
-    /// single nodes are combined by threes.
+    /// The conjunction of functions; its last operation is left open to be merged into a user.
+    /// Functions over the same nodes are merged, each function of two nodes is combined with a
+    /// single node, and single nodes by threes.
     pub(super) fn conjunction(&mut self, functions: Vec<Function>) -> Function {
         let mut functions: Vec<Function> = functions
             .into_iter()
@@ -372,11 +358,8 @@ impl Circuit {
         close(self, &single)
     }
 
-    /// A program per stage, to be run in order. Each stores its stage's outputs, and in slots the
-    /// values that later stages use.
-    ///
-    /// A value is passed on if an operation or output of a later stage needs it. Slots from
-    /// `first_slot` on are free.
+    /// A program per stage. Each stores its stage's outputs, and in slots from `first_slot` on the
+    /// values that an operation or output of a later stage needs.
     pub(super) fn stages(
         &self,
         stages: &[Vec<(Literal, Location)>],

@@ -10,6 +10,7 @@
 //! Never knows: how a move is chosen.
 
 use super::super::program::Location;
+use super::FixpointLoop;
 use super::circuit::{Circuit, Function, Literal};
 use crate::ids::{BaseId, GateId, IdVec, MoveId};
 use crate::propnet::{GateKind, Network, Node, Signal};
@@ -22,12 +23,7 @@ const MAX_DEPTH: u16 = 64;
 pub(super) struct BlockLoop {
     /// Per gate its value after an iteration, and the location for it.
     pub(super) outputs: Vec<(Literal, Location)>,
-    /// The first slot of the values before the iteration.
-    pub(super) old: u32,
-    /// The first slot of the values after it.
-    pub(super) new: u32,
-    /// The number of gates.
-    pub(super) n_gates: u32,
+    pub(super) slots: FixpointLoop,
 }
 
 /// The literals of a network's signals.
@@ -41,16 +37,14 @@ pub(super) struct LutCover<'a> {
     literals: IdVec<GateId, Option<Literal>>,
     bases: IdVec<BaseId, Literal>,
     moves: IdVec<MoveId, Literal>,
-    /// The first free slot.
     n_slots: u32,
 }
 
 /// Not in a block.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// Marks a whole block where one of its gates is marked, since they need each other. To be called
-/// for all gates from the last to the first, with each gate's block. A block's users outside come
-/// after it, so the block is completed at its last gate.
+/// Marks a whole block where one of its gates is marked. Called for gates from the last to the
+/// first; a block's users come after it, so the block is completed at its last gate.
 fn complete_block(network: &Network, block: u32, gate: GateId, marked: &mut IdVec<GateId, bool>) {
     let Some(gates) = network.blocks.get(block as usize) else {
         return;
@@ -127,17 +121,14 @@ impl<'a> LutCover<'a> {
         }
     }
 
-    /// The first free slot.
     pub(super) fn n_slots(&self) -> u32 {
         self.n_slots
     }
 
-    /// Sets the literal of a base, before anything that depends on it is made.
     pub(super) fn set_base(&mut self, base: BaseId, literal: Literal) {
         self.bases[base] = literal;
     }
 
-    /// Sets the literal of a move.
     pub(super) fn set_move(&mut self, mv: MoveId, literal: Literal) {
         self.moves[mv] = literal;
     }
@@ -202,7 +193,6 @@ impl<'a> LutCover<'a> {
         }
     }
 
-    /// The function of a gate.
     fn gate(&mut self, circuit: &mut Circuit, gate: GateId) -> Function {
         let is_or = self.network.gates[gate].kind == GateKind::Or;
         let network = self.network;
@@ -235,11 +225,7 @@ impl<'a> LutCover<'a> {
         for (index, &gate) in gates.iter().enumerate() {
             self.literals[gate] = Some(circuit.location(Location::Slot(old + index as u32)));
         }
-        BlockLoop {
-            outputs,
-            old,
-            new,
-            n_gates,
-        }
+        let slots = FixpointLoop { old, new, n_gates };
+        BlockLoop { outputs, slots }
     }
 }

@@ -17,8 +17,7 @@ enum Made {
     Operation(u32),
 }
 
-/// Turns nodes into a program.
-pub(super) struct Emitter<'a> {
+struct Emitter<'a> {
     circuit: &'a Circuit,
     taken: &'a dyn Fn(usize) -> Option<Location>,
     inputs: Vec<Input>,
@@ -35,33 +34,23 @@ impl Circuit {
         outputs: &[(Literal, Location)],
         taken: impl Fn(usize) -> Option<Location>,
     ) -> Program {
-        let mut emitter = Emitter::new(self, &taken);
+        let mut emitter = Emitter {
+            circuit: self,
+            taken: &taken,
+            inputs: Vec::new(),
+            operations: Vec::new(),
+            stores: Vec::new(),
+            made: FxHashMap::default(),
+        };
         for &(literal, location) in outputs {
-            emitter.store(literal, location);
+            let made = emitter.make(literal);
+            emitter.stores.push((made, location));
         }
         emitter.finish()
     }
 }
 
-impl<'a> Emitter<'a> {
-    /// An empty program. Nodes for which `taken` returns a location are loaded from there.
-    pub(super) fn new(circuit: &'a Circuit, taken: &'a dyn Fn(usize) -> Option<Location>) -> Self {
-        Self {
-            circuit,
-            taken,
-            inputs: Vec::new(),
-            operations: Vec::new(),
-            stores: Vec::new(),
-            made: FxHashMap::default(),
-        }
-    }
-
-    /// Stores a literal.
-    pub(super) fn store(&mut self, literal: Literal, location: Location) {
-        let made = self.make(literal);
-        self.stores.push((made, location));
-    }
-
+impl Emitter<'_> {
     fn input(&mut self, input: Input) -> Made {
         self.inputs.push(input);
         Made::Input(self.inputs.len() as u32 - 1)
@@ -89,7 +78,6 @@ impl<'a> Emitter<'a> {
         made
     }
 
-    /// Emits a node and its inputs, without recursion: circuits may be deep.
     fn node(&mut self, node: usize) -> Made {
         let mut stack = vec![node];
         while let Some(&node) = stack.last() {
@@ -127,8 +115,7 @@ impl<'a> Emitter<'a> {
         self.made[&Literal::of(node).0]
     }
 
-    /// The program.
-    pub(super) fn finish(self) -> Program {
+    fn finish(self) -> Program {
         let n_inputs = self.inputs.len() as u32;
         let value = |made: Made| match made {
             Made::Input(index) => Value(index),

@@ -1,11 +1,8 @@
 //! The programs of an expander: the next state of a joint move, and the evaluation of a state.
 //!
-//! Results that are not always requested have programs of their own: legal moves, which reuse
-//! values of the program for terminality, and goals.
-//!
-//! In contrast to a gang's, these programs choose no moves. Each move that the next state depends
-//! on has a slot, which is on in the lanes that make the move. Every result has a slot too, even if
-//! it is constant.
+//! Results that are not always requested, legal moves and goals, have programs of their own. Each
+//! move that the next state depends on has a slot, which is on in the lanes that make the move.
+//! Every result has a slot too, even if it is constant.
 //!
 //! Invariants: all programs are of the whole game, so they hold for every state and every joint
 //! move, reachable and legal or not. Only the caller writes the slots of moves. Never knows: how
@@ -14,10 +11,10 @@
 use super::circuit::{Circuit, Literal};
 use super::cover::LutCover;
 use super::{
-    MAX_OPERATIONS, SectionedProgram, goal_program, is_small_enough, leaves_under, n_operations,
-    sectioned_programs,
+    MAX_OPERATIONS, SectionedProgram, current_bases, goal_program, is_small_enough, leaves_under,
+    n_operations, sectioned_programs,
 };
-use crate::ids::{BaseId, IdVec, MoveId, RoleId};
+use crate::ids::{IdVec, MoveId, RoleId};
 use crate::machine::lanes::program::Location;
 use crate::propnet::{Network, Signal};
 
@@ -63,21 +60,16 @@ pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
         return None;
     }
     let programs = with_evaluation(network, step(network));
-    let ExpanderPrograms {
-        step,
-        end,
-        legal,
-        goals,
-        ..
-    } = &programs;
-    let n_operations: usize = [step, end, legal, goals]
-        .map(|piece| n_operations(piece))
-        .iter()
-        .sum();
+    let ran = [
+        &programs.step,
+        &programs.end,
+        &programs.legal,
+        &programs.goals,
+    ];
+    let n_operations: usize = ran.into_iter().map(|piece| n_operations(piece)).sum();
     (n_operations <= MAX_OPERATIONS).then_some(programs)
 }
 
-/// The program of a step.
 struct StepProgram {
     program: SectionedProgram,
     moves: IdVec<MoveId, Option<u32>>,
@@ -94,7 +86,7 @@ fn step(network: &Network) -> StepProgram {
         n_made += 1;
     }
     let mut circuit = Circuit::new();
-    let mut cover = LutCover::new(network, bases(network, &mut circuit), &next, n_made);
+    let mut cover = LutCover::new(network, current_bases(network, &mut circuit), &next, n_made);
     for (mv, &slot) in moves.enumerate() {
         if let Some(slot) = slot {
             cover.set_move(mv, circuit.location(Location::Slot(slot)));
@@ -142,7 +134,7 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
     let mut signals = vec![network.terminal];
     signals.extend(&legal_signals);
     let mut circuit = Circuit::new();
-    let bases = bases(network, &mut circuit);
+    let bases = current_bases(network, &mut circuit);
     let mut cover = LutCover::new(network, bases, &signals, next_slot);
     let end_loops = cover.make(&mut circuit, &[network.terminal]);
     let end_outputs = vec![(cover.literal(network.terminal), Location::Slot(terminal))];
@@ -160,7 +152,7 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
     );
     let [end, legal] = <[SectionedProgram; 2]>::try_from(programs).unwrap_or_default();
     let mut goal_circuit = Circuit::new();
-    let goal_bases = self::bases(network, &mut goal_circuit);
+    let goal_bases = current_bases(network, &mut goal_circuit);
     let (goals, goal_slots, n_slots) = goal_program(network, goal_circuit, goal_bases, n_slots, 0);
     ExpanderPrograms {
         step: step.program,
@@ -175,12 +167,4 @@ fn with_evaluation(network: &Network, step: StepProgram) -> ExpanderPrograms {
         n_slots,
         n_bases: network.facts.len(),
     }
-}
-
-/// The literals of the bases in the current state.
-fn bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
-    let bases = network.facts.ids();
-    bases
-        .map(|base| circuit.location(Location::Now(base.0)))
-        .collect()
 }

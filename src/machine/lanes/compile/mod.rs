@@ -1,9 +1,9 @@
 //! From networks to straight-line programs.
 //!
-//! A phase of a game has up to three programs. `look` evaluates a state: it counts the legal moves,
-//! and finds roles without one. `step` computes the next state for the drawn ranks. `end` computes
-//! terminality. Where terminality shares most logic with legality, `look` computes it too, and a
-//! lane that has ended is refilled a step later.
+//! A phase has up to three programs. `look` counts the legal moves and finds roles without one,
+//! `step` computes the next state for the drawn ranks, `end` computes terminality. Where
+//! terminality shares most logic with legality, `look` computes it, and a lane is refilled a step
+//! later.
 //!
 //! The lanes of a gang are in one phase, so phases are used only where each has the same successor
 //! whatever is played. Other games run on the whole game's network.
@@ -115,9 +115,8 @@ pub struct GangPrograms {
 pub enum PlayoutPolicy {
     /// Uniformly.
     Uniform,
-    /// Decisive and anti-decisive moves (Teytaud and Teytaud, 2010): moves that win at once are
-    /// preferred and moves that let the next role win at once are avoided, in phases where one role
-    /// has a choice and the detection is cheap enough.
+    /// Decisive and anti-decisive moves (Teytaud and Teytaud, 2010), in phases where one role has a
+    /// choice and the detection is cheap enough.
     Decisive,
 }
 
@@ -172,7 +171,6 @@ pub fn compile(
     (programs.n_operations() <= MAX_OPERATIONS).then_some(programs)
 }
 
-/// Whether a network is small enough to try compiling it.
 fn is_small_enough(network: &Network) -> bool {
     network.gates.len() + network.n_edges() + network.moves.len() <= 4 * MAX_OPERATIONS
 }
@@ -217,15 +215,11 @@ impl PhasePrograms {
     }
 }
 
-/// The parameters of decisive moves.
 #[derive(Clone, Copy)]
 struct DecisiveMoves<'a> {
-    /// The whole game.
     whole: &'a Network,
-    /// The next phase.
     after: Option<&'a Network>,
     scope: CandidateScope,
-    /// The most operations of a step.
     max_operations: usize,
 }
 
@@ -237,7 +231,12 @@ fn phase(
     successor: usize,
     mean_length: f64,
 ) -> PhasePrograms {
-    let (uniform, is_end_in_look) = cheaper_phase(network, successor, mean_length);
+    let together = phase_with(network, None, successor, true);
+    let apart = phase_with(network, None, successor, false);
+    // With `end` merged into `look`, a lane idles for a step after each playout.
+    let idle = 1.0 + 1.0 / mean_length.max(1.0);
+    let is_end_in_look = together.n_operations() as f64 * idle < apart.n_operations() as f64;
+    let uniform = if is_end_in_look { together } else { apart };
     let Some(whole) = whole else { return uniform };
     let n_uniform = uniform.n_operations();
     let max_operations = (DECISIVE_COST * n_uniform as f64) as usize;
@@ -257,19 +256,6 @@ fn phase(
     phases.find(is_worth_it).unwrap_or(uniform)
 }
 
-/// Compiles one phase with `end` merged into `look` or not, whichever is cheaper; and which it is.
-fn cheaper_phase(network: &Network, successor: usize, mean_length: f64) -> (PhasePrograms, bool) {
-    let together = phase_with(network, None, successor, true);
-    let apart = phase_with(network, None, successor, false);
-    // Merged, a lane idles for a step after each playout.
-    let idle = 1.0 + 1.0 / mean_length.max(1.0);
-    if together.n_operations() as f64 * idle < apart.n_operations() as f64 {
-        (together, true)
-    } else {
-        (apart, false)
-    }
-}
-
 fn phase_with(
     network: &Network,
     decisive: Option<DecisiveMoves<'_>>,
@@ -277,11 +263,7 @@ fn phase_with(
     is_end_in_look: bool,
 ) -> PhasePrograms {
     let mut circuit = Circuit::new();
-    let bases: IdVec<BaseId, Literal> = network
-        .facts
-        .ids()
-        .map(|base| circuit.location(Location::Now(base.0)))
-        .collect();
+    let bases = current_bases(network, &mut circuit);
     let possible: Vec<MoveId> = network
         .legal
         .ids()
@@ -402,23 +384,26 @@ fn phase_with(
     };
     if !is_end_in_look && network.terminal != Signal::FALSE {
         let mut circuit = Circuit::new();
-        let bases = network
-            .facts
-            .ids()
-            .map(|base| circuit.location(Location::Now(base.0)))
-            .collect();
+        let bases = current_bases(network, &mut circuit);
         let mut cover = LutCover::new(network, bases, &[network.terminal], n_slots);
         let loops = cover.make(&mut circuit, &[network.terminal]);
         let outputs = vec![(cover.literal(network.terminal), Location::Slot(ENDED))];
         let (pieces, n_slots) =
-            self::sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
+            sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
         phase.end = pieces.into_iter().next();
         phase.n_slots = n_slots;
     }
     phase
 }
 
-/// The stored literals of a program, and their locations.
+/// The literals of the bases in the current state.
+fn current_bases(network: &Network, circuit: &mut Circuit) -> IdVec<BaseId, Literal> {
+    let bases = network.facts.ids();
+    bases
+        .map(|base| circuit.location(Location::Now(base.0)))
+        .collect()
+}
+
 type Outputs = Vec<(Literal, Location)>;
 
 /// The programs of consecutive pieces, each after its loops.
@@ -431,14 +416,7 @@ fn sectioned_programs(
     let mut repeats = Vec::new();
     for (piece, (loops, outputs)) in wanted.into_iter().enumerate() {
         for one in loops {
-            repeats.push((
-                piece,
-                Some(FixpointLoop {
-                    old: one.old,
-                    new: one.new,
-                    n_gates: one.n_gates,
-                }),
-            ));
+            repeats.push((piece, Some(one.slots)));
             stages.push(one.outputs);
         }
         repeats.push((piece, None));

@@ -2,18 +2,16 @@
 //! doing so (Teytaud and Teytaud, *On the Huge Benefit of Decisive Moves in Monte-Carlo Tree Search
 //! Algorithms*, 2010).
 //!
-//! The next state after a move, and whether the game is over in it, are computed with the move as a
-//! constant. Constant propagation removes most of the network and leaves a small test, such as
-//! whether three in a row stand beside the cell. The same for the reply shows which moves leave the
-//! other role a win. Playouts that prefer the first and avoid the second are closer to real play
-//! than uniform ones.
+//! The next state after a move is computed with the move as a constant. Constant propagation leaves
+//! a small test, such as whether three in a row stand beside the cell. The same for the reply shows
+//! which moves leave the other role a win.
 //!
 //! Invariants: a move wins in a lane only where it is legal, ends the game, and gives the role 100.
 //! If any move is legal, at least one remains. A move that ends the game otherwise may count as one
 //! that lets the other role win, or not.
 
 use super::cover::LutCover;
-use super::{Circuit, Literal, leaves_under};
+use super::{Circuit, Literal, current_bases, leaves_under};
 use crate::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -33,14 +31,12 @@ pub(super) enum CandidateScope {
     All,
 }
 
-/// The literal of every base.
 type Bases = IdVec<BaseId, Literal>;
 
 /// The one role that has a choice in a phase.
 pub(super) struct Mover<'a> {
     network: &'a Network,
     role: RoleId,
-    /// Its moves.
     moves: Vec<MoveId>,
     /// The forced moves of the others.
     forced: Vec<MoveId>,
@@ -86,7 +82,6 @@ impl<'a> Mover<'a> {
 struct Win<'a> {
     whole: &'a Network,
     goals: Vec<Signal>,
-    /// The goals and terminality.
     outputs: Vec<Signal>,
     /// The bases that it depends on.
     needed: Vec<BaseId>,
@@ -174,11 +169,7 @@ impl<'a> Win<'a> {
         max_nodes: usize,
     ) -> Option<Vec<bool>> {
         let mut circuit = Circuit::new();
-        let bases = self.whole.facts.ids();
-        let bases = bases
-            .map(|base| circuit.location(super::Location::Now(base.0)))
-            .collect();
-        let bases = self.with_known(bases);
+        let bases = self.with_known(current_bases(self.whole, &mut circuit));
         let legal = legal(mover, &bases, &mut circuit);
         let mut tested = vec![false; mover.moves.len()];
         let mut candidates = tested.clone();
@@ -202,7 +193,6 @@ impl<'a> Win<'a> {
     }
 }
 
-/// The legality of a role's moves.
 fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal> {
     let network = mover.network;
     let signals: Vec<Signal> = mover.moves.iter().map(|&mv| network.legal[mv]).collect();
@@ -216,13 +206,10 @@ fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal
 
 /// A turn with decisive moves.
 pub(super) struct DecisiveTurn<'a> {
-    /// The whole game.
     pub(super) whole: &'a Network,
     pub(super) mover: Mover<'a>,
-    /// The mover of the next turn.
     pub(super) replier: Mover<'a>,
     pub(super) scope: CandidateScope,
-    /// The most nodes that the circuit may grow by.
     pub(super) max_nodes: usize,
 }
 
@@ -234,14 +221,8 @@ pub(super) fn preferred(
     legal: &[Literal],
     circuit: &mut Circuit,
 ) -> Option<Vec<Literal>> {
-    let DecisiveTurn {
-        whole,
-        mover,
-        replier,
-        scope,
-        max_nodes,
-    } = turn;
-    let (whole, scope, max_nodes) = (*whole, *scope, *max_nodes);
+    let (whole, mover, replier) = (turn.whole, &turn.mover, &turn.replier);
+    let (scope, max_nodes) = (turn.scope, turn.max_nodes);
     let work = mover.moves.len() * (mover.network.size() + whole.size());
     let networks = [whole, mover.network, replier.network];
     let n_moves = mover.moves.len().max(replier.moves.len());

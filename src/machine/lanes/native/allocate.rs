@@ -1,20 +1,18 @@
 //! Register allocation for straight-op code.
 //!
-//! The value with the farthest next use loses its register: Belady's rule (1966). All later uses
-//! are known, since the code has no branches. Values that are in memory anyway (inputs, stored
-//! values, values spilled before) are dropped without a store. An operand that is not worth a
-//! register is folded into the instruction that reads it, one memory operand per instruction.
+//! The value with the farthest next use loses its register: Belady's rule (1966). Values that are
+//! in memory anyway are dropped without a store. An operand that is not worth a register is folded
+//! into the instruction that reads it, one memory operand per instruction.
 //!
 //! Invariants: a op reads only registers and locations written before it; spill slots lie above the
 //! slots that the program names. Never knows: the encoding of a op.
 
-use super::super::program::{Input, Location, Operation, Program};
+use super::super::program::{Input, Location, Operation, Program, permuted};
 use super::order::ScheduleStep;
+use crate::ids::GroupedLists;
 
-/// The number of a vector register.
 pub(super) type Register = u8;
 
-/// The last operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
     Register(Register),
@@ -31,7 +29,6 @@ pub(super) enum BinaryOp {
     Xor,
 }
 
-/// One instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum VectorOp {
     Zeros(Register),
@@ -49,11 +46,9 @@ pub(super) enum VectorOp {
     },
 }
 
-/// Code with registers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allocated {
     pub ops: Vec<VectorOp>,
-    /// The slots that the memory needs.
     pub n_slots: u32,
 }
 
@@ -107,65 +102,15 @@ fn binary_op_of(operation: &Operation) -> Option<(BinaryOp, bool)> {
     }
 }
 
-/// The table of the same function with permuted inputs: the n-th of the new order is `from[n]` of
-/// the old.
-fn permuted(table: u8, from: [usize; 3]) -> u8 {
-    let mut result = 0;
-    for index in 0..8u8 {
-        let mut old = 0;
-        for (position, &from) in from.iter().enumerate() {
-            if index >> (2 - position) & 1 == 1 {
-                old |= 4 >> from;
-            }
-        }
-        result |= (table >> old & 1) << index;
-    }
-    result
-}
-
-/// A list per value, all in one vector.
-struct Lists {
-    starts: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// Sorts pairs of value and item by value, stably.
-    fn new(n_values: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut starts = vec![0u32; n_values + 1];
-        for (value, _) in pairs.clone() {
-            starts[value as usize + 1] += 1;
-        }
-        for value in 0..n_values {
-            starts[value + 1] += starts[value];
-        }
-        let mut ends = starts.clone();
-        let mut items = vec![0; starts[n_values] as usize];
-        for (value, item) in pairs {
-            let end = &mut ends[value as usize];
-            items[*end as usize] = item;
-            *end += 1;
-        }
-        Self { starts, items }
-    }
-
-    fn range(&self, value: u32) -> std::ops::Range<usize> {
-        self.starts[value as usize] as usize..self.starts[value as usize + 1] as usize
-    }
-}
-
 struct Allocator<'a> {
     program: &'a Program,
     ops: Vec<VectorOp>,
-    /// The steps that use each value.
-    uses: Lists,
+    uses: GroupedLists<u32>,
     /// How many of them have passed.
     past: Vec<u32>,
-    /// The stores of each value, as indices of the program's stores.
-    stores: Lists,
-    /// The register of each value.
+    /// The locations that each value is stored to.
+    stores: GroupedLists<Location>,
     registers: Vec<Register>,
-    /// The memory location of each value.
     homes: Vec<Option<Location>>,
     /// The value in each register, and its next use.
     holds: [u32; 32],
@@ -176,7 +121,6 @@ struct Allocator<'a> {
     free_slots: Vec<u32>,
     first_own_slot: u32,
     n_slots: u32,
-    /// The current step.
     time: u32,
     has_tables: bool,
 }
@@ -186,10 +130,10 @@ impl<'a> Allocator<'a> {
         let n_values = program.n_values();
         let uses = steps.iter().enumerate().flat_map(|(time, step)| {
             let needs = step.needs(program).iter();
-            needs.map(move |value| (value.0, time as u32))
+            needs.map(move |value| (value.0 as usize, time as u32))
         });
-        let stores = program.stores.iter().enumerate();
-        let stores = stores.map(|(position, &(value, _))| (value.0, position as u32));
+        let stores = program.stores.iter();
+        let stores = stores.map(|&(value, location)| (value.0 as usize, location));
         let mut homes = vec![None; n_values];
         for (home, input) in homes.iter_mut().zip(&program.inputs) {
             if let Input::Location(location) = *input {
@@ -200,9 +144,9 @@ impl<'a> Allocator<'a> {
         Self {
             program,
             ops: Vec::with_capacity(steps.len() * 2),
-            uses: Lists::new(n_values, uses),
+            uses: GroupedLists::new(n_values, uses),
             past: vec![0; n_values],
-            stores: Lists::new(n_values, stores),
+            stores: GroupedLists::new(n_values, stores),
             registers: vec![OUTSIDE; n_values],
             homes,
             holds: [NONE; 32],
@@ -219,16 +163,10 @@ impl<'a> Allocator<'a> {
 
     /// The step that uses a value next, or [`NONE`].
     fn next_use(&self, value: u32) -> u32 {
-        let range = self.uses.range(value);
-        let next = range.start + self.past[value as usize] as usize;
-        if next < range.end {
-            self.uses.items[next]
-        } else {
-            NONE
-        }
+        let next = self.past[value as usize] as usize;
+        *self.uses.of(value as usize).get(next).unwrap_or(&NONE)
     }
 
-    /// Counts the current use of a value as passed.
     fn use_now(&mut self, value: u32) {
         self.past[value as usize] += 1;
         if let Some(register) = self.register(value) {
@@ -241,7 +179,6 @@ impl<'a> Allocator<'a> {
         (register != OUTSIDE).then_some(register)
     }
 
-    /// Assigns a free register to a value.
     fn put(&mut self, value: u32, register: Register) {
         self.registers[value as usize] = register;
         self.holds[usize::from(register)] = value;
@@ -249,7 +186,6 @@ impl<'a> Allocator<'a> {
         self.free &= !(1 << register);
     }
 
-    /// Frees a register.
     fn release(&mut self, register: Register) {
         let value = std::mem::replace(&mut self.holds[usize::from(register)], NONE);
         if value != NONE {
@@ -266,8 +202,7 @@ impl<'a> Allocator<'a> {
         )
     }
 
-    /// The priority of a value for eviction: the distance of its next use, weighted if eviction
-    /// needs no store.
+    /// The distance of a value's next use, weighted if its eviction needs no store.
     fn eviction_priority(&self, value: u32, next_use: u32) -> u32 {
         if next_use == NONE {
             return NONE;
@@ -296,7 +231,6 @@ impl<'a> Allocator<'a> {
         best
     }
 
-    /// An unpinned free register, after an eviction if there is none.
     fn free_register(&mut self, pinned: u32) -> Register {
         let free = self.free & !pinned;
         if free != 0 {
@@ -325,7 +259,6 @@ impl<'a> Allocator<'a> {
         self.release(register);
     }
 
-    /// Loads a value into a register.
     fn load(&mut self, value: u32, pinned: u32) -> Register {
         let to = self.free_register(pinned);
         self.ops.push(match self.homes[value as usize] {
@@ -339,16 +272,13 @@ impl<'a> Allocator<'a> {
         to
     }
 
-    /// Emits the program's stores of a value.
     fn store(&mut self, value: u32, from: Register) {
-        for item in self.stores.range(value) {
-            let (_, location) = self.program.stores[self.stores.items[item] as usize];
+        for &location in self.stores.of(value as usize) {
             self.ops.push(VectorOp::Store(location, from));
             self.homes[value as usize].get_or_insert(location);
         }
     }
 
-    /// Frees the register and spill slot of a dead value.
     fn free_if_dead(&mut self, value: u32) {
         if self.next_use(value) != NONE {
             return;
@@ -373,7 +303,6 @@ impl<'a> Allocator<'a> {
             || self.victim(pinned).1 > self.eviction_priority(value, next_use)
     }
 
-    /// Emits the stores of an input.
     fn store_input(&mut self, value: u32) {
         let from = match self.register(value) {
             Some(register) => register,

@@ -19,12 +19,10 @@ const AND_NOT: u8 = 0x0c;
 const OR: u8 = 0xfc;
 const XOR: u8 = 0x3c;
 
-/// The tables of the first, second and third input.
 const INPUTS: [u8; 3] = [0xf0, 0xcc, 0xaa];
 /// The most operations that a function of three inputs takes.
 const MAX_OPERATIONS: usize = 4;
 
-/// The decomposition of a function of three inputs, by the tables of its parts.
 #[derive(Clone, Copy, Debug)]
 enum Recipe {
     /// The n-th input.
@@ -33,8 +31,7 @@ enum Recipe {
     Xor(u8, u8),
 }
 
-/// Per table its decomposition, or that of its inverse, as the flag says: one with the fewest
-/// operations, if nothing is shared. Constants have none.
+/// Per table a decomposition with the fewest operations, of its inverse if the flag is set.
 static RECIPES: LazyLock<[Option<(Recipe, bool)>; 256]> = LazyLock::new(|| {
     let mut recipes = [None; 256];
     // The tables by their number of operations.
@@ -84,7 +81,6 @@ impl Held {
     }
 }
 
-/// The same program with operations of two inputs.
 pub(super) fn decompose(program: &Program) -> Program {
     let mut inputs = program.inputs.clone();
     let mut input = |wanted: Input| {
@@ -116,11 +112,8 @@ pub(super) fn decompose(program: &Program) -> Program {
         });
     }
     for operation in &program.operations {
-        let inputs = operation.inputs();
-        let inputs = [0, 1, 2].map(|position: usize| {
-            let input = inputs[position.min(inputs.len() - 1)];
-            held[input.0 as usize]
-        });
+        let inputs = operation.padded_inputs();
+        let inputs = inputs.map(|input| held[input.0 as usize]);
         held.push(decomposer.make(operation.table, inputs));
     }
     let mut stores = Vec::with_capacity(program.stores.len());
@@ -141,7 +134,6 @@ pub(super) fn decompose(program: &Program) -> Program {
 struct Decomposer {
     program: Program,
     ones: Value,
-    /// The operations so far, by table and inputs.
     made: HashMap<(u8, Value, Value), Value>,
 }
 
@@ -153,7 +145,6 @@ impl Decomposer {
         }
     }
 
-    /// A function of three inputs.
     fn make(&mut self, table: u8, inputs: [Held; 3]) -> Held {
         let Some((recipe, is_inverse)) = RECIPES[usize::from(table)] else {
             return self.constant(table == 0xff);

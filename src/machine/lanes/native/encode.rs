@@ -32,7 +32,6 @@ const SPARE: [Name; 6] = [
 /// The most vectors of a bank, so that every displacement fits 32 bits.
 pub(super) const MAX_INDEX: usize = 1 << 24;
 
-/// The bank of a location, and the index in it.
 fn bank(location: Location) -> (usize, usize) {
     match location {
         Location::Now(index) => (0, index as usize),
@@ -41,7 +40,6 @@ fn bank(location: Location) -> (usize, usize) {
     }
 }
 
-/// The location that a op accesses.
 pub(super) fn location_of(op: &VectorOp) -> Option<Location> {
     match *op {
         VectorOp::Load(_, location)
@@ -55,7 +53,6 @@ pub(super) fn location_of(op: &VectorOp) -> Option<Location> {
     }
 }
 
-/// A base register that points to the middle of a window of vectors.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     name: Name,
@@ -63,11 +60,9 @@ struct Window {
     start: usize,
 }
 
-/// The base register of each location.
 #[derive(Debug)]
 struct Windows {
     windows: Vec<Window>,
-    /// The vectors in a window.
     length: usize,
     /// Per bank, the window of each of its vectors.
     of_index: [Vec<u8>; 3],
@@ -129,10 +124,8 @@ fn densest(counts: &[u32], length: usize) -> (usize, u32) {
     best
 }
 
-/// The codes of the instructions for one width of registers.
 struct Codes {
     first: Name,
-    /// Bytes of a register.
     width: usize,
     /// The unit of one-byte displacements, in bytes.
     unit: usize,
@@ -193,7 +186,6 @@ const AVX2: Codes = Codes {
     ones: Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256,
 };
 
-/// A function, and how it is called.
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub bytes: Vec<u8>,
@@ -242,7 +234,6 @@ struct Writer {
     windows: Windows,
     /// Bytes from one vector to the next.
     stride: usize,
-    /// Bytes written.
     length: u64,
 }
 

@@ -13,17 +13,14 @@ use std::collections::hash_map::Entry;
 
 use super::super::program::{Program, Value};
 
-/// One step of the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ScheduleStep {
-    /// The n-th operation.
     Compute(u32),
     /// The stores of an input.
     Keep(Value),
 }
 
 impl ScheduleStep {
-    /// The values that a step uses.
     pub fn needs<'a>(&'a self, program: &'a Program) -> &'a [Value] {
         match self {
             ScheduleStep::Compute(number) => program.operations[*number as usize].inputs(),
@@ -61,7 +58,6 @@ pub(super) fn order(program: &Program, n_registers: usize) -> Vec<ScheduleStep> 
     steps
 }
 
-/// The operations that compute an operation's inputs.
 fn computed_inputs(program: &Program, number: u32) -> impl Iterator<Item = u32> {
     let n_inputs = program.inputs.len() as u32;
     let inputs = program.operations[number as usize].inputs().iter();
@@ -150,7 +146,6 @@ fn list_schedule(program: &Program, order: &[u32], n_registers: usize) -> Vec<u3
 struct ListScheduler<'a> {
     program: &'a Program,
     is_done: Vec<bool>,
-    /// Inputs of an operation that are not computed yet.
     n_missing: Vec<u8>,
     is_stored: Vec<bool>,
     /// Another operation of the same inputs, such as the carry for a full adder's sum.
@@ -235,13 +230,12 @@ impl<'a> ListScheduler<'a> {
         }
     }
 
-    /// The unscheduled operations that use a value.
     fn users(&self, value: u32) -> &[u32] {
         &self.users[self.starts[value as usize] as usize..self.ends[value as usize] as usize]
     }
 
-    /// The operation of highest priority among those that are ready with an input in a register, or
-    /// that make such an operation ready; if its priority is high enough.
+    /// The operation of highest priority among those that are ready, or make another ready, with an
+    /// input in a register; if its priority is high enough.
     fn best(&self) -> Option<u32> {
         let mut best = None;
         let mut highest = MIN_PRIORITY - 1;
@@ -263,8 +257,7 @@ impl<'a> ListScheduler<'a> {
         best
     }
 
-    /// The ready operation that computes the one missing input of another, and the priority of both
-    /// together.
+    /// The ready operation that computes another's one missing input, and their joint priority.
     fn enabling(&self, number: u32) -> Option<(u32, i32)> {
         let missing = computed_inputs(self.program, number)
             .find(|&input| !self.is_done[input as usize])
@@ -278,8 +271,7 @@ impl<'a> ListScheduler<'a> {
         Some((missing, priority))
     }
 
-    /// The priority of an operation, together with its unscheduled twin, without the part of one of
-    /// its inputs.
+    /// The priority of an operation and its unscheduled twin, without the part of one input.
     fn priority(&self, number: u32, excluded: Option<u32>) -> i32 {
         let twin = self.twins[number as usize].filter(|&twin| !self.is_done[twin as usize]);
         let uses = 1 + usize::from(twin.is_some());
@@ -347,7 +339,6 @@ impl<'a> ListScheduler<'a> {
         self.starts[value as usize] += 1;
     }
 
-    /// Notes a use of a value: it is in a register, unless this was its last use.
     fn touch(&mut self, value: u32) {
         let is_needed = !self.users(value).is_empty();
         if self.is_in_register[value as usize] {

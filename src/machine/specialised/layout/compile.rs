@@ -24,12 +24,9 @@ pub(super) enum UpdateKind {
 
 /// The most inputs that seven bits count, with a margin at either end.
 const MAX_INPUTS: usize = 60;
-/// A gate of no inputs that is on, and a leaf that is always on.
 const ON: u8 = 0x80;
-/// An OR with every input off.
 const OR_START: u8 = 0x7E;
 
-/// Where a gate's value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum GateSlot {
     Unplaced,
@@ -40,10 +37,8 @@ pub(super) enum GateSlot {
 pub(super) struct Compiler<'a> {
     pub(super) specialised: &'a SpecialisedGame,
     pub(super) network: &'a Network,
-    /// Per gate, its fan-out: gates and outputs that use it.
     pub(super) fan_out: IdVec<GateId, u32>,
     pub(super) slot: IdVec<GateId, GateSlot>,
-    /// The number of each propagated move.
     pub(super) move_number: IdVec<MoveId, u32>,
     pub(super) values: Vec<u8>,
     pub(super) first_counted: u32,
@@ -68,7 +63,7 @@ impl<'a> Compiler<'a> {
         Self {
             specialised,
             network,
-            fan_out: network.gates.iter().map(|_| 0).collect(),
+            fan_out: network.fan_out(),
             slot: network.gates.iter().map(|_| GateSlot::Unplaced).collect(),
             move_number: network.moves.iter().map(|_| NO_ROW).collect(),
             values: vec![0; network.facts.len()],
@@ -89,7 +84,6 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn run(mut self) -> Option<SpecialisedLayout> {
-        self.count_fan_out();
         self.number_moves();
         self.first_counted = self.values.len() as u32;
         self.place_counted_gates();
@@ -135,37 +129,16 @@ impl<'a> Compiler<'a> {
         Some(self.finish(n_followed, n_kept, phases))
     }
 
-    pub(super) fn count_fan_out(&mut self) {
+    pub(super) fn number_moves(&mut self) {
         let network = self.network;
         let inputs = network.gates.ids().flat_map(|gate| network.inputs(gate));
         for &signal in inputs.chain(network.next.iter()) {
-            if let Node::Gate(gate) = network.node(signal) {
-                self.fan_out[gate] += 1;
+            if let Node::Move(mv) = network.node(signal)
+                && self.move_number[mv] == NO_ROW
+            {
+                self.move_number[mv] = self.values.len() as u32;
+                self.values.push(0);
             }
-        }
-    }
-
-    /// Numbers the moves that gates or next values depend on.
-    pub(super) fn number_moves(&mut self) {
-        let network = self.network;
-        for gate in network.gates.ids() {
-            for &input in network.inputs(gate) {
-                if let Node::Move(mv) = network.node(input) {
-                    self.number_move(mv);
-                }
-            }
-        }
-        for &signal in network.next.iter() {
-            if let Node::Move(mv) = network.node(signal) {
-                self.number_move(mv);
-            }
-        }
-    }
-
-    pub(super) fn number_move(&mut self, mv: MoveId) {
-        if self.move_number[mv] == NO_ROW {
-            self.move_number[mv] = self.values.len() as u32;
-            self.values.push(0);
         }
     }
 
@@ -180,8 +153,7 @@ impl<'a> Compiler<'a> {
         )
     }
 
-    /// Signals that are read at every step, whose gates are kept up to date besides those of
-    /// leaves.
+    /// Signals read at every step, whose gates are kept up to date besides those of leaves.
     pub(super) fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let keyed = phase.keyed.iter().flat_map(|keyed| {
             std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
@@ -198,42 +170,23 @@ impl<'a> Compiler<'a> {
     /// Decides which gates are kept up to date and numbers them, inputs first.
     pub(super) fn place_counted_gates(&mut self) {
         let network = self.network;
-        let mut is_wanted = vec![false; network.gates.len()];
+        let mut wanted = Vec::new();
         for phase in &self.specialised.phases {
             for signal in Self::leaf_signals(phase) {
-                if let Node::Gate(gate) = network.node(signal) {
-                    if self.is_counted_by_leaf(gate) {
-                        for &input in network.inputs(gate) {
-                            if let Node::Gate(inner) = network.node(input) {
-                                is_wanted[inner.index()] = true;
-                            }
-                        }
-                    } else {
-                        is_wanted[gate.index()] = true;
+                match network.node(signal) {
+                    Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
+                        wanted.extend(network.inputs(gate));
                     }
+                    _ => wanted.push(signal),
                 }
             }
-            for signal in Self::counted_signals(phase) {
-                if let Node::Gate(gate) = network.node(signal) {
-                    is_wanted[gate.index()] = true;
-                }
-            }
+            wanted.extend(Self::counted_signals(phase));
         }
-        for gate in network.gates.ids().rev() {
-            if is_wanted[gate.index()] {
-                for &input in network.inputs(gate) {
-                    if let Node::Gate(inner) = network.node(input) {
-                        is_wanted[inner.index()] = true;
-                    }
-                }
-            }
-        }
-        for gate in network.gates.ids() {
-            if is_wanted[gate.index()] {
-                let inputs = self.counted_inputs(network.inputs(gate), false);
-                let number = self.add_counted(inputs, true);
-                self.slot[gate] = GateSlot::Counted(number);
-            }
+        let is_wanted = network.cone(wanted);
+        for gate in network.gates.ids().filter(|gate| is_wanted[gate.index()]) {
+            let inputs = self.counted_inputs(network.inputs(gate), false);
+            let number = self.add_counted(inputs, true);
+            self.slot[gate] = GateSlot::Counted(number);
         }
     }
 
@@ -330,7 +283,6 @@ impl<'a> Compiler<'a> {
         first as u32
     }
 
-    /// Connects a leaf to a signal.
     pub(super) fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
         match self.network.node(signal) {
             Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },

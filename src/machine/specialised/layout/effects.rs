@@ -10,8 +10,7 @@ use super::{Copies, Effects, KeyWord, Mask, NO_ROW};
 const MIN_COPIES: usize = 6;
 
 impl Compiler<'_> {
-    /// The effects of a list of updates, bases rising: constants become masks, the rest fetched
-    /// bits.
+    /// The effects of updates, bases rising: constants become masks, the rest fetched bits.
     pub(super) fn effects(&mut self, list: &[(BaseId, Signal)], kind: UpdateKind) -> Effects {
         let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
         let copied = self.copied(list);

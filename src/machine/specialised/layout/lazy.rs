@@ -62,7 +62,6 @@ impl Compiler<'_> {
         found
     }
 
-    /// Whether goals with these gates get a pass.
     pub(super) fn pays_as_pass(&self, gates: &[GateId]) -> bool {
         let n_inputs: usize = gates
             .iter()
@@ -82,7 +81,6 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// Makes the pass of some gates in topological order.
     pub(super) fn goal_pass(&mut self, gates: &[GateId]) -> usize {
         let first = self.values.len() as u32;
         self.values.resize(self.values.len() + gates.len(), 0);
@@ -118,7 +116,6 @@ impl Compiler<'_> {
         index
     }
 
-    /// Each role's goals, from the highest value down.
     pub(super) fn goals(
         &mut self,
         phase: &SpecialisedPhase,
@@ -242,7 +239,6 @@ impl Compiler<'_> {
         guarded
     }
 
-    /// Adds guarded inputs, by the words of their bases.
     pub(super) fn add_guarded(&mut self, mut guarded: Vec<(BaseId, Signal)>) -> (u32, u32) {
         let first = self.guarded.len() as u32;
         guarded.sort_unstable();
