@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Arguments;
 use crate::gdl::{Literal, Rules, Term, keyword};
+use crate::ids::Symbol;
 
 /// The longest axis.
 const MAX_AXIS: usize = 30;
@@ -132,6 +133,7 @@ impl Shape {
         if !(2..=5).contains(&arity) {
             return None;
         }
+        let orders = Orders::new(rules);
         let facts: Vec<&Arguments> = states.iter().copied().flatten().collect();
         // The shortest prefix that determines the content comes first.
         for n_contents in [2, 1, 0] {
@@ -146,7 +148,7 @@ impl Shape {
                 continue;
             }
             // An ordered first content is a coordinate.
-            let counts = |values: &[String]| values.len() > 1 && ordered(values).is_some();
+            let counts = |values: &[String]| values.len() > 1 && orders.ordered(values).is_some();
             if n_contents == 2
                 && counts(&distinct(facts.iter().map(|arguments| &arguments[n_where])))
             {
@@ -154,7 +156,7 @@ impl Shape {
             }
             // Facts that may hold add cells that were not seen, but may also add places that are no
             // cells.
-            let grids = [places(&facts, all, n_where), places(&facts, &[], n_where)];
+            let grids = [all, &[]].map(|all| places(&facts, all, n_where, &orders));
             let Some((selector, cell)) = grids.into_iter().flatten().next() else {
                 continue;
             };
@@ -230,15 +232,22 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
 
 /// The selector and the coordinates, from the facts seen and those that may hold; `None` if they
 /// form no grid, or too few cells were seen.
-fn places(seen: &[&Arguments], all: &[Arguments], n_where: usize) -> Option<(Place, Place)> {
+fn places(
+    seen: &[&Arguments],
+    all: &[Arguments],
+    n_where: usize,
+    orders: &Orders,
+) -> Option<(Place, Place)> {
     let facts = || seen.iter().copied().chain(all);
     let values: Vec<Vec<String>> = (0..n_where)
         .map(|at| distinct(facts().map(|arguments| &arguments[at])))
         .collect();
-    let (selector, cell) = split(&values)?;
+    let (selector, cell) = orders.split(&values)?;
     let is_full = (n_where - 2..n_where).all(|at| {
         let seen = distinct(seen.iter().map(|arguments| &arguments[at]));
-        let axis = ordered(&values[at]).map_or(usize::MAX, |axis| axis.len());
+        let axis = orders
+            .ordered(&values[at])
+            .map_or(usize::MAX, |axis| axis.len());
         seen.len() >= FULL && seen.len() == axis
     });
     let least = if is_full {
@@ -268,40 +277,89 @@ fn distinct<'a>(values: impl Iterator<Item = &'a String>) -> Vec<String> {
     values.into_iter().cloned().collect()
 }
 
-/// Splits the coordinates into selector and cell.
-fn split(values: &[Vec<String>]) -> Option<(Place, Place)> {
-    let one_board = Place::Row(Vec::new());
-    match values {
-        [a, b] if is_compass(b) && is_compass(a) => {
-            Some((Place::Compass(a.clone()), Place::Compass(b.clone())))
+/// The orders that facts of the rules give to constants, such as `(succ 1 2) (succ 2 3)`. They do
+/// not depend on names, as the order of numbers does.
+struct Orders(Vec<Vec<String>>);
+
+impl Orders {
+    /// Each relation of two constants that forms one path.
+    fn new(rules: &Rules) -> Self {
+        let mut relations: BTreeMap<Symbol, Vec<(&str, &str)>> = BTreeMap::new();
+        for rule in rules.rules.iter().filter(|rule| rule.body.is_empty()) {
+            if let [Term::Constant(from), Term::Constant(to)] = &rule.head.arguments[..] {
+                let pair = (rules.symbols.name(*from), rules.symbols.name(*to));
+                relations.entry(rule.head.relation).or_default().push(pair);
+            }
         }
-        [a, b] => Some((one_board, grid(a, b)?)),
-        [board, a, b] => Some((selector(board)?, grid(a, b)?)),
-        [p, q, a, b] => {
-            let boards = grid(p, q)?;
-            (boards.n_places() <= MAX_SELECTORS).then_some((boards, grid(a, b)?))
+        Self(relations.values().filter_map(|pairs| path(pairs)).collect())
+    }
+
+    /// The values in the order of a relation, else in that of their names. The names decide between
+    /// an order and its reverse.
+    fn ordered(&self, values: &[String]) -> Option<Vec<String>> {
+        let named = ordered_by_name(values);
+        let run = |path: &Vec<String>| {
+            let at = |value| path.iter().position(|other| other == value);
+            let places: Vec<usize> = values.iter().map(at).collect::<Option<_>>()?;
+            let run = &path[*places.iter().min()?..=*places.iter().max()?];
+            (run.len() <= MAX_AXIS).then(|| run.to_vec())
+        };
+        let related = self.0.iter().find_map(run);
+        match (named, related) {
+            (Some(named), Some(related)) if related.iter().rev().eq(&named) => Some(named),
+            (named, related) => related.or(named),
         }
-        _ => None,
+    }
+
+    /// Splits the coordinates into selector and cell.
+    fn split(&self, values: &[Vec<String>]) -> Option<(Place, Place)> {
+        let one_board = Place::Row(Vec::new());
+        match values {
+            [a, b] if is_compass(b) && is_compass(a) => {
+                Some((Place::Compass(a.clone()), Place::Compass(b.clone())))
+            }
+            [a, b] => Some((one_board, self.grid(a, b)?)),
+            [board, a, b] => Some((self.selector(board)?, self.grid(a, b)?)),
+            [p, q, a, b] => {
+                let boards = self.grid(p, q)?;
+                (boards.n_places() <= MAX_SELECTORS).then_some((boards, self.grid(a, b)?))
+            }
+            _ => None,
+        }
+    }
+
+    fn selector(&self, values: &[String]) -> Option<Place> {
+        if is_compass(values) {
+            return Some(Place::Compass(values.to_vec()));
+        }
+        let values = self.ordered(values).unwrap_or_else(|| values.to_vec());
+        (values.len() <= MAX_SELECTORS).then_some(Place::Row(values))
+    }
+
+    fn grid(&self, first: &[String], second: &[String]) -> Option<Place> {
+        let (first, second) = (self.ordered(first)?, self.ordered(second)?);
+        let is_board = first.len() >= 2 && second.len() >= 2 && first.len() + second.len() >= 5;
+        is_board.then_some(Place::Grid { first, second })
     }
 }
 
-fn selector(values: &[String]) -> Option<Place> {
-    if is_compass(values) {
-        return Some(Place::Compass(values.to_vec()));
+/// The constants of the pairs as one path, if they form one.
+fn path(pairs: &[(&str, &str)]) -> Option<Vec<String>> {
+    let next: HashMap<&str, &str> = pairs.iter().copied().collect();
+    let reached: HashSet<&str> = pairs.iter().map(|(_, to)| *to).collect();
+    if next.len() < pairs.len() || reached.len() < pairs.len() {
+        return None;
     }
-    let values = ordered(values).unwrap_or_else(|| values.to_vec());
-    (values.len() <= MAX_SELECTORS).then_some(Place::Row(values))
-}
-
-fn grid(first: &[String], second: &[String]) -> Option<Place> {
-    let (first, second) = (ordered(first)?, ordered(second)?);
-    let is_board = first.len() >= 2 && second.len() >= 2 && first.len() + second.len() >= 5;
-    is_board.then_some(Place::Grid { first, second })
+    let start = pairs.iter().find(|(from, _)| !reached.contains(from))?.0;
+    let path: Vec<String> = std::iter::successors(Some(start), |from| next.get(from).copied())
+        .map(str::to_string)
+        .collect();
+    (path.len() == pairs.len() + 1).then_some(path)
 }
 
 /// The values in order, if they are numbers (gaps are filled), single letters, or one word followed
 /// by numbers.
-fn ordered(values: &[String]) -> Option<Vec<String>> {
+fn ordered_by_name(values: &[String]) -> Option<Vec<String>> {
     if values.is_empty() || values.len() > MAX_AXIS {
         return None;
     }

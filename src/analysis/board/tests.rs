@@ -52,6 +52,19 @@ fn rows_go_down_where_the_rules_call_the_first_coordinate_a_row() {
 }
 
 #[test]
+fn an_order_in_the_rules_counts_more_than_the_names_of_coordinates() {
+    let rules = "(next_index p 1) (next_index 1 7) (next_index 7 3)";
+    let cells = ["p", "1", "7", "3"].iter().flat_map(|x| {
+        let cell = move |y: &&str| format!("(cell {x} {y} b)");
+        ["p", "1", "7", "3"].iter().map(cell)
+    });
+    let seen = format!("{}|(cell p p x)(cell 3 p o)", cells.collect::<String>());
+    let shown = drawn(rules, &seen, "(cell p p x)(cell 1 p b)(cell 7 3 o)").unwrap();
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    assert_eq!(lines, ["3     o", "7", "1", "p x .", "  p 1 7 3"]);
+}
+
+#[test]
 fn half_a_board_of_b_is_black_and_empty_cells_without_facts_are_dots() {
     let mut seen = String::new();
     for file in ["a", "b", "c", "d"] {
