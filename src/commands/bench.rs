@@ -83,11 +83,9 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         length.map_or("none".to_string(), |mean| format!("{mean:.2}")),
     ))?;
     if figures.cut_off > 0 {
-        output.line(format_args!(
-            "    {} playouts were cut off after {} joint moves",
-            grouped(figures.cut_off),
-            playouts::MAX_STEPS
-        ))?;
+        let (count, most) = (grouped(figures.cut_off), playouts::MAX_STEPS);
+        let text = format!("    {count} playouts were cut off after {most} joint moves");
+        output.line(text)?;
     }
     output.object(&json!({
         "game": name,

@@ -42,17 +42,12 @@ pub(super) struct ShownDiagnostic<'a> {
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Holds;
     // All are looked up first, so that a wrong name is told before long output.
-    let sheets: Vec<Rulesheet> = arguments
-        .games
-        .iter()
-        .map(|game| Rulesheet::find(game))
-        .collect::<anyhow::Result<_>>()?;
+    let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
+    let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
         let (_, diagnostics) = gdl::load(&sheet.text);
-        let count = |severity| {
-            let of_severity = diagnostics.iter().filter(|d| d.severity == severity);
-            of_severity.count()
-        };
+        let all = diagnostics.iter();
+        let count = |severity| all.clone().filter(|d| d.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         if errors > 0 {
             outcome = Outcome::DoesNotHold;
@@ -71,12 +66,8 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
             output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
             output.line("")?;
         }
-        output.line(format_args!(
-            "{}: {}, {}",
-            sheet.origin,
-            counted(errors, "error"),
-            counted(warnings, "warning")
-        ))?;
+        let counts = [counted(errors, "error"), counted(warnings, "warning")];
+        output.line(format_args!("{}: {}", sheet.origin, counts.join(", ")))?;
     }
     Ok(outcome)
 }

@@ -46,12 +46,7 @@ impl Signals {
     }
 }
 
-/// Ends the program at the next signal.
-pub fn exit_on_ctrl_c() -> io::Result<()> {
-    exit_on_ctrl_c_after(|| {})
-}
-
-/// As [`exit_on_ctrl_c`], after a call of `clean_up`.
+/// Ends the program at the next signal, after a call of `clean_up`.
 pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let mut signals = {

@@ -205,13 +205,8 @@ impl Series<'_> {
     }
 
     fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
-        let MatchArguments {
-            games,
-            start_clock,
-            play_clock,
-            player: specs,
-            ..
-        } = self.arguments;
+        let (games, specs) = (self.arguments.games, &self.arguments.player);
+        let (start_clock, play_clock) = (self.arguments.start_clock, self.arguments.play_clock);
         if number > 0 {
             self.output.line("")?;
         }
@@ -237,15 +232,12 @@ impl Series<'_> {
         let stuck = record.stuck.iter().map(|&role| self.roles[role].as_str());
         let stuck: Vec<&str> = stuck.collect();
         let steps = record.moves.len();
+        let length = format!("after {steps} steps in {seconds:.1} s");
+        let without_move = stuck.join(", ");
         self.output.line(match record.ending {
-            Ending::Terminal => format!("\nended after {steps} steps in {seconds:.1} s"),
-            Ending::Stuck => format!(
-                "\nstuck after {steps} steps in {seconds:.1} s: no legal move for {}",
-                stuck.join(", ")
-            ),
-            Ending::Endless => {
-                format!("\naborted after {steps} steps in {seconds:.1} s: no end in sight")
-            }
+            Ending::Terminal => format!("\nended {length}"),
+            Ending::Stuck => format!("\nstuck {length}: no legal move for {without_move}"),
+            Ending::Endless => format!("\naborted {length}: no end in sight"),
         })?;
         for ((role, goal), &player) in self.roles.iter().zip(&record.goals).zip(seated) {
             let goal = goal.map_or("no goal".to_string(), |goal| goal.to_string());
@@ -318,7 +310,7 @@ impl Display<'_> {
 
 impl Spectator for Display<'_> {
     fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
-        self.progress = countdown(request.clock_name(step), clock);
+        self.progress = countdown(request.clock_name(step), Some(clock));
     }
 
     fn started(&mut self, faults: &[Fault], facts: &[String]) {
@@ -328,11 +320,8 @@ impl Spectator for Display<'_> {
         }
         for fault in faults {
             let role = &self.series.roles[fault.role];
-            self.show(&format!(
-                "  {role}: {} at START, {}",
-                fault.kind.as_str(),
-                fault.detail
-            ));
+            let (kind, detail) = (fault.kind.as_str(), &fault.detail);
+            self.show(&format!("  {role}: {kind} at START, {detail}"));
         }
         self.show_state(facts);
     }

@@ -166,7 +166,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         command,
         Command::Serve(_) | Command::Match(_) | Command::Tournament(_)
     ) {
-        interrupt::exit_on_ctrl_c()?;
+        interrupt::exit_on_ctrl_c_after(|| {})?;
     }
     match command {
         Command::Serve(arguments) => serve::run(arguments, output),

@@ -85,15 +85,13 @@ pub fn progress_bar(length: u64, unit: &str) -> ProgressBar {
 /// A spinner on standard error with the seconds since it was made; invisible where that is not a
 /// terminal.
 pub(super) fn spinner(message: impl Into<String>) -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    show_seconds(&bar, message, None);
-    bar
+    countdown(message, None)
 }
 
-/// A [`spinner`] for work with a time limit, which is shown as well.
-pub(super) fn countdown(message: impl Into<String>, limit: Duration) -> ProgressBar {
+/// A [`spinner`] that shows the time limit of the work as well.
+pub(super) fn countdown(message: impl Into<String>, limit: Option<Duration>) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
-    show_seconds(&bar, message, Some(limit));
+    show_seconds(&bar, message, limit);
     bar
 }
 
@@ -160,12 +158,8 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
-    [&heads]
-        .into_iter()
-        .chain(rows)
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines = [&heads].into_iter().chain(rows).map(line);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Words joined by spaces, in lines of at most 100 characters that begin with `indent`.

@@ -115,7 +115,6 @@ pub fn run(built: &Built, n_threads: usize, seed: u64, until: Until) -> anyhow::
     }))
 }
 
-/// Plays on this thread, abreast where the machine does so.
 fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
     let playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS);
     let state = machine.initial_state();
@@ -124,7 +123,6 @@ fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
         .unwrap_or_else(|| play_in_turn(machine, seed, until))
 }
 
-/// Plays one playout after the other.
 fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
     let mut random = Random::new(seed);
     let mut reasoner = Arc::clone(machine).reasoner();

@@ -63,10 +63,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let time = arguments.search.time(DEFAULT_TIME);
     progress.finish_and_clear();
     let message = format!("{}: searching", game.sheet.name);
-    let progress = match time {
-        Some(time) => countdown(message, time),
-        None => spinner(message),
-    };
+    let progress = countdown(message, time);
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
     search.run(Limit {

@@ -40,7 +40,6 @@ struct Listening {
     logs: Option<String>,
 }
 
-/// Serves until Ctrl-C or SIGTERM.
 pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
     let settings = settings(arguments)?;
     let _console = telemetry::init(settings.logs.level)?;
@@ -75,17 +74,15 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
 }
 
 fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
-    let listen = arguments.listen.as_deref().map(|value| OptionValue {
-        option: "--listen",
-        key: "server.listen",
-        value,
+    let options = [
+        ("--listen", "server.listen", &arguments.listen),
+        ("--name", "server.name", &arguments.name),
+    ];
+    let given = options.into_iter().filter_map(|(option, key, value)| {
+        let value = value.as_deref()?;
+        Some(OptionValue { option, key, value })
     });
-    let name = arguments.name.as_deref().map(|value| OptionValue {
-        option: "--name",
-        key: "server.name",
-        value,
-    });
-    arguments.settings.load(listen.into_iter().chain(name))
+    arguments.settings.load(given)
 }
 
 fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::Result<()> {
@@ -93,9 +90,8 @@ fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::
     output.line(format_args!("listening on http://{address}"))?;
     output.line("a browser shows matches there; /viewer opens stored logs")?;
     if let Some(logs) = listens.logs {
-        output.line(format_args!(
-            "matches can be fetched by their ids from http://{logs}"
-        ))?;
+        let text = "matches can be fetched by their ids from";
+        output.line(format_args!("{text} http://{logs}"))?;
     }
     output.object(&Listening {
         listening: address.to_string(),

@@ -1,7 +1,7 @@
 //! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
 //!
-//! START goes to all players, then PLAY with the last joint move at each step, then STOP. A missing,
-//! late or illegal move is replaced by a random legal one, and the fault is recorded.
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP. A
+//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded.
 //!
 //! Invariants: each joint move is legal by the reference prover. A match ends within a given number
 //! of joint moves. An interrupted match is aborted at all players.
@@ -114,8 +114,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// The name of its clock after `step` joint moves.
-    pub fn clock_name(self, step: u32) -> String {
+    pub(super) fn clock_name(self, step: u32) -> String {
         match self {
             Request::Start => "start clock".to_string(),
             Request::Play | Request::Stop => format!("step {}, play clock", step + 1),
@@ -136,8 +135,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             FaultKind::Timeout => "timeout",
             FaultKind::Connection => "connection",
@@ -157,19 +155,16 @@ pub struct Fault {
     pub step: u32,
     /// The kind.
     pub kind: FaultKind,
-    /// Details.
-    pub detail: String,
+    pub(super) detail: String,
 }
 
 /// One role's move in a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoleTurn {
-    /// The move that was played.
-    pub mv: String,
+    pub(super) mv: String,
     /// From request to answer or time limit.
-    pub time: Duration,
-    /// Why the move is not the player's own.
-    pub fault: Option<Fault>,
+    pub(super) time: Duration,
+    pub(super) fault: Option<Fault>,
 }
 
 /// How a match ended.
@@ -189,8 +184,7 @@ pub enum Ending {
 pub struct MatchRecord {
     /// How it ended.
     pub ending: Ending,
-    /// The roles without a legal move in a state that is not terminal.
-    pub stuck: Vec<usize>,
+    pub(super) stuck: Vec<usize>,
     /// Each role's goal in the last state; nothing where it is not defined.
     pub goals: Vec<Option<u8>>,
     /// The joint moves, each in role order.

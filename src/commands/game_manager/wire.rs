@@ -141,15 +141,12 @@ async fn exchange(
         .ignore_invalid_headers_in_responses(true)
         .handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| describe(&error))?;
+        .map_err(describe)?;
     let _driver = Driver(tokio::spawn(async move {
         // Its errors are those of the answer too.
         let _ = connection.await;
     }));
-    let response = sender
-        .send_request(request)
-        .await
-        .map_err(|error| describe(&error))?;
+    let response = sender.send_request(request).await.map_err(describe)?;
     let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES)
         .collect()
         .await
@@ -157,7 +154,7 @@ async fn exchange(
     Ok(String::from_utf8_lossy(&body.to_bytes()).trim().to_string())
 }
 
-fn describe(error: &hyper::Error) -> String {
+fn describe(error: hyper::Error) -> String {
     if error.is_parse() {
         format!("the answer is not HTTP: {error}")
     } else if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {

@@ -129,7 +129,11 @@ impl<'a> Run<'a> {
             let bar = self.bars.add(ProgressBar::new_spinner());
             show_seconds(&bar, format!("{title}: players start"), None);
             let mut clock_line = ClockLine { bar, title };
-            let attempt = self.attempt(&fixture, thread, &mut clock_line);
+            let mut players = Vec::new();
+            let attempt = self.attempt(&fixture, thread, &mut clock_line, &mut players);
+            for player in players {
+                player.leave(self.runtime);
+            }
             clock_line.bar.finish_and_clear();
             let mut state = self.state();
             let message = match attempt {
@@ -189,22 +193,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn attempt(
-        &self,
-        fixture: &Fixture,
-        thread: usize,
-        spectator: &mut ClockLine,
-    ) -> anyhow::Result<Attempt> {
-        let mut players = Vec::new();
-        let attempt = self.attempt_with(fixture, thread, spectator, &mut players);
-        for player in players {
-            player.leave(self.runtime);
-        }
-        attempt
-    }
-
     /// Starts the players, which the caller ends, and plays.
-    fn attempt_with(
+    fn attempt(
         &self,
         fixture: &Fixture,
         thread: usize,

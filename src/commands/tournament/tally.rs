@@ -1,10 +1,8 @@
 //! Points, wins, intervals and faults of each pair in each game.
 //!
 //! A player's points in a match are the mean goal of its roles divided by 100. Its share is its
-//! points per match. The interval of a share is Wilson's score interval for 95 % (Wilson, 1927),
-//! with points as successes: exact for wins and losses, a little too wide for goals between, and
-//! sound also for shares of 0 and 1. In games with one role each player plays the same rounds
-//! alone, and the higher goal wins a round.
+//! points per match, with Wilson's score interval for 95 % (Wilson, 1927). In games with one role
+//! each player plays the same rounds alone, and the higher goal wins a round.
 
 use std::collections::BTreeMap;
 

@@ -261,10 +261,13 @@ impl WrittenPlayer {
         let of_player = |message: &str| format!("player `{name}`: {message}");
         let entry = match (&self.builtin, &self.address, &self.command) {
             (Some(builtin), None, None) => match PlayerSpec::parse(builtin) {
-                Ok(spec) if spec.is_ours() => Entry::Player {
-                    spec,
-                    settings: self.settings().map_err(|why| of_player(&why))?,
-                },
+                Ok(spec) if spec.is_ours() => {
+                    let (config, set) = (None, self.set.clone());
+                    let settings = SettingsChoice { config, set };
+                    let loaded = settings.load([]);
+                    loaded.map_err(|error| of_player(&format!("{error:#}")))?;
+                    Entry::Player { spec, settings }
+                }
                 _ => return Err(of_player("`builtin` is panza, random or legal")),
             },
             (None, Some(address), None) => {
@@ -319,18 +322,6 @@ impl WrittenPlayer {
             version,
             ready: Duration::from_secs_f64(ready),
         })
-    }
-}
-
-impl WrittenPlayer {
-    fn settings(&self) -> Result<SettingsChoice, String> {
-        let settings = SettingsChoice {
-            config: None,
-            set: self.set.clone(),
-        };
-        let loaded = settings.load([]);
-        loaded.map_err(|error| format!("{error:#}"))?;
-        Ok(settings)
     }
 }
 
