@@ -13,7 +13,7 @@
 //! A block is cut out of the graph: its inputs end at helpers, its ports, whose trigger schedules
 //! the block; its outputs start at other helpers, its mirrors, which the block sets.
 
-use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use crate::ids::{GateId, Id, IdVec, MoveId, RoleId};
 use crate::machine::NetworkInfo;
 use crate::propnet::{GateKind, Network, Node, Signal};
 
@@ -208,10 +208,10 @@ impl<'a> Compiler<'a> {
         helper
     }
 
-    /// Attaches an output to the signal's component. False for a constant.
-    fn attach_trigger(&mut self, signal: Signal, kind: TriggerKind, number: usize) -> bool {
+    /// Attaches an output to the signal's component, unless it is a constant.
+    fn attach_trigger(&mut self, signal: Signal, kind: TriggerKind, number: usize) {
         let Some(source) = self.outer_component(signal) else {
-            return false;
+            return;
         };
         let is_free = !signal.is_inverted()
             && self.triggers[source as usize] == 0
@@ -222,7 +222,6 @@ impl<'a> Compiler<'a> {
             self.follower(source, signal.is_inverted())
         };
         self.triggers[carrier as usize] = Component::pack_trigger(kind, number);
-        true
     }
 
     fn output_source(&mut self, signal: Signal) -> OutputSource {
@@ -252,21 +251,11 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        let mut next_constants = Vec::new();
         for (base, &signal) in network.next.enumerate() {
-            if !self.attach_trigger(signal, TriggerKind::Next, base.index())
-                && signal == Signal::TRUE
-            {
-                next_constants.push(base);
-            }
+            self.attach_trigger(signal, TriggerKind::Next, base.index());
         }
-        let mut legal_constants = Vec::new();
         for (mv, &signal) in network.legal.enumerate() {
-            if !self.attach_trigger(signal, TriggerKind::Legal, mv.index())
-                && signal == Signal::TRUE
-            {
-                legal_constants.push(mv);
-            }
+            self.attach_trigger(signal, TriggerKind::Legal, mv.index());
         }
         let terminal = self.output_source(network.terminal);
         let mut goals: IdVec<RoleId, Vec<(u8, OutputSource)>> =
@@ -283,14 +272,7 @@ impl<'a> Compiler<'a> {
             .enumerate()
             .map(|(index, ports)| self.block(index, ports))
             .collect();
-        self.finish(
-            ports,
-            blocks,
-            terminal,
-            goals,
-            &next_constants,
-            &legal_constants,
-        )
+        self.finish(ports, blocks, terminal, goals)
     }
 
     /// Makes a port for each signal that enters a block.
@@ -427,8 +409,6 @@ impl<'a> Compiler<'a> {
         mut blocks: Vec<Block>,
         terminal: OutputSource,
         mut goals: IdVec<RoleId, Vec<(u8, OutputSource)>>,
-        next_constants: &[BaseId],
-        legal_constants: &[MoveId],
     ) -> CounterLayout {
         let network = self.network;
         let (number_of, n) = self.numbering();
@@ -501,9 +481,11 @@ impl<'a> Compiler<'a> {
             .iter()
             .for_each(|base| initial[base.index() / 64] |= 1 << (base.index() % 64));
         let mut next_at_rest = vec![0u64; initial.len()];
-        next_constants
-            .iter()
-            .for_each(|base| next_at_rest[base.index() / 64] |= 1 << (base.index() % 64));
+        for (base, &signal) in network.next.enumerate() {
+            next_at_rest[base.index() / 64] |= u64::from(signal == Signal::TRUE) << (base.0 % 64);
+        }
+        let always_legal = network.legal.enumerate();
+        let always_legal = always_legal.filter(|&(_, &signal)| signal == Signal::TRUE);
         // The engine's unchecked accesses depend on these two.
         assert!(
             edges.iter().all(|&user| (user as usize) < n),
@@ -524,7 +506,7 @@ impl<'a> Compiler<'a> {
             edges,
             at_rest,
             next_at_rest,
-            legal_at_rest: legal_constants.to_vec(),
+            legal_at_rest: always_legal.map(|(mv, _)| mv).collect(),
             terminal,
             goals,
             blocks,

@@ -130,7 +130,6 @@ const MAX_OPERATIONS: usize = 1 << 20;
 const OVER: u32 = 0;
 /// The slot that `end` sets where the game has ended.
 const ENDED: u32 = 1;
-/// Slots from here on are allocated.
 const FIRST_FREE: u32 = 2;
 
 /// The operations of a piece, those of a loop counted once.
