@@ -89,11 +89,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         let mut object = json!({
             "move": info.move_text(report.mv),
             "visits": report.visits,
-            "value": report.value,
+            "value": decimal(report.value),
             "proven": report.proven,
         });
         if let Some(share) = report.probability {
-            object["share"] = share.into();
+            object["share"] = decimal(Some(share)).into();
         }
         object
     });
@@ -102,7 +102,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         "machine": machine.kind(),
         "role": info.role_name(role),
         "move": best,
-        "value": root.value,
+        "value": decimal(root.value),
         "proven": root.proven,
         "iterations": root.iterations,
         "iterations_per_second": rate(root.iterations),
@@ -161,6 +161,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let table = table(&columns, &rows.collect::<Vec<_>>());
     output.line(format_args!("\n{table}"))?;
     Ok(Outcome::Holds)
+}
+
+/// The number with the digits that single precision needs.
+fn decimal(value: Option<f32>) -> Option<f64> {
+    value.and_then(|value| value.to_string().parse().ok())
 }
 
 /// The role of this name, or without a name the first one with a choice.

