@@ -8,6 +8,7 @@
 //! Invariants: drawing never fails; facts that fit no board are left out.
 
 mod drawing;
+mod labels;
 mod layout;
 mod shape;
 
