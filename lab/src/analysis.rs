@@ -21,7 +21,6 @@ use crate::page::{Page, Table, check_place, count, or_dash, quantity};
 /// Time for a game beyond its limits: for compilation and for analyses that check the clock seldom.
 const LEEWAY: Duration = Duration::from_secs(30);
 
-/// Arguments of `cargo lab analysis`.
 #[derive(Args, Debug)]
 pub struct AnalysisArguments {
     /// Paths to rulesheets, or names of games.
@@ -51,9 +50,6 @@ pub struct AnalysisArguments {
 }
 
 /// Runs the command. A game that failed makes it [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// A game or corpus that cannot be read, or a page that cannot be written.
 pub fn run(arguments: &AnalysisArguments, output: Output) -> anyhow::Result<Outcome> {
     let limits = Limits {
         build: Duration::from_secs_f64(arguments.build_seconds),
@@ -112,30 +108,22 @@ pub fn run(arguments: &AnalysisArguments, output: Output) -> anyhow::Result<Outc
     failures.sort();
     page.list(&failures);
     page.write(arguments.out.as_deref(), output)?;
-    Ok(match failures.is_empty() {
-        true => Outcome::Holds,
-        false => Outcome::DoesNotHold,
-    })
+    Ok(Outcome::holds_if(failures.is_empty()))
 }
 
-/// The games' names and the arguments that find their rulesheets.
 fn names_and_sheets(arguments: &AnalysisArguments) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     let Some(folder) = &arguments.corpus else {
-        let names = arguments
-            .games
-            .iter()
-            .map(|game| Ok(Rulesheet::find(game)?.name));
-        return Ok((
-            names.collect::<anyhow::Result<_>>()?,
-            arguments.games.clone(),
-        ));
+        let games = arguments.games.iter();
+        let names = games.map(|game| Ok(Rulesheet::find(game)?.name));
+        let names = names.collect::<anyhow::Result<_>>()?;
+        return Ok((names, arguments.games.clone()));
     };
     let corpus = Corpus::open(folder)?;
     let keys = corpus.select(&arguments.games)?;
     let sheets = keys
         .iter()
-        .map(|key| corpus.rulesheet(key).to_string_lossy().into_owned());
-    let sheets = sheets.collect();
+        .map(|key| corpus.rulesheet(key).to_string_lossy().into_owned())
+        .collect();
     Ok((keys, sheets))
 }
 
@@ -164,6 +152,9 @@ fn row(name: &str, report: &Value) -> Vec<String> {
     let number = |key: &str| report[key].as_f64();
     let integer = |value: &Value| value.as_u64().map(count);
     let latches = &report["latches"];
+    let simultaneous = report["simultaneous"].as_bool();
+    let simultaneous = simultaneous.map(|yes| if yes { "yes" } else { "no" });
+    let symmetries = report["symmetries"]["order"].as_u64();
     let factors = report["factors"].as_array().map(|factors| {
         let sizes = factors
             .iter()
@@ -174,11 +165,7 @@ fn row(name: &str, report: &Value) -> Vec<String> {
     vec![
         name.to_string(),
         or_dash(integer(&report["roles"])),
-        or_dash(
-            report["simultaneous"]
-                .as_bool()
-                .map(|yes| if yes { "yes" } else { "no" }),
-        ),
+        or_dash(simultaneous),
         or_dash(number("mean_length").map(quantity)),
         or_dash(number("branching").map(quantity)),
         or_dash(integer(&report["fixed_sum"])),
@@ -187,11 +174,7 @@ fn row(name: &str, report: &Value) -> Vec<String> {
             (Some(positive), Some(negative)) => format!("{positive} / {negative}"),
             _ => "-".to_string(),
         },
-        or_dash(
-            report["symmetries"]["order"]
-                .as_u64()
-                .map(|order| count(order.saturating_sub(1))),
-        ),
+        or_dash(symmetries.map(|order| count(order.saturating_sub(1)))),
         seconds("build_seconds"),
         seconds("seconds"),
     ]

@@ -17,18 +17,13 @@ use serde::de::DeserializeOwned;
 /// What a child found, and why it did not finish.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Findings<T> {
-    /// The findings, in order.
     pub found: Vec<T>,
-    /// The reason why it failed, in one line.
     pub failure: Option<String>,
 }
 
 /// Runs this program for each item, `jobs` at the same time and each for at most `limit`, with the
 /// arguments that `arguments_for` gives. Calls `on_end` with the item's index, in the order in
 /// which the children end.
-///
-/// # Errors
-/// `on_end` fails, or this program cannot be found.
 pub fn run_each<T: DeserializeOwned + Send>(
     items: &[String],
     jobs: u16,
@@ -68,14 +63,13 @@ pub fn run_each<T: DeserializeOwned + Send>(
 }
 
 fn run<T: DeserializeOwned>(command: Command, limit: Duration) -> Findings<T> {
+    let failed = |failure| Findings {
+        found: Vec::new(),
+        failure: Some(failure),
+    };
     let captured = match child::capture(command, limit) {
         Ok(captured) => captured,
-        Err(error) => {
-            return Findings {
-                found: Vec::new(),
-                failure: Some(format!("{error:#}")),
-            };
-        }
+        Err(error) => return failed(format!("{error:#}")),
     };
     let failure = captured.failure(limit).map(|failure| {
         let message = captured.message_line();
@@ -92,10 +86,7 @@ fn run<T: DeserializeOwned>(command: Command, limit: Duration) -> Findings<T> {
     };
     match parsed {
         Ok(found) => Findings { found, failure },
-        Err(error) => Findings {
-            found: Vec::new(),
-            failure: failure.or(Some(format!("output that is no finding: {error}"))),
-        },
+        Err(error) => failed(failure.unwrap_or(format!("output that is no finding: {error}"))),
     }
 }
 

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,12 +25,8 @@ use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, PlayoutEnd};
 
-/// Default number of playouts of each game.
-const PLAYOUTS: u32 = 200;
-
-/// Arguments of `cargo lab fingerprint`.
 #[derive(Args, Debug)]
-pub struct FingerprintArguments {
+pub(crate) struct FingerprintArguments {
     /// Paths to rulesheets, or names of games; all games that come with the program when none is
     /// named.
     #[arg(value_name = "GAME")]
@@ -45,7 +41,7 @@ pub struct FingerprintArguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Playouts of each game.
-    #[arg(long, default_value_t = PLAYOUTS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     playouts: u32,
 }
 
@@ -106,8 +102,7 @@ pub struct Behaviour {
     pub states: u64,
     /// Playouts that reached the length limit.
     pub cut_off: u32,
-    /// Sum of each role's goals over the finished playouts; an undefined goal counts
-    /// 0.
+    /// Sum of each role's goals over the finished playouts; an undefined goal counts 0.
     pub goal_sums: Vec<u64>,
     /// FNV-1a over the facts of all visited states, in hexadecimal digits.
     pub states_hash: String,
@@ -122,25 +117,18 @@ pub struct EnginePlayouts {
     pub engine_goal_sums: Vec<u64>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A game that cannot be read or built, or a file that cannot be read or written.
-pub fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<Outcome> {
-    let recorded = match &arguments.against {
-        Some(file) => Some(Fingerprints::read(file)?),
-        None => None,
-    };
+pub(crate) fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<Outcome> {
+    let against = arguments.against.as_deref();
+    let recorded = against.map(Fingerprints::read).transpose()?;
     let (seed, playouts) = match &recorded {
         Some(recorded) => (recorded.seed, recorded.playouts),
         None => (arguments.seed, arguments.playouts),
     };
     let names: Vec<String> = match (arguments.games.as_slice(), &recorded) {
-        ([], Some(recorded)) => recorded
-            .games
-            .iter()
-            .map(|game| game.game.clone())
-            .collect(),
+        ([], Some(recorded)) => {
+            let games = recorded.games.iter();
+            games.map(|game| game.game.clone()).collect()
+        }
         ([], None) => EMBEDDED.iter().map(|(name, _)| name.to_string()).collect(),
         (named, _) => named.to_vec(),
     };
@@ -167,10 +155,7 @@ pub fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<O
         for difference in &differences {
             output.line(difference)?;
         }
-        return match differences.is_empty() {
-            true => Ok(Outcome::Holds),
-            false => Ok(Outcome::DoesNotHold),
-        };
+        return Ok(Outcome::holds_if(differences.is_empty()));
     }
     match &arguments.out {
         Some(file) => fs::write(file, found.text()?)
@@ -185,10 +170,8 @@ pub fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::Result<O
 /// # Errors
 /// The game cannot be compiled.
 pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
-    let compiled = match build::compile(&game.rules, Budget::generous()) {
-        Ok(compiled) => compiled,
-        Err(reason) => bail!("{}: no compiled machine: {reason}", game.sheet.origin),
-    };
+    let compiled = build::compile(&game.rules, Budget::generous())
+        .map_err(|reason| anyhow!("{}: no compiled machine: {reason}", game.sheet.origin))?;
     let sizes = Sizes {
         bases: compiled.bases,
         moves: compiled.moves,
@@ -306,11 +289,8 @@ impl Fingerprints {
     /// # Errors
     /// None in practice: numbers and strings have a JSON form.
     pub fn text(&self) -> serde_json::Result<String> {
-        let games: Vec<String> = self
-            .games
-            .iter()
-            .map(serde_json::to_string)
-            .collect::<Result<_, _>>()?;
+        let games = self.games.iter().map(serde_json::to_string);
+        let games: Vec<String> = games.collect::<Result<_, _>>()?;
         Ok(format!(
             "{{\n\"seed\": {},\n\"playouts\": {},\n\"games\": [\n{}\n]\n}}\n",
             self.seed,
@@ -335,13 +315,8 @@ pub fn differences(old: &Fingerprints, new: &Fingerprints) -> Vec<String> {
         let game = list.games.iter().find(|game| game.game == name)?;
         serde_json::to_value(game).ok()
     };
-    let names: BTreeSet<&String> = old
-        .games
-        .iter()
-        .chain(&new.games)
-        .map(|game| &game.game)
-        .collect();
-    for name in names {
+    let games = old.games.iter().chain(&new.games);
+    for name in games.map(|game| &game.game).collect::<BTreeSet<_>>() {
         match (find(old, name), find(new, name)) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
                 let fields: BTreeSet<&String> = old.keys().chain(new.keys()).collect();

@@ -4,14 +4,14 @@
 //! program: speed beside other programs, published games, fingerprints, positions with proven good
 //! moves, and the pages in `docs` that are made of their results.
 
-pub mod analysis;
-pub mod children;
+mod analysis;
+mod children;
 pub mod corpus;
 pub mod fingerprint;
-pub mod page;
-pub mod performance;
+mod page;
+mod performance;
 pub mod positions;
-pub mod strength;
+mod strength;
 
 use clap::{Parser, Subcommand};
 use panza::commands::outcome::Outcome;

@@ -11,7 +11,6 @@ use anyhow::{Context, bail};
 use panza::commands::output::{Output, grouped};
 use panza::commands::provenance::{processor, today};
 
-/// A table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     heads: Vec<String>,
@@ -21,7 +20,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows, whose first column is text.
     pub fn new<S: Into<String>>(heads: impl IntoIterator<Item = S>) -> Self {
         Self {
             heads: heads.into_iter().map(Into::into).collect(),
@@ -30,13 +28,11 @@ impl Table {
         }
     }
 
-    /// The same with these columns of text.
     pub fn with_text_columns(mut self, columns: &[usize]) -> Self {
         self.text_columns = columns.to_vec();
         self
     }
 
-    /// Adds a row of as many cells as there are heads.
     pub fn push(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.heads.len(), "{cells:?}");
         self.rows.push(cells);
@@ -50,17 +46,13 @@ impl Display for Table {
             writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))
         };
         row(&self.heads)?;
-        let alignments =
-            (0..self.heads.len()).map(|column| match self.text_columns.contains(&column) {
-                true => "---".to_string(),
-                false => "---:".to_string(),
-            });
-        row(&alignments.collect::<Vec<_>>())?;
+        let is_text = |column: usize| self.text_columns.contains(&column);
+        let align = |column| if is_text(column) { "---" } else { "---:" }.to_string();
+        row(&(0..self.heads.len()).map(align).collect::<Vec<_>>())?;
         self.rows.iter().try_for_each(|cells| row(cells))
     }
 }
 
-/// A page of tables.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Page {
     text: String,
@@ -72,10 +64,8 @@ impl Page {
     pub fn new(title: &str, about: &str) -> Self {
         let command = command_line(std::env::args().skip(1));
         let version = env!("CARGO_PKG_VERSION");
-        let mut made = format!("Panza {version}");
-        if let Some(commit) = commit() {
-            let _ = write!(made, ", commit {commit}");
-        }
+        let commit = commit().map_or(String::new(), |commit| format!(", commit {commit}"));
+        let mut made = format!("Panza {version}{commit}");
         if cfg!(debug_assertions) {
             made.push_str(", a debug build, whose rates mean nothing");
         }
@@ -88,7 +78,6 @@ impl Page {
         }
     }
 
-    /// Adds a table under a heading and its explanation.
     pub fn section(&mut self, heading: &str, about: &str, table: &Table) {
         let _ = write!(self.text, "\n## {heading}\n\n{about}\n\n{table}");
     }
@@ -102,9 +91,6 @@ impl Page {
     }
 
     /// Writes the page to a file, or else to standard output.
-    ///
-    /// # Errors
-    /// The file or the output cannot be written.
     pub fn write(&self, out: Option<&Path>, output: Output) -> anyhow::Result<()> {
         match out {
             Some(path) => fs::write(path, &self.text)
@@ -116,9 +102,6 @@ impl Page {
 }
 
 /// Checks before long work that a page can be written there.
-///
-/// # Errors
-/// The path is a folder, or in none that exists.
 pub fn check_place(page: Option<&Path>) -> anyhow::Result<()> {
     let Some(page) = page else { return Ok(()) };
     let folder = match page.parent() {
@@ -156,9 +139,8 @@ fn command_line(arguments: impl Iterator<Item = String>) -> String {
 
 fn without_folders(argument: &str) -> String {
     let path = Path::new(argument);
-    let is_inside = path
-        .components()
-        .all(|component| matches!(component, Component::Normal(_)));
+    let is_normal = |component| matches!(component, Component::Normal(_));
+    let is_inside = path.components().all(is_normal);
     match path.file_name() {
         Some(name) if !is_inside => name.to_string_lossy().into_owned(),
         _ => argument.to_string(),
@@ -184,7 +166,6 @@ pub fn or_dash<T: Display>(value: Option<T>) -> String {
     value.map_or("-".to_string(), |value| value.to_string())
 }
 
-/// A count as a cell.
 pub fn count(count: impl TryInto<u64>) -> String {
     grouped(count.try_into().unwrap_or(u64::MAX))
 }

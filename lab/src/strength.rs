@@ -12,7 +12,6 @@ use panza::commands::tournament::tally::tally;
 
 use crate::page::{Page, Table, check_place};
 
-/// Arguments of `cargo lab strength`.
 #[derive(Args, Debug)]
 pub struct StrengthArguments {
     /// Files of tournaments, or of their results (.jsonl).
@@ -23,10 +22,6 @@ pub struct StrengthArguments {
     out: Option<PathBuf>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Results that cannot be read, or a page that cannot be written.
 pub fn run(arguments: &StrengthArguments, output: Output) -> anyhow::Result<Outcome> {
     check_place(arguments.out.as_deref())?;
     let mut all = Vec::new();

@@ -17,6 +17,17 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// [`Outcome::Holds`] or [`Outcome::DoesNotHold`].
+    pub fn holds_if(holds: bool) -> Self {
+        if holds {
+            Self::Holds
+        } else {
+            Self::DoesNotHold
+        }
+    }
+}
+
 /// The exit status for arguments or input that cannot be used.
 pub const UNUSABLE: u8 = 2;
 

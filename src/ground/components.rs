@@ -7,7 +7,6 @@ use crate::ids::{AtomId, Id};
 /// Atoms that depend on each other, or one that does not depend on itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Component {
-    /// Its atoms.
     pub atoms: Vec<AtomId>,
     /// Whether they depend on each other (or the one on itself).
     pub is_cyclic: bool,
@@ -29,9 +28,9 @@ pub fn components(program: &GroundProgram) -> Result<Vec<Component>, AtomId> {
     let groups = strongly_connected(program.atoms.len(), body_atoms);
     let mut group_of = vec![0u32; program.atoms.len()];
     for (index, group) in groups.iter().enumerate() {
-        group
-            .iter()
-            .for_each(|&node| group_of[node as usize] = index as u32);
+        for &node in group {
+            group_of[node as usize] = index as u32;
+        }
     }
     let mut result = Vec::with_capacity(groups.len());
     for group in groups {

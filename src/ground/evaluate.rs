@@ -103,10 +103,8 @@ impl<'a> Evaluation<'a> {
 
     pub(super) fn run(mut self) -> Result<GroundProgram, Stop> {
         for group in std::mem::take(&mut self.relations.static_groups) {
-            let heads: HashSet<Signature> = group
-                .iter()
-                .map(|&rule| self.prepared.rules()[rule].head.signature())
-                .collect();
+            let rules = group.iter().map(|&rule| &self.prepared.rules()[rule]);
+            let heads: HashSet<Signature> = rules.map(|rule| rule.head.signature()).collect();
             self.fixpoint(&group, &|signature| heads.contains(&signature), &[])?;
         }
         let mut seeds = self.indexes.atoms((keyword::INIT, 1)).to_vec();
@@ -150,11 +148,8 @@ impl<'a> Evaluation<'a> {
                 }));
             };
             for plan in plans {
-                match rule
-                    .body
-                    .get(plan.trigger_place)
-                    .and_then(|literal| literal.atom())
-                {
+                let trigger = rule.body.get(plan.trigger_place);
+                match trigger.and_then(|literal| literal.atom()) {
                     Some(atom) => by_trigger.entry(atom.signature()).or_default().push(plan),
                     None => at_start.push(plan),
                 }
@@ -172,7 +167,7 @@ impl<'a> Evaluation<'a> {
             self.indexes.insert(atom, &self.terms);
             let signature = (self.terms.name(atom), self.terms.arguments(atom).len());
             self.follow(atom, signature);
-            for plan in by_trigger.get(&signature).map_or(&[][..], Vec::as_slice) {
+            for plan in by_trigger.get(&signature).into_iter().flatten() {
                 self.start(plan, Some(atom))?;
             }
             self.charge()?;
@@ -191,11 +186,8 @@ impl<'a> Evaluation<'a> {
             }
             (keyword::LEGAL, 2) => {
                 let (role, mv) = (arguments[0], arguments[1]);
-                let is_role = self
-                    .terms
-                    .find(keyword::ROLE, &[role])
-                    .is_some_and(|role| self.is_taken(role));
-                if is_role {
+                let role_atom = self.terms.find(keyword::ROLE, &[role]);
+                if role_atom.is_some_and(|atom| self.is_taken(atom)) {
                     let then = self.terms.intern(keyword::DOES, &[role, mv]);
                     self.enqueue(then);
                 }
@@ -205,9 +197,8 @@ impl<'a> Evaluation<'a> {
     }
 
     fn is_taken(&self, atom: TermId) -> bool {
-        self.order
-            .get(atom.index())
-            .is_some_and(|&order| order < WAITING)
+        let order = self.order.get(atom.index());
+        order.is_some_and(|&order| order < WAITING)
     }
 
     fn enqueue(&mut self, atom: TermId) {
@@ -238,14 +229,14 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         self.check_time()?;
-        let bytes = self.terms.bytes()
-            + self.indexes.bytes()
-            + self.order.capacity() * 4
-            + self.queue.capacity() * 4
-            + (self.instances.heads.capacity()
-                + self.instances.ends.capacity()
-                + self.instances.literals.capacity())
-                * 4;
+        let Instances {
+            heads,
+            ends,
+            literals,
+        } = &self.instances;
+        let n_numbers = self.order.capacity() + self.queue.capacity();
+        let n_numbers = n_numbers + heads.capacity() + ends.capacity() + literals.capacity();
+        let bytes = self.terms.bytes() + self.indexes.bytes() + n_numbers * 4;
         // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory
         // there is.
         if bytes > self.budget.max_bytes
@@ -392,11 +383,9 @@ impl<'a> Evaluation<'a> {
         }
         let body = &mut self.instances.literals[start..];
         body.sort_unstable();
-        // An atom together with its negation never holds; the pair stands side by side after
-        // sorting.
-        let is_contradiction = body
-            .windows(2)
-            .any(|pair| pair[0] ^ 1 == pair[1] && pair[1] & 1 == 1);
+        // An atom together with its negation never holds; sorting makes the two neighbours.
+        let mut pairs = body.windows(2);
+        let is_contradiction = pairs.any(|pair| pair[0] ^ 1 == pair[1] && pair[1] & 1 == 1);
         // A head in its own body adds nothing.
         let is_tautology = body.contains(&(head.0 << 1));
         if is_contradiction || is_tautology {
@@ -404,43 +393,35 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         self.instances.heads.push(head);
-        self.instances
-            .ends
-            .push(self.instances.literals.len() as u32);
+        let end = self.instances.literals.len();
+        self.instances.ends.push(end as u32);
         Ok(())
     }
 
     fn program(mut self, first_dynamic: u32) -> GroundProgram {
         self.order.resize(self.terms.len(), UNKNOWN);
-        let roles: IdVec<RoleId, TermId> = self
-            .indexes
-            .atoms((keyword::ROLE, 1))
-            .iter()
-            .map(|&atom| self.terms.arguments(atom)[0])
-            .collect();
+        let roles = self.indexes.atoms((keyword::ROLE, 1)).iter();
+        let roles = roles.map(|&atom| self.terms.arguments(atom)[0]);
+        let roles: IdVec<RoleId, TermId> = roles.collect();
         let role_of: FxHashMap<TermId, RoleId> =
             roles.enumerate().map(|(id, &term)| (term, id)).collect();
-        let mut found: Vec<TermId> = (0..self.terms.len())
+        let is_found = |atom: &TermId| (first_dynamic..WAITING).contains(&self.order[atom.index()]);
+        let found = (0..self.terms.len())
             .map(TermId::from_index)
-            .filter(|atom| (first_dynamic..WAITING).contains(&self.order[atom.index()]))
-            .collect();
+            .filter(is_found);
+        let mut found: Vec<TermId> = found.collect();
         found.sort_unstable_by_key(|atom| self.order[atom.index()]);
         let mut atom_of: Vec<u32> = vec![UNKNOWN; self.terms.len()];
         for (index, atom) in found.iter().enumerate() {
             atom_of[atom.index()] = index as u32;
         }
         let known = |term: Option<TermId>| {
-            term.and_then(|term| atom_of.get(term.index()))
-                .filter(|&&atom| atom != UNKNOWN)
-                .map(|&atom| AtomId(atom))
+            let atom = *atom_of.get(term?.index())?;
+            (atom != UNKNOWN).then_some(AtomId(atom))
         };
-        let mut atoms: IdVec<AtomId, GroundAtom> = found
-            .iter()
-            .map(|&term| GroundAtom {
-                term,
-                kind: AtomKind::Derived,
-            })
-            .collect();
+        let kind = AtomKind::Derived;
+        let atoms = found.iter().map(|&term| GroundAtom { term, kind });
+        let mut atoms: IdVec<AtomId, GroundAtom> = atoms.collect();
         let mut bases: IdVec<BaseId, TermId> = IdVec::new();
         let mut next = IdVec::new();
         let mut initial = Vec::new();
@@ -463,11 +444,8 @@ impl<'a> Evaluation<'a> {
                 (keyword::DOES, &[role, mv]) => {
                     let legal = known(self.terms.find(keyword::LEGAL, &[role, mv]));
                     if let (Some(&role), Some(legal)) = (role_of.get(&role), legal) {
-                        moves.push(Move {
-                            role,
-                            term: mv,
-                            legal,
-                        });
+                        let term = mv;
+                        moves.push(Move { role, term, legal });
                     }
                 }
                 (keyword::TERMINAL, []) => terminal = Some(id),

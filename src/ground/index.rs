@@ -15,9 +15,7 @@ use crate::ids::{Symbol, TermId};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Skeleton {
-    /// Not part of the key.
     Any,
-    /// Part of the key.
     Key,
     Function(Symbol, Box<[Skeleton]>),
 }
@@ -27,15 +25,9 @@ impl Skeleton {
     /// order.
     pub fn of(pattern: &Pattern) -> (Skeleton, Vec<Pattern>) {
         let mut keys = Vec::new();
+        // The relation's own name is the index's, never a key.
         let skeleton = match pattern {
-            // The relation's own name is the index's, never a key.
-            Pattern::Function(name, patterns) => Skeleton::Function(
-                *name,
-                patterns
-                    .iter()
-                    .map(|inner| Self::collect(inner, &mut keys))
-                    .collect(),
-            ),
+            Pattern::Function(..) => Self::collect_inner(pattern, &mut keys),
             other => Self::collect(other, &mut keys),
         };
         (skeleton, keys)
@@ -46,16 +38,15 @@ impl Skeleton {
             keys.push(pattern.clone());
             return Skeleton::Key;
         }
-        match pattern {
-            Pattern::Function(name, patterns) => Skeleton::Function(
-                *name,
-                patterns
-                    .iter()
-                    .map(|inner| Self::collect(inner, keys))
-                    .collect(),
-            ),
-            _ => Skeleton::Any,
-        }
+        Self::collect_inner(pattern, keys)
+    }
+
+    fn collect_inner(pattern: &Pattern, keys: &mut Vec<Pattern>) -> Skeleton {
+        let Pattern::Function(name, patterns) = pattern else {
+            return Skeleton::Any;
+        };
+        let patterns = patterns.iter().map(|inner| Self::collect(inner, keys));
+        Skeleton::Function(*name, patterns.collect())
     }
 
     /// Feeds the key values of a term to the hasher; false when the shape does not fit.
@@ -68,12 +59,10 @@ impl Skeleton {
             }
             Skeleton::Function(name, inner) => {
                 let arguments = terms.arguments(term);
+                let mut pairs = inner.iter().zip(arguments);
                 terms.name(term) == *name
                     && arguments.len() == inner.len()
-                    && inner
-                        .iter()
-                        .zip(arguments)
-                        .all(|(inner, &argument)| inner.hash_keys(argument, terms, hasher))
+                    && pairs.all(|(inner, &argument)| inner.hash_keys(argument, terms, hasher))
             }
         }
     }
@@ -117,11 +106,7 @@ impl Indexes {
         let signature = (terms.name(atom), terms.arguments(atom).len());
         self.atoms.entry(signature).or_default().push(atom);
         self.entries += 1;
-        for &index in self
-            .of_relation
-            .get(&signature)
-            .map_or(&[][..], Vec::as_slice)
-        {
+        for &index in self.of_relation.get(&signature).into_iter().flatten() {
             let before = self.all[index].buckets.len();
             self.all[index].insert(atom, terms);
             self.n_buckets += self.all[index].buckets.len() - before;
@@ -143,9 +128,9 @@ impl Indexes {
             buckets: FxHashMap::default(),
             entries: 0,
         };
-        self.atoms(signature)
-            .iter()
-            .for_each(|&atom| index.insert(atom, terms));
+        for &atom in self.atoms(signature) {
+            index.insert(atom, terms);
+        }
         self.entries += index.entries;
         self.n_buckets += index.buckets.len();
         let number = self.all.len();
@@ -155,7 +140,6 @@ impl Indexes {
         number
     }
 
-    /// The mean size of a bucket.
     pub fn mean_bucket(&self, index: usize) -> f64 {
         let index = &self.all[index];
         index.entries as f64 / index.buckets.len().max(1) as f64

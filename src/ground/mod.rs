@@ -29,9 +29,9 @@ use crate::gdl::Rules;
 use evaluate::{Evaluation, Stop};
 use prepare::PreparedRules;
 
-pub use crate::gdl::components::strongly_connected;
-pub use components::{Component, components};
-pub use program::{AtomKind, BodyLiteral, GroundProgram, GroundRule, Move};
+pub(crate) use crate::gdl::components::strongly_connected;
+pub(crate) use components::components;
+pub(crate) use program::{AtomKind, GroundProgram};
 
 /// What grounding may cost.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +58,8 @@ impl Budget {
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GroundError {
-    /// The time was up.
     #[error("grounding was not finished in time: {atoms} atoms and {rules} ground rules so far")]
     OutOfTime { atoms: usize, rules: usize },
-    /// The tables grew too large.
     #[error(
         "grounding passed its limit of {max_bytes} bytes: {atoms} atoms and {rules} ground rules so far"
     )]
@@ -70,13 +68,10 @@ pub enum GroundError {
         atoms: usize,
         rules: usize,
     },
-    /// Terms nest without end.
     #[error("terms nest more than {max_depth} deep, as in `{example}`")]
     TermsTooDeep { max_depth: usize, example: String },
-    /// A rule has more conditions than can be joined.
     #[error("a rule for `{head}` has {conditions} conditions, more than can be joined")]
     RuleTooLong { head: String, conditions: usize },
-    /// There is nobody to play.
     #[error("the rules name no role")]
     NoRoles,
 }
@@ -96,12 +91,8 @@ pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundErro
         match Evaluation::new(rules, &prepared, budget).run() {
             Ok(program) => return Ok(program),
             Err(Stop::Error(error)) => return Err(error),
-            Err(Stop::Split(rule)) => {
-                prepared.split(rule);
-            }
-            Err(Stop::TakeBack(rule)) => {
-                prepared.take_back(rule);
-            }
+            Err(Stop::Split(rule)) => prepared.split(rule),
+            Err(Stop::TakeBack(rule)) => prepared.take_back(rule),
         }
     }
 }

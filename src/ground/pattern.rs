@@ -63,18 +63,14 @@ impl Pattern {
         is_bound: &mut [bool],
         terms: &mut TermTable,
     ) -> Pattern {
-        let patterns: Vec<Pattern> = arguments
-            .iter()
-            .map(|argument| Self::compile(argument, before, is_bound, terms))
-            .collect();
-        let ground: Option<Vec<TermId>> = patterns
-            .iter()
-            .map(|pattern| match pattern {
-                Pattern::Ground(term) => Some(*term),
-                _ => None,
-            })
-            .collect();
-        match ground {
+        let patterns = arguments.iter();
+        let patterns = patterns.map(|term| Self::compile(term, before, is_bound, terms));
+        let patterns: Vec<Pattern> = patterns.collect();
+        let ground = |pattern: &Pattern| match pattern {
+            Pattern::Ground(term) => Some(*term),
+            _ => None,
+        };
+        match patterns.iter().map(ground).collect::<Option<Vec<_>>>() {
             Some(ground) => Pattern::Ground(terms.intern(name, &ground)),
             None => Pattern::Function(name, patterns.into()),
         }
@@ -93,12 +89,10 @@ impl Pattern {
             Pattern::Ground(ground) => *ground == term,
             Pattern::Function(name, patterns) => {
                 let arguments = terms.arguments(term);
+                let mut pairs = patterns.iter().zip(arguments);
                 terms.name(term) == *name
                     && arguments.len() == patterns.len()
-                    && patterns
-                        .iter()
-                        .zip(arguments)
-                        .all(|(pattern, &argument)| pattern.matches(argument, terms, bindings))
+                    && pairs.all(|(pattern, &argument)| pattern.matches(argument, terms, bindings))
             }
         }
     }
@@ -118,10 +112,10 @@ impl Pattern {
                     }
                     return terms.intern(*name, &arguments[..patterns.len()]);
                 }
-                let arguments: Vec<TermId> = patterns
+                let arguments = patterns
                     .iter()
-                    .map(|pattern| pattern.build(terms, bindings))
-                    .collect();
+                    .map(|pattern| pattern.build(terms, bindings));
+                let arguments: Vec<TermId> = arguments.collect();
                 terms.intern(*name, &arguments)
             }
         }
@@ -142,10 +136,8 @@ impl Pattern {
                     }
                     return terms.find(*name, &arguments[..patterns.len()]);
                 }
-                let arguments: Option<Vec<TermId>> = patterns
-                    .iter()
-                    .map(|pattern| pattern.find(terms, bindings))
-                    .collect();
+                let arguments = patterns.iter().map(|pattern| pattern.find(terms, bindings));
+                let arguments: Option<Vec<TermId>> = arguments.collect();
                 terms.find(*name, &arguments?)
             }
         }

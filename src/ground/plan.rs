@@ -19,7 +19,6 @@ pub enum Step {
         index: usize,
         keys: Vec<Pattern>,
         pattern: Pattern,
-        /// Its position in the body.
         place: usize,
         /// Whether the trigger is excluded, because another plan meets it at this place.
         excludes_trigger: bool,
@@ -27,7 +26,6 @@ pub enum Step {
     /// Continue if the atom was found.
     Holds {
         pattern: Pattern,
-        /// The literal's place in the body.
         place: usize,
         excludes_trigger: bool,
     },
@@ -53,7 +51,6 @@ pub struct Plan {
     pub n_literals: usize,
 }
 
-/// What a planner needs to know of the relations.
 pub struct Context<'a> {
     /// Whether atoms of the relation are found while the plan runs.
     pub is_growing: &'a dyn Fn(Signature) -> bool,
@@ -95,10 +92,9 @@ pub fn plans_of(
         [] => vec![None],
         some => some.iter().copied().map(Some).collect(),
     };
-    let plans = starts
-        .into_iter()
-        .map(|start| plan(number, rule, start, &triggers, context, indexes, terms));
-    plans.collect()
+    (starts.into_iter())
+        .map(|start| plan(number, rule, start, &triggers, context, indexes, terms))
+        .collect()
 }
 
 fn plan(
@@ -127,17 +123,13 @@ fn plan(
         if context.until.is_some_and(|until| Instant::now() >= until) {
             return None;
         }
-        let mut best: Option<(f64, usize)> = None;
-        for (position, &place) in waiting.iter().enumerate() {
-            let Some(cost) = cost(&rule.body[place], &is_bound, context, indexes, terms) else {
-                continue;
-            };
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, position));
-            }
-        }
+        let costs = waiting.iter().enumerate().filter_map(|(position, &place)| {
+            let cost = cost(&rule.body[place], &is_bound, context, indexes, terms)?;
+            Some((cost, position))
+        });
         // Every variable of a condition is bound by some positive literal, so something can always
         // be taken.
+        let best = costs.min_by(|(one, _), (other, _)| one.total_cmp(other));
         let Some((_, position)) = best else { break };
         let place = waiting.remove(position);
         match &rule.body[place] {

@@ -8,7 +8,6 @@ use crate::ids::Symbol;
 
 use super::split::split;
 
-/// The rules of a rulesheet, some of them split.
 #[derive(Debug)]
 pub struct PreparedRules {
     rules: Vec<Rule>,
@@ -137,7 +136,6 @@ impl PreparedRules {
         matches!(self.status[rule], Status::Whole | Status::Part)
     }
 
-    /// Splits a rule, or marks it as final.
     pub fn split(&mut self, rule: usize) {
         let original = self.rules[rule].clone();
         let mut n_names = self.names.len();
@@ -168,35 +166,32 @@ impl PreparedRules {
 
     /// Takes back the split that a helper came from.
     pub fn take_back(&mut self, rule: usize) {
-        let Some(record) = self
-            .splits
-            .iter()
-            .position(|split| split.helpers.contains(&rule))
-        else {
+        let Some(record) = self.split_with(rule) else {
             return;
         };
-        let SplitRecord { at, original, .. } = &self.splits[record];
-        let at = *at;
+        let SplitRecord {
+            at, ref original, ..
+        } = self.splits[record];
         self.rules[at] = original.clone();
         let mut open = vec![record];
         while let Some(record) = open.pop() {
             for helper in self.splits[record].helpers.clone() {
                 self.status[helper] = Status::Gone;
                 // What a helper was split into goes with it.
-                open.extend(
-                    (0..self.splits.len())
-                        .filter(|&other| other != record && self.splits[other].at == helper),
-                );
+                let others = (0..self.splits.len()).filter(|&other| other != record);
+                open.extend(others.filter(|&other| self.splits[other].at == helper));
             }
         }
         self.status[at] = Status::Final;
     }
 
     pub fn may_take_back(&self, rule: usize) -> bool {
-        self.splits
-            .iter()
-            .any(|split| split.helpers.contains(&rule))
-            && !self.is_gone(rule)
+        self.split_with(rule).is_some() && !self.is_gone(rule)
+    }
+
+    fn split_with(&self, helper: usize) -> Option<usize> {
+        let mut splits = self.splits.iter();
+        splits.position(|split| split.helpers.contains(&helper))
     }
 
     pub fn is_gone(&self, rule: usize) -> bool {

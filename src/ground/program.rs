@@ -10,25 +10,18 @@ pub enum AtomKind {
     Base(BaseId),
     /// `(does r m)`: given by the joint move.
     Does(MoveId),
-    /// Given by rules.
     Derived,
 }
 
-/// One ground atom.
 #[derive(Clone, Copy, Debug)]
 pub struct GroundAtom {
-    /// The whole atom, as a term.
     pub term: TermId,
-    /// How it gets its value.
     pub kind: AtomKind,
 }
 
-/// One move of one role.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
-    /// Whose.
     pub role: RoleId,
-    /// The move.
     pub term: TermId,
     /// The atom `(legal role move)`.
     pub legal: AtomId,
@@ -44,12 +37,10 @@ impl BodyLiteral {
         Self(atom.0 << 1 | u32::from(is_negative))
     }
 
-    /// Which atom.
     pub fn atom(self) -> AtomId {
         AtomId(self.0 >> 1)
     }
 
-    /// Whether it must not hold.
     pub fn is_negative(self) -> bool {
         self.0 & 1 == 1
     }
@@ -58,20 +49,15 @@ impl BodyLiteral {
 /// One instance: the head, and where its body lies.
 #[derive(Clone, Copy, Debug)]
 pub struct GroundRule {
-    /// What is derived.
     pub head: AtomId,
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
-/// A game without variables.
 #[derive(Clone, Debug)]
 pub struct GroundProgram {
-    /// Names.
     pub symbols: Symbols,
-    /// All ground terms.
     pub terms: TermTable,
-    /// The roles in order.
     pub roles: IdVec<RoleId, TermId>,
     /// Every atom that is neither static nor out of reach.
     pub atoms: IdVec<AtomId, GroundAtom>,
@@ -87,13 +73,11 @@ pub struct GroundProgram {
     pub terminal: Option<AtomId>,
     /// Role, value and atom of each `goal` with a whole number from 0 to 100.
     pub goals: Vec<(RoleId, u8, AtomId)>,
-    /// All instances.
     pub rules: Vec<GroundRule>,
     pub(super) bodies: Vec<BodyLiteral>,
 }
 
 impl GroundProgram {
-    /// The body of the n-th rule.
     pub fn body(&self, rule: usize) -> &[BodyLiteral] {
         let GroundRule { start, end, .. } = self.rules[rule];
         &self.bodies[start as usize..end as usize]
@@ -108,12 +92,10 @@ impl GroundProgram {
         )
     }
 
-    /// An atom as GDL text.
     pub fn show(&self, atom: AtomId) -> String {
         self.show_term(self.atoms[atom].term)
     }
 
-    /// A term as GDL text.
     pub fn show_term(&self, term: TermId) -> String {
         self.terms.show(&self.symbols, term)
     }

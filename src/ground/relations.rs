@@ -11,7 +11,6 @@ use crate::gdl::components::RelationGraph;
 use crate::gdl::keyword;
 use crate::gdl::rules::Signature;
 
-/// The relations of some rules, static and dynamic.
 pub struct Relations {
     /// For each relation that is a head or occurs in a body: whether it is dynamic.
     pub is_dynamic: HashMap<Signature, bool>,

@@ -31,19 +31,20 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
     if rule.body.len().max(rule.variables.len()) > MAX_SIZE {
         return None;
     }
+    let helper = |head, body| Rule {
+        head,
+        body,
+        variables: rule.variables.clone(),
+        span: rule.span,
+    };
     let mut rest = rule.clone();
     let mut helpers = Vec::new();
     let mut domains = Vec::new();
     while let Some(gathering) = best_gathering(&rest) {
         let relation = new_relation();
-        let arguments: Box<[Term]> = gathering
-            .boundary
-            .iter()
-            .map(|&variable| Term::Variable(variable))
-            .collect();
         let head = Atom {
             relation,
-            arguments,
+            arguments: gathering.boundary.into_iter().map(Term::Variable).collect(),
             span: rule.span,
         };
         let (mut body, mut left) = (Vec::new(), Vec::new());
@@ -58,20 +59,10 @@ pub fn split(rule: &Rule, mut new_relation: impl FnMut() -> Symbol) -> Option<Sp
             };
             body.push(Literal::Positive(domain.clone()));
             domains.push(domain.relation);
-            helpers.push(Rule {
-                head: domain,
-                body: vec![binder],
-                variables: rule.variables.clone(),
-                span: rule.span,
-            });
+            helpers.push(helper(domain, vec![binder]));
         }
         left.push(Literal::Positive(head.clone()));
-        helpers.push(Rule {
-            head,
-            body,
-            variables: rule.variables.clone(),
-            span: rule.span,
-        });
+        helpers.push(helper(head, body));
         rest.body = left;
     }
     (!helpers.is_empty()).then_some(Split {
@@ -108,12 +99,9 @@ fn best_gathering(rule: &Rule) -> Option<Gathering> {
     let mut all: Vec<u32> = variables.iter().flatten().copied().collect();
     all.sort_unstable();
     all.dedup();
-    let taken_out = all
-        .iter()
-        .copied()
-        .filter(|&variable| !in_head[variable as usize]);
-    let gatherings =
-        taken_out.filter_map(|variable| gathering(rule, variable, &variables, &in_head, all.len()));
+    let taken_out = all.iter().filter(|&&variable| !in_head[variable as usize]);
+    let gatherings = taken_out
+        .filter_map(|&variable| gathering(rule, variable, &variables, &in_head, all.len()));
     gatherings.min_by_key(|gathering| (gathering.size, gathering.boundary.len()))
 }
 
@@ -126,11 +114,8 @@ fn gathering(
     n_variables: usize,
 ) -> Option<Gathering> {
     let mut bag: Vec<u32> = Vec::new();
-    for other in variables
-        .iter()
-        .filter(|list| list.contains(&variable))
-        .flatten()
-    {
+    let gathered = variables.iter().filter(|list| list.contains(&variable));
+    for other in gathered.flatten() {
         if !bag.contains(other) {
             bag.push(*other);
         }
@@ -138,21 +123,15 @@ fn gathering(
     if bag.len() >= n_variables {
         return None;
     }
-    let is_inside: Vec<bool> = variables
+    let in_bag = |variables: &Vec<u32>| variables.iter().all(|variable| bag.contains(variable));
+    let is_inside = variables
         .iter()
-        .map(|of_literal| {
-            !of_literal.is_empty() && of_literal.iter().all(|variable| bag.contains(variable))
-        })
-        .collect();
-    let outside = || {
-        variables
-            .iter()
-            .zip(&is_inside)
-            .filter(|(_, is_inside)| !**is_inside)
-            .map(|(of_literal, _)| of_literal)
-    };
+        .map(|list| !list.is_empty() && in_bag(list));
+    let is_inside: Vec<bool> = is_inside.collect();
     let is_shared = |variable: &u32| {
-        in_head[*variable as usize] || outside().any(|of_literal| of_literal.contains(variable))
+        let mut literals = variables.iter().zip(&is_inside);
+        in_head[*variable as usize]
+            || literals.any(|(list, is_inside)| !is_inside && list.contains(variable))
     };
     let mut boundary: Vec<u32> = bag.iter().copied().filter(is_shared).collect();
     boundary.sort_unstable();

@@ -52,10 +52,8 @@ pub fn on_demand(
 ) -> Rewritten {
     let mut rules_of: HashMap<Signature, Vec<usize>> = HashMap::new();
     for (index, rule) in rules.iter().enumerate() {
-        rules_of
-            .entry(rule.head.signature())
-            .or_default()
-            .push(index);
+        let own = rules_of.entry(rule.head.signature()).or_default();
+        own.push(index);
     }
     let mut transformation = Transformation {
         rules_of,
@@ -152,14 +150,11 @@ impl Transformation<'_> {
                     (rank, *position)
                 })
                 .map(|(position, _)| position);
-            let Some(next) = next else {
-                break;
-            };
+            let Some(next) = next else { break };
             let literal = waiting.remove(next);
-            let literal = if self.is_call(literal) {
-                self.rewrite_call(literal, &is_bound, stage, &done, rule)
-            } else {
-                literal.clone()
+            let literal = match self.is_call(literal) {
+                true => self.rewrite_call(literal, &is_bound, stage, &done, rule),
+                false => literal.clone(),
             };
             if let Literal::Positive(atom) = &literal {
                 atom.for_each_variable(&mut |variable| is_bound[variable as usize] = true);
@@ -175,9 +170,8 @@ impl Transformation<'_> {
     }
 
     fn is_call(&self, literal: &Literal) -> bool {
-        literal
-            .atom()
-            .is_some_and(|atom| self.on_demand.contains(&atom.signature()))
+        let atom = literal.atom();
+        atom.is_some_and(|atom| self.on_demand.contains(&atom.signature()))
     }
 
     /// The literal with the copy's name in place of the relation's; adds the rule for the call.
@@ -211,9 +205,9 @@ impl Transformation<'_> {
         let call = self.call(&copy, atom);
         let name = self.names_of(&copy).0;
         if self.known.insert(copy.clone()) {
-            self.origins.insert(call.signature(), atom.signature());
+            let own = (name, atom.arguments.len());
             self.origins
-                .insert((name, atom.arguments.len()), atom.signature());
+                .extend([call.signature(), own].map(|copy| (copy, atom.signature())));
             self.waiting.push(copy);
         }
         let is_trivial = before.iter().any(|literal| match literal {

@@ -76,10 +76,8 @@ impl Dependencies {
         }
         let (mut groups, component_of) = graph.components();
         groups.iter_mut().for_each(|group| group.sort_unstable());
-        let component_of: IdVec<RelationId, ComponentId> = component_of
-            .into_iter()
-            .map(ComponentId::from_index)
-            .collect();
+        let component_of = component_of.into_iter().map(ComponentId::from_index);
+        let component_of: IdVec<RelationId, ComponentId> = component_of.collect();
         let mut components: IdVec<ComponentId, Component> = IdVec::new();
         for group in groups {
             let own = ComponentId::from_index(components.len());
@@ -139,8 +137,8 @@ impl Dependencies {
                 }
             }
         }
-        self.components
-            .ids()
+        let components = self.components.ids();
+        components
             .filter(|component| is_needed[component.index()])
             .collect()
     }

@@ -12,6 +12,7 @@ use crate::gdl::rules::Signature;
 /// Soft limits: beyond them goal-directed evaluation is tried.
 const SOFT_FACTS: usize = 300_000;
 const SOFT_WORK: u64 = 50_000_000;
+
 impl Engine {
     pub fn current_limits(&self) -> Limits {
         self.limits_within(self.choice.limits)
@@ -61,12 +62,8 @@ impl Engine {
     fn put_on_demand(&mut self, id: ComponentId) -> bool {
         let component = &self.dependencies.components[id];
         let sizes = component.relations.iter().map(|&relation| {
-            let signature = self.dependencies.relations[relation];
             let size = self.store.relations[relation].holding().len();
-            (
-                self.origins.get(&signature).copied().unwrap_or(signature),
-                size,
-            )
+            (self.origin_of(relation), size)
         });
         let sizes: Vec<(Signature, usize)> = sizes.collect();
         let largest = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
@@ -124,11 +121,8 @@ impl Engine {
             .filter(|component| component.has_inner_negation)
             .flat_map(|component| &component.relations);
         relations
-            .map(|&relation| self.dependencies.relations[relation])
-            .any(|signature| {
-                let signature = self.origins.get(&signature).unwrap_or(&signature);
-                !self.with_inner_negation.contains(signature)
-            })
+            .map(|&relation| self.origin_of(relation))
+            .any(|signature| !self.with_inner_negation.contains(&signature))
     }
 
     /// The error of an evaluation that was stopped.
@@ -137,13 +131,10 @@ impl Engine {
         let largest = relations
             .iter()
             .max_by_key(|relation| self.store.relations[**relation].holding().len());
-        let relation = match largest.map(|&relation| self.dependencies.relations[relation]) {
-            Some(signature) => {
-                let (name, arity) = self.origins.get(&signature).copied().unwrap_or(signature);
-                format!("{}/{arity}", self.names.symbols.name(name))
-            }
-            None => String::new(),
-        };
+        let relation = largest.map_or(String::new(), |&relation| {
+            let (name, arity) = self.origin_of(relation);
+            format!("{}/{arity}", self.names.symbols.name(name))
+        });
         match stopped.fault {
             Fault::TooManyFacts => ProverError::TooManyFacts {
                 limit: self.limits.facts,

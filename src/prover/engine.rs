@@ -19,9 +19,10 @@ use crate::gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
 use crate::ids::{Id, IdVec, Symbol, TermId};
 
 /// Which limits of an evaluation apply.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Bounds {
     /// The soft ones; beyond them goal-directed evaluation is tried.
+    #[default]
     Soft,
     /// The soft ones, but no more than this much work; beyond them the trial has failed.
     Trial(u64),
@@ -29,28 +30,16 @@ pub enum Bounds {
     Hard,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Choice {
-    /// The relations evaluated goal-directed.
     pub on_demand: BTreeSet<Signature>,
     pub limits: Bounds,
-}
-
-impl Default for Choice {
-    fn default() -> Self {
-        Self {
-            on_demand: BTreeSet::new(),
-            limits: Bounds::Soft,
-        }
-    }
 }
 
 /// Whether questions are about this relation, or a state or joint move gives it.
 pub fn is_asked_for(signature: Signature) -> bool {
     [TRUE, DOES, (keyword::ROLE, 1)].contains(&signature)
-        || Question::ALL
-            .iter()
-            .any(|question| question.signature() == signature)
+        || Question::ALL.map(Question::signature).contains(&signature)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +98,6 @@ pub struct Engine {
     /// From rewritten relations to the relation of the rulesheet they stand for.
     pub origins: HashMap<Signature, Signature>,
     pub dependencies: Dependencies,
-    /// The limits that the caller sets.
     pub limits: Limits,
     compiled: IdVec<ComponentId, Option<Compiled>>,
     /// Serial number of the state or joint move of the component's contents; 0 for none.
@@ -265,17 +253,19 @@ impl Engine {
         self.work_of = IdVec::from_vec(vec![0; self.dependencies.components.len()]);
     }
 
+    /// The relation of the rulesheet that a relation stands for.
+    pub fn origin_of(&self, relation: RelationId) -> Signature {
+        let signature = self.dependencies.relations[relation];
+        self.origins.get(&signature).copied().unwrap_or(signature)
+    }
+
     /// The work since the last clear, by relation of the rulesheet. A component's work counts for
     /// its first relation.
     pub fn work_by_relation(&self) -> Vec<(Signature, u64)> {
         let mut by_relation: BTreeMap<Signature, u64> = BTreeMap::new();
         for (id, work) in self.work_of.enumerate() {
             let relations = self.dependencies.components[id].relations.iter();
-            let signatures = relations.map(|&relation| {
-                let signature = self.dependencies.relations[relation];
-                self.origins.get(&signature).copied().unwrap_or(signature)
-            });
-            if let Some(signature) = signatures.min() {
+            if let Some(signature) = relations.map(|&relation| self.origin_of(relation)).min() {
                 *by_relation.entry(signature).or_default() += work;
             }
         }
@@ -286,26 +276,27 @@ impl Engine {
         self.store.terms.show(&self.names.symbols, term)
     }
 
-    /// The facts of the initial state.
     pub fn initial_facts(&mut self) -> Result<Vec<TermId>, ProverError> {
         self.answer(Question::Init, &State::of(&mut Vec::new()), None)?;
         Ok(self.column(Question::Init))
     }
 
-    /// Whether the game is over.
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
         self.answer(Question::Terminal, state, None)?;
         Ok(self.answers(Question::Terminal).next().is_some())
     }
 
-    pub fn legal_moves(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
-        self.answer(Question::Legal, state, None)?;
-        Ok(self.of_role(Question::Legal, role))
-    }
-
-    pub fn goal_values(&mut self, state: &State, role: TermId) -> Result<Vec<TermId>, ProverError> {
-        self.answer(Question::Goal, state, None)?;
-        Ok(self.of_role(Question::Goal, role))
+    /// The role's legal moves or goal values.
+    pub fn of_role(
+        &mut self,
+        question: Question,
+        state: &State,
+        role: TermId,
+    ) -> Result<Vec<TermId>, ProverError> {
+        self.answer(question, state, None)?;
+        let answers = self.answers(question);
+        let of_role = answers.filter(|arguments| arguments[0] == role);
+        Ok(of_role.map(|arguments| arguments[1]).collect())
     }
 
     pub fn next_facts(
@@ -370,17 +361,8 @@ impl Engine {
 
     /// The first arguments of all facts of the question's relation.
     fn column(&self, question: Question) -> Vec<TermId> {
-        self.answers(question)
-            .map(|arguments| arguments[0])
-            .collect()
-    }
-
-    /// The second arguments of the facts whose first argument is the role.
-    fn of_role(&self, question: Question, role: TermId) -> Vec<TermId> {
-        let of_role = self
-            .answers(question)
-            .filter(|arguments| arguments[0] == role);
-        of_role.map(|arguments| arguments[1]).collect()
+        let answers = self.answers(question);
+        answers.map(|arguments| arguments[0]).collect()
     }
 
     /// Evaluates what a question needs, for a state and what the roles do there.
@@ -532,10 +514,9 @@ impl Engine {
                 registers: &mut self.registers,
             };
             let work_before = evaluation.store.work_done();
-            let outcome = if component.has_inner_negation {
-                evaluation.alternating_fixpoint()
-            } else {
-                evaluation.least_fixpoint().map(|()| true)
+            let outcome = match component.has_inner_negation {
+                true => evaluation.alternating_fixpoint(),
+                false => evaluation.least_fixpoint().map(|()| true),
             };
             self.work_of[id] += self.store.work_done() - work_before;
             let is_copied = |relation: &RelationId| {
@@ -551,10 +532,8 @@ impl Engine {
             };
             if let Some(fault) = fault {
                 self.evaluated_for[id] = 0;
-                return Err(Stopped {
-                    fault,
-                    component: id,
-                });
+                let component = id;
+                return Err(Stopped { fault, component });
             }
         }
         self.evaluated_for[id] = serial;

@@ -8,20 +8,16 @@ use thiserror::Error;
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ProverError {
-    /// Nobody plays.
     #[error("the rules name no role, expected at least one `(role name)` fact")]
     NoRoles,
-    /// A relation has no end, or none within the limit.
     #[error(
         "evaluation was stopped: more than {limit} facts hold in one state, the last of relation `{relation}`"
     )]
     TooManyFacts { limit: usize, relation: String },
-    /// A term grows and grows.
     #[error(
         "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep"
     )]
     TooDeep { limit: usize, relation: String },
-    /// A join that is too large.
     #[error(
         "evaluation was stopped: relation `{relation}` took more than {limit} steps in one state"
     )]
@@ -31,7 +27,6 @@ pub enum ProverError {
         "relation `{relation}` is too large to be evaluated as a whole, and its recursion through `not` cannot be evaluated call by call"
     )]
     Undecided { relation: String },
-    /// A rule with a very long body.
     #[error(
         "a rule for `{relation}` has {found} positive conditions, at most {limit} can be evaluated"
     )]
@@ -40,16 +35,12 @@ pub enum ProverError {
         found: usize,
         limit: usize,
     },
-    /// A term that this prover never gave out.
     #[error("there is no term number {term}, the prover knows {n_terms}")]
     NoSuchTerm { term: usize, n_terms: usize },
-    /// The term table is full.
     #[error("evaluation was stopped: the game has more than {limit} different terms")]
     TooManyTerms { limit: usize },
-    /// A joint move does not name one move per role.
     #[error("the joint move has {found} moves, expected one for each of the {expected} roles")]
     WrongJointMove { found: usize, expected: usize },
-    /// A role beyond the last.
     #[error("there is no role number {role}, the game has {n_roles}")]
     NoSuchRole { role: usize, n_roles: usize },
 }

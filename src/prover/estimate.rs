@@ -103,11 +103,9 @@ impl Count<'_> {
                 self.terms,
                 &mut keys,
                 &mut outputs,
-            ) && keys
-                .iter()
-                .zip(self.known)
-                .all(|(key, known)| known.is_none_or(|known| known == *key));
-            if is_match {
+            );
+            let mut pairs = keys.iter().zip(self.known);
+            if is_match && pairs.all(|(key, known)| known.is_none_or(|known| known == *key)) {
                 self.n_matches += 1;
                 if !seen.contains(&keys) {
                     seen.insert(keys.clone());

@@ -91,10 +91,8 @@ impl Evaluation<'_> {
     }
 
     fn n_holding(&self) -> usize {
-        let relations = self.relations.iter();
-        relations
-            .map(|&relation| self.store.relations[relation].holding().len())
-            .sum()
+        let holding = |&relation: &RelationId| self.store.relations[relation].holding().len();
+        self.relations.iter().map(holding).sum()
     }
 
     /// The least fixpoint, with negation within the component tested against the reference.

@@ -67,13 +67,11 @@ impl Functions {
     fn take(&mut self, term: TermId, terms: &TermTable) {
         let arguments = terms.arguments(term);
         let signature = (terms.name(term), arguments.len());
-        if arguments.is_empty() {
-            return;
-        }
-        if let Some(function) = self.by_signature.get(&signature) {
-            self.functions[function.0 as usize]
-                .terms
-                .get_or_insert(arguments, term);
+        if !arguments.is_empty()
+            && let Some(function) = self.by_signature.get(&signature)
+        {
+            let function = &mut self.functions[function.0 as usize];
+            function.terms.get_or_insert(arguments, term);
         }
     }
 

@@ -110,12 +110,10 @@ impl Index {
         }
     }
 
-    /// How many facts have an entry.
     pub fn n_known(&self) -> usize {
         self.entries.len()
     }
 
-    /// The bucket of these keys, if it exists.
     #[inline]
     pub fn find(&self, keys: &[TermId]) -> Option<BucketId> {
         match &self.numbers {
@@ -201,20 +199,15 @@ impl Index {
         self.n_filled = relation.holding().len();
     }
 
-    /// Computes and stores a fact's entry.
     #[cold]
     fn place(&mut self, fact: FactId, relation: &Relation, terms: &TermTable) -> Entry {
         let mut keys = Vec::with_capacity(self.n_keys);
         let mut outputs = Vec::with_capacity(self.n_outputs);
         let patterns = std::mem::take(&mut self.patterns);
-        let is_match = matches(
-            &patterns,
-            relation.arguments(fact),
-            terms,
-            &mut keys,
-            &mut outputs,
-        );
+        let arguments = relation.arguments(fact);
+        let is_match = matches(&patterns, arguments, terms, &mut keys, &mut outputs);
         self.patterns = patterns;
+        let no_entry = |bucket| Entry { bucket, item: 0 };
         let entry = if is_match {
             let item = match outputs.as_slice() {
                 [value] => value.0,
@@ -224,22 +217,13 @@ impl Index {
                     start
                 }
             };
-            Entry {
-                bucket: self.bucket(&keys).0,
-                item,
-            }
+            let bucket = self.bucket(&keys).0;
+            Entry { bucket, item }
         } else {
-            Entry {
-                bucket: NOWHERE,
-                item: 0,
-            }
+            no_entry(NOWHERE)
         };
         if fact.index() >= self.entries.len() {
-            let unknown = Entry {
-                bucket: UNKNOWN,
-                item: 0,
-            };
-            self.entries.resize(fact.index() + 1, unknown);
+            self.entries.resize(fact.index() + 1, no_entry(UNKNOWN));
         }
         self.entries[fact.index()] = entry;
         entry

@@ -1,5 +1,8 @@
 //! Runs plans: nested loops over index buckets, depth first.
 
+use std::ops::Range;
+
+use super::index::BucketId;
 use super::plan::{Check, Op, Place, Scan};
 use super::store::{Fault, Store};
 use crate::ids::TermId;
@@ -31,11 +34,9 @@ impl Store {
                     true
                 }
                 Op::Derive(head) => {
-                    let is_stored = self.derive_built(head.relation, &head.arguments, registers);
-                    return if is_stored {
-                        Outcome::Derived
-                    } else {
-                        Outcome::Stopped
+                    return match self.derive_built(head.relation, &head.arguments, registers) {
+                        true => Outcome::Derived,
+                        false => Outcome::Stopped,
                     };
                 }
             };
@@ -88,20 +89,34 @@ impl Store {
             return Outcome::Stopped;
         }
         self.work_left -= n_items as u64 + 1;
-        let mut found = Outcome::Failed;
         // The bucket may grow meanwhile, in a recursive component; what is new then gets its own
         // turn.
-        for position in 0..n_items {
+        self.run_each(scan, bucket, 0..n_items, rest, registers).1
+    }
+
+    /// Runs the rest of a plan for these items of a bucket. Gives the number of the first item that
+    /// was not looked at.
+    #[inline(always)]
+    fn run_each(
+        &mut self,
+        scan: &Scan,
+        bucket: BucketId,
+        items: Range<usize>,
+        rest: &[Op],
+        registers: &mut [TermId],
+    ) -> (usize, Outcome) {
+        let mut found = Outcome::Failed;
+        for position in items.clone() {
             let item = self.indexes[scan.index].items(bucket)[position];
             self.bind(scan, item, registers);
             match self.run(rest, registers) {
                 Outcome::Failed => {}
-                Outcome::Derived if scan.is_existential => return Outcome::Derived,
+                Outcome::Derived if scan.is_existential => return (position + 1, Outcome::Derived),
                 Outcome::Derived => found = Outcome::Derived,
-                Outcome::Stopped => return Outcome::Stopped,
+                Outcome::Stopped => return (position, Outcome::Stopped),
             }
         }
-        found
+        (items.end, found)
     }
 
     #[inline]
@@ -138,16 +153,6 @@ impl Store {
             return (from, Outcome::Stopped);
         }
         self.work_left -= n_new;
-        let mut found = Outcome::Failed;
-        for position in from..n_items {
-            let item = self.indexes[scan.index].items(bucket)[position];
-            self.bind(scan, item, registers);
-            match self.run(rest, registers) {
-                Outcome::Failed => {}
-                Outcome::Derived => found = Outcome::Derived,
-                Outcome::Stopped => return (position, Outcome::Stopped),
-            }
-        }
-        (n_items, found)
+        self.run_each(scan, bucket, from..n_items, rest, registers)
     }
 }

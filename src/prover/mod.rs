@@ -52,7 +52,7 @@ pub use state::State;
 
 use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, RoleId, TermId};
-use engine::Engine;
+use engine::{Engine, Question};
 use order::TextOrder;
 
 /// A game's rules, ready to answer questions about any state.
@@ -77,11 +77,11 @@ impl Prover {
     /// the limits.
     pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let mut engine = Engine::new(rules, limits)?;
-        let roles: Vec<TermId> = rules
-            .roles()
+        let roles = rules.roles();
+        let roles = roles
             .iter()
-            .filter_map(|role| engine.store.terms.intern_term(role))
-            .collect();
+            .filter_map(|role| engine.store.terms.intern_term(role));
+        let roles: Vec<TermId> = roles.collect();
         if roles.is_empty() {
             return Err(ProverError::NoRoles);
         }
@@ -124,10 +124,7 @@ impl Prover {
     /// The role's legal moves, each once, in the order of their canonical text. Fails for an
     /// unknown role and beyond the limits.
     pub fn legal_moves(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
-        let role = self.role(role)?;
-        let mut moves = self.engine.legal_moves(state, role)?;
-        self.order.sort(&mut moves, |mv| self.engine.show(mv));
-        Ok(moves)
+        self.sorted(Question::Legal, state, role)
     }
 
     /// The state after a joint move: one move per role, in role order. Moves need not be legal.
@@ -152,11 +149,7 @@ impl Prover {
     /// All values that the rules derive for the role's goal, each once, in the order of their
     /// canonical text. Fails for an unknown role and beyond the limits.
     pub fn goal_values(&mut self, state: &State, role: RoleId) -> Result<Vec<TermId>, ProverError> {
-        let role = self.role(role)?;
-        let mut values = self.engine.goal_values(state, role)?;
-        self.order
-            .sort(&mut values, |value| self.engine.show(value));
-        Ok(values)
+        self.sorted(Question::Goal, state, role)
     }
 
     /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100. Fails
@@ -188,14 +181,12 @@ impl Prover {
     /// The ground term that an s-expression writes. Nothing for what is no ground term, or when the
     /// term table is full.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
-        if self.engine.store.terms.len() >= self.engine.limits.terms {
-            let terms = &self.engine.store.terms;
-            return terms.find_sexpr(&self.engine.names.symbols, expression);
+        let engine = &mut self.engine;
+        let (terms, symbols) = (&mut engine.store.terms, &mut engine.names.symbols);
+        match terms.len() < engine.limits.terms {
+            true => terms.intern_sexpr(symbols, expression),
+            false => terms.find_sexpr(symbols, expression),
         }
-        self.engine
-            .store
-            .terms
-            .intern_sexpr(&mut self.engine.names.symbols, expression)
     }
 
     /// All instances of a relation that depends on no state, such as `base` or `input`, as lists of
@@ -209,13 +200,21 @@ impl Prover {
         self.engine.facts_of(relation, arity)
     }
 
-    fn role(&self, role: RoleId) -> Result<TermId, ProverError> {
-        self.roles
+    fn sorted(
+        &mut self,
+        question: Question,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Vec<TermId>, ProverError> {
+        let term = *self
+            .roles
             .get(role.index())
-            .copied()
             .ok_or(ProverError::NoSuchRole {
                 role: role.index(),
                 n_roles: self.roles.len(),
-            })
+            })?;
+        let mut terms = self.engine.of_role(question, state, term)?;
+        self.order.sort(&mut terms, |term| self.engine.show(term));
+        Ok(terms)
     }
 }

@@ -19,8 +19,7 @@ impl Names {
         }
     }
 
-    /// The helper of this name: the same symbol for the same name, and never one of the
-    /// rulesheet's.
+    /// The helper of this name: the same symbol for the same name, never one of the rulesheet's.
     pub fn helper(&mut self, name: &str) -> Symbol {
         if let Some(known) = self.helpers.get(name) {
             return *known;

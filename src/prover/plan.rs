@@ -80,18 +80,12 @@ impl Scope {
         }
     }
 
-    fn is_atom_bound(&self, atom: &Atom) -> bool {
-        atom.arguments.iter().all(|term| self.is_bound(term))
-    }
-
-    fn is_literal_bound(&self, literal: &Literal) -> bool {
-        match literal {
-            Literal::Positive(atom) | Literal::Negative(atom) => self.is_atom_bound(atom),
-            Literal::Distinct(left, right, _) => self.is_bound(left) && self.is_bound(right),
-        }
+    fn are_bound<'a>(&self, mut terms: impl Iterator<Item = &'a Term>) -> bool {
+        terms.all(|term| self.is_bound(term))
     }
 }
 
+#[derive(Default)]
 struct Matching {
     patterns: Vec<Pattern>,
     keys: Vec<Build>,
@@ -127,7 +121,7 @@ impl Planner<'_> {
         }
         loop {
             self.checks(&mut remaining, &mut scope, &mut ops)?;
-            let is_settled = scope.is_atom_bound(&rule.head);
+            let is_settled = scope.are_bound(rule.head.arguments.iter());
             if remaining.is_empty() {
                 if !is_settled {
                     return None;
@@ -146,13 +140,8 @@ impl Planner<'_> {
             }
             let next = self.cheapest(&rule.head, &remaining, &scope)?;
             let literal = remaining.remove(next);
-            let scan = self.scan(
-                literal.atom()?,
-                &rule.head,
-                &remaining,
-                &mut scope,
-                is_settled,
-            )?;
+            let atom = literal.atom()?;
+            let scan = self.scan(atom, &rule.head, &remaining, &mut scope, is_settled)?;
             ops.push(Op::Scan(scan));
         }
     }
@@ -165,9 +154,8 @@ impl Planner<'_> {
         scope: &mut Scope,
         ops: &mut Vec<Op>,
     ) -> Option<()> {
-        let (mut bound, unbound): (Vec<&Literal>, Vec<&Literal>) = remaining
-            .iter()
-            .partition(|literal| scope.is_literal_bound(literal));
+        let (mut bound, unbound): (Vec<&Literal>, Vec<&Literal>) =
+            (remaining.iter()).partition(|literal| scope.are_bound(literal.terms()));
         *remaining = unbound;
         bound.sort_by_key(|literal| match literal {
             Literal::Distinct(..) => 0,
@@ -176,10 +164,8 @@ impl Planner<'_> {
         for literal in bound {
             let (atom, is_wanted) = match literal {
                 Literal::Distinct(left, right, _) => {
-                    ops.push(Op::Distinct(
-                        self.build(left, scope),
-                        self.build(right, scope),
-                    ));
+                    let (left, right) = (self.build(left, scope), self.build(right, scope));
+                    ops.push(Op::Distinct(left, right));
                     continue;
                 }
                 Literal::Positive(atom) => (atom, true),
@@ -192,13 +178,10 @@ impl Planner<'_> {
                 && component != self.component
                 && atom.is_ground();
             if is_settled {
-                let holds = self
-                    .store
-                    .find_all(&check.arguments, &[], |arguments| {
-                        Some(self.store.relations[relation].holds_with(arguments))
-                    })
-                    .unwrap_or(false);
-                if holds != is_wanted {
+                let facts = &self.store.relations[relation];
+                let holds = |arguments: &[TermId]| Some(facts.holds_with(arguments));
+                let holds = self.store.find_all(&check.arguments, &[], holds);
+                if holds.unwrap_or(false) != is_wanted {
                     return None;
                 }
                 continue;
@@ -220,22 +203,10 @@ impl Planner<'_> {
             let Literal::Positive(atom) = literal else {
                 continue;
             };
-            let others: Vec<&Literal> = remaining
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != position)
-                .map(|(_, literal)| *literal)
-                .collect();
+            let others = [&remaining[..position], &remaining[position + 1..]].concat();
             let relation = self.dependencies.find(atom.signature())?;
             let matching = self.matching(atom, head, &others, scope);
-            let known: Vec<Option<TermId>> = matching
-                .keys
-                .iter()
-                .map(|key| match key {
-                    Build::Known(term) => Some(*term),
-                    _ => None,
-                })
-                .collect();
+            let known = matching.keys.iter().map(known_term).collect();
             let expected = self.estimates.expected(
                 self.dependencies.relations[relation],
                 &self.store.relations[relation],
@@ -261,14 +232,7 @@ impl Planner<'_> {
         let relation = self.dependencies.find(atom.signature())?;
         let matching = self.matching(atom, head, others, scope);
         let index = self.store.index(relation, matching.patterns);
-        let known: Option<Vec<TermId>> = matching
-            .keys
-            .iter()
-            .map(|key| match key {
-                Build::Known(term) => Some(*term),
-                _ => None,
-            })
-            .collect();
+        let known: Option<Vec<TermId>> = matching.keys.iter().map(known_term).collect();
         let place = match known {
             Some(keys) => Place::Bucket(self.store.indexes[index].bucket(&keys)),
             None => Place::Keys(matching.keys.into()),
@@ -294,27 +258,16 @@ impl Planner<'_> {
         scope: &Scope,
     ) -> Matching {
         // The function terms of the atom, and which of them and of its variables are needed later.
-        let mut functions = Vec::new();
-        atom.arguments
-            .iter()
-            .for_each(|term| functions_in(term, &mut functions));
         let mut needs = Needs {
-            functions,
-            is_function_needed: Vec::new(),
+            functions: Vec::new(),
             n_uses: vec![0; scope.is_bound.len()],
         };
-        needs.is_function_needed = vec![false; needs.functions.len()];
-        needs.visit_all(&head.arguments, scope);
-        for literal in others {
-            match literal {
-                Literal::Positive(atom) | Literal::Negative(atom) => {
-                    needs.visit_all(&atom.arguments, scope);
-                }
-                Literal::Distinct(left, right, _) => {
-                    needs.visit(left, scope);
-                    needs.visit(right, scope);
-                }
-            }
+        for term in &atom.arguments {
+            functions_in(term, &mut needs.functions);
+        }
+        let later = others.iter().flat_map(|literal| literal.terms());
+        for term in head.arguments.iter().chain(later) {
+            needs.visit(term, scope);
         }
         // A variable that occurs twice in the atom itself is needed to compare the places.
         let mut n_inside = vec![0; scope.is_bound.len()];
@@ -323,11 +276,8 @@ impl Planner<'_> {
             *uses += usize::from(inside > 1);
         }
         let mut matching = Matching {
-            patterns: Vec::new(),
-            keys: Vec::new(),
-            outputs: Vec::new(),
-            captures: Vec::new(),
             n_registers: scope.n_registers,
+            ..Matching::default()
         };
         for term in &atom.arguments {
             let pattern = self.pattern(term, scope, &needs, &mut matching);
@@ -390,13 +340,11 @@ impl Planner<'_> {
     }
 
     fn check(&mut self, atom: &Atom, relation: RelationId, scope: &Scope) -> Check {
+        let arguments = atom.arguments.iter();
+        let arguments = arguments.map(|term| self.build(term, scope)).collect();
         Check {
             relation,
-            arguments: atom
-                .arguments
-                .iter()
-                .map(|term| self.build(term, scope))
-                .collect(),
+            arguments,
         }
     }
 
@@ -408,10 +356,10 @@ impl Planner<'_> {
                 if let Some(known) = self.whole(term, scope) {
                     return known;
                 }
-                let store = &mut *self.store;
-                let function = store
-                    .functions
-                    .function(*name, arguments.len(), &store.terms);
+                let Store {
+                    functions, terms, ..
+                } = &mut *self.store;
+                let function = functions.function(*name, arguments.len(), terms);
                 let arguments = arguments.iter();
                 let arguments = arguments.map(|argument| self.build(argument, scope));
                 Build::Apply(function, arguments.collect())
@@ -428,36 +376,35 @@ impl Planner<'_> {
     }
 }
 
-/// The function terms with variables in a term, itself included.
-fn functions_in<'a>(term: &'a Term, into: &mut Vec<&'a Term>) {
+fn known_term(build: &Build) -> Option<TermId> {
+    match build {
+        Build::Known(term) => Some(*term),
+        _ => None,
+    }
+}
+
+/// Adds the function terms with variables in a term, itself included.
+fn functions_in<'a>(term: &'a Term, into: &mut Vec<(&'a Term, bool)>) {
     if let Term::Function(_, arguments) = term
         && !term.is_ground()
     {
-        into.push(term);
-        arguments
-            .iter()
-            .for_each(|argument| functions_in(argument, into));
+        into.push((term, false));
+        arguments.iter().for_each(|term| functions_in(term, into));
     }
 }
 
 /// What later steps need of a literal's parts.
 struct Needs<'a> {
-    functions: Vec<&'a Term>,
-    is_function_needed: Vec<bool>,
+    /// The function terms, and whether each is needed as a whole.
+    functions: Vec<(&'a Term, bool)>,
     /// By variable.
     n_uses: Vec<usize>,
 }
 
 impl Needs<'_> {
     fn is_needed(&self, term: &Term) -> bool {
-        self.functions
-            .iter()
-            .zip(&self.is_function_needed)
-            .any(|(function, is_needed)| *is_needed && *function == term)
-    }
-
-    fn visit_all(&mut self, terms: &[Term], scope: &Scope) {
-        terms.iter().for_each(|term| self.visit(term, scope));
+        let mut functions = self.functions.iter();
+        functions.any(|&(function, is_needed)| is_needed && function == term)
     }
 
     fn visit(&mut self, term: &Term, scope: &Scope) {
@@ -468,9 +415,9 @@ impl Needs<'_> {
                 if scope.captured(term).is_some() {
                     return;
                 }
-                match self.functions.iter().position(|known| *known == term) {
-                    Some(position) => self.is_function_needed[position] = true,
-                    None => self.visit_all(arguments, scope),
+                match self.functions.iter_mut().find(|(known, _)| *known == term) {
+                    Some((_, is_needed)) => *is_needed = true,
+                    None => arguments.iter().for_each(|term| self.visit(term, scope)),
                 }
             }
         }

@@ -9,13 +9,17 @@
 use super::dependency::{DOES, TRUE};
 use super::names::Names;
 use crate::gdl::{Atom, Literal, Rule, Term, keyword};
+use crate::ids::Symbol;
 
 /// The rules that derive anything, with the role's place of their heads bound.
 pub fn guard(rules: &[Rule]) -> Vec<Rule> {
-    let derived = rules
+    let is_derived = |rule: &&Rule| ![TRUE, DOES].contains(&rule.head.signature());
+    rules
         .iter()
-        .filter(|rule| ![TRUE, DOES].contains(&rule.head.signature()));
-    derived.cloned().map(guard_role).collect()
+        .filter(is_derived)
+        .cloned()
+        .map(guard_role)
+        .collect()
 }
 
 /// Whether a variable of the head is bound by no positive literal of the body.
@@ -44,13 +48,12 @@ pub fn prepare(rules: &[Rule], names: &mut Names) -> Vec<Rule> {
             }
         }
         let mut seen: Vec<Literal> = Vec::with_capacity(rule.body.len());
-        rule.body.retain(|literal| {
-            let is_new = !seen.iter().any(|known| is_same(known, literal));
-            if is_new {
-                seen.push(literal.clone());
+        for literal in rule.body {
+            if !seen.iter().any(|known| is_same(known, &literal)) {
+                seen.push(literal);
             }
-            is_new
-        });
+        }
+        rule.body = seen;
         prepared.push(rule);
     }
     prepared.extend(helpers);
@@ -74,7 +77,6 @@ fn guard_role(mut rule: Rule) -> Rule {
     rule
 }
 
-/// Whether a variable of the atom is not bound.
 fn has_unbound(atom: &Atom, is_bound: &[bool]) -> bool {
     let mut found = false;
     atom.for_each_variable(&mut |variable| found |= !is_bound[variable as usize]);
@@ -92,32 +94,25 @@ fn settle_distinct(rule: &mut Rule, is_bound: &[bool]) -> bool {
             can_hold = false;
         }
         let mut is_free = false;
-        let mut note = |variable: u32| is_free |= !is_bound[variable as usize];
-        left.for_each_variable(&mut note);
-        right.for_each_variable(&mut note);
+        literal.for_each_variable(&mut |variable| is_free |= !is_bound[variable as usize]);
         !is_free && !can_never_match(left, right)
     });
     can_hold
 }
 
-/// Whether two terms differ whatever their variables stand for.
 fn can_never_match(left: &Term, right: &Term) -> bool {
     match (left, right) {
         (Term::Constant(left), Term::Constant(right)) => left != right,
         (Term::Function(name, left), Term::Function(other, right)) => {
             name != other
                 || left.len() != right.len()
-                || left
-                    .iter()
-                    .zip(right)
-                    .any(|(left, right)| can_never_match(left, right))
+                || (left.iter().zip(right)).any(|(left, right)| can_never_match(left, right))
         }
         (Term::Constant(_), Term::Function(..)) | (Term::Function(..), Term::Constant(_)) => true,
         (Term::Variable(_), _) | (_, Term::Variable(_)) => false,
     }
 }
 
-/// The same condition, wherever it stands.
 fn is_same(left: &Literal, right: &Literal) -> bool {
     match (left, right) {
         (Literal::Positive(left), Literal::Positive(right))
@@ -132,12 +127,7 @@ fn is_same(left: &Literal, right: &Literal) -> bool {
 }
 
 /// A rule for the bound variables of an atom some instance of which holds.
-fn projection(
-    atom: &Atom,
-    is_bound: &[bool],
-    relation: crate::ids::Symbol,
-    variables: &[Box<str>],
-) -> Rule {
+fn projection(atom: &Atom, is_bound: &[bool], relation: Symbol, variables: &[Box<str>]) -> Rule {
     let mut kept: Vec<Term> = Vec::new();
     atom.for_each_variable(&mut |variable| {
         let term = Term::Variable(variable);

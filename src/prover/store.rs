@@ -92,10 +92,8 @@ impl Store {
 
     /// The relation's index with these patterns; new indexes are added.
     pub fn index(&mut self, relation: RelationId, patterns: Vec<Pattern>) -> IndexId {
-        let known = self.indexes_of[relation]
-            .iter()
-            .find(|(known, _)| **known == *patterns);
-        if let Some((_, index)) = known {
+        let mut known = self.indexes_of[relation].iter();
+        if let Some((_, index)) = known.find(|(known, _)| **known == *patterns) {
             return *index;
         }
         let patterns: Box<[Pattern]> = patterns.into();
@@ -148,17 +146,29 @@ impl Store {
         builds: &[Build],
         registers: &[TermId],
     ) -> Option<TermId> {
+        self.intern_all(builds, registers, |store, arguments| {
+            store.intern_term(function, arguments)
+        })
+    }
+
+    /// Passes the terms that `builds` describe to `then`, added when new. Nothing beyond the limits.
+    #[inline]
+    fn intern_all<T>(
+        &mut self,
+        builds: &[Build],
+        registers: &[TermId],
+        then: impl FnOnce(&mut Self, &[TermId]) -> Option<T>,
+    ) -> Option<T> {
         let mut short = [TermId(0); SHORT];
         if let Some(arguments) = short.get_mut(..builds.len()) {
             for (argument, build) in arguments.iter_mut().zip(builds) {
                 *argument = self.intern(build, registers)?;
             }
-            self.intern_term(function, arguments)
+            then(self, arguments)
         } else {
-            let builds = builds.iter();
-            let arguments: Option<Vec<TermId>> =
-                builds.map(|build| self.intern(build, registers)).collect();
-            self.intern_term(function, &arguments?)
+            let arguments = builds.iter().map(|build| self.intern(build, registers));
+            let arguments: Option<Vec<TermId>> = arguments.collect();
+            then(self, &arguments?)
         }
     }
 
@@ -211,7 +221,7 @@ impl Store {
         })
     }
 
-    /// Passes the terms that `builds` describe to `with`, if all are known.
+    /// Passes the terms that `builds` describe to `then`, if all are known.
     #[inline]
     pub fn find_all<T>(
         &self,
@@ -226,10 +236,8 @@ impl Store {
             }
             then(found)
         } else {
-            let found: Option<Vec<TermId>> = builds
-                .iter()
-                .map(|build| self.find(build, registers))
-                .collect();
+            let found = builds.iter().map(|build| self.find(build, registers));
+            let found: Option<Vec<TermId>> = found.collect();
             then(&found?)
         }
     }
@@ -242,36 +250,18 @@ impl Store {
         builds: &[Build],
         registers: &[TermId],
     ) -> bool {
-        let mut short = [TermId(0); SHORT];
-        if let Some(arguments) = short.get_mut(..builds.len()) {
-            for (argument, build) in arguments.iter_mut().zip(builds) {
-                match self.intern(build, registers) {
-                    Some(term) => *argument = term,
-                    None => return false,
-                }
-            }
-            self.derive(relation, arguments)
-        } else {
-            let arguments: Option<Vec<TermId>> = builds
-                .iter()
-                .map(|build| self.intern(build, registers))
-                .collect();
-            match arguments {
-                Some(arguments) => self.derive(relation, &arguments),
-                None => false,
-            }
-        }
+        let derive = |store: &mut Self, arguments: &[TermId]| {
+            store.derive(relation, arguments).then_some(())
+        };
+        self.intern_all(builds, registers, derive).is_some()
     }
 
     /// Whether two descriptions describe the same term. Neither needs to be known.
     pub fn is_same(&self, left: &Build, right: &Build, registers: &[TermId]) -> bool {
         match (left, right) {
             (Build::Apply(function, arguments), Build::Apply(other, others)) => {
-                function == other
-                    && arguments
-                        .iter()
-                        .zip(others)
-                        .all(|(left, right)| self.is_same(left, right, registers))
+                let mut pairs = arguments.iter().zip(others);
+                function == other && pairs.all(|(left, right)| self.is_same(left, right, registers))
             }
             (Build::Apply(function, arguments), other)
             | (other, Build::Apply(function, arguments)) => {
@@ -279,12 +269,10 @@ impl Store {
                     return false;
                 };
                 let inner = self.terms.arguments(term);
+                let is_same = |(build, &term)| self.is_same(build, &Build::Known(term), registers);
                 self.terms.name(term) == self.functions.name(*function)
                     && inner.len() == arguments.len()
-                    && arguments
-                        .iter()
-                        .zip(inner)
-                        .all(|(build, &term)| self.is_same(build, &Build::Known(term), registers))
+                    && arguments.iter().zip(inner).all(is_same)
             }
             (left, right) => self.find(left, registers) == self.find(right, registers),
         }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
 
-use super::engine::Engine;
+use super::engine::{Engine, Question};
 use super::{Limits, State};
 use crate::gdl::{Atom, Literal, Rule, Rules, Term, read, sexpr};
 use crate::ids::{Symbol, TermId};
@@ -408,11 +408,11 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
                         prop_assert_eq!(found, !terminal.is_empty(), "terminal\n{}", context);
                     }
                     1 => {
-                        let found = engine.legal_moves(&state, role).unwrap();
+                        let found = engine.of_role(Question::Legal, &state, role).unwrap();
                         prop_assert_eq!(shown(&engine, &found), legal.clone(), "{}", context);
                     }
                     2 => {
-                        let found = engine.goal_values(&state, role).unwrap();
+                        let found = engine.of_role(Question::Goal, &state, role).unwrap();
                         prop_assert_eq!(shown(&engine, &found), goal.clone(), "{}", context);
                     }
                     _ => {

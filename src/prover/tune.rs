@@ -3,7 +3,7 @@
 //!
 //! Cost is counted in work units, not in time, so that the same rules always give the same plans.
 
-use super::dependency::Stage;
+use super::dependency::{RelationId, Stage};
 use super::engine::{Bounds, Engine, Question};
 use super::error::ProverError;
 use super::state::State;
@@ -25,7 +25,6 @@ const WORTH_WHILE: u64 = 500;
 /// Facts per relation and sample.
 const SAMPLE_FACTS: usize = 10_000;
 
-/// A sampled state and joint move.
 pub struct Step {
     state: State,
     moves: Vec<(TermId, TermId)>,
@@ -126,7 +125,7 @@ fn playout(
         }
         let mut moves = Vec::with_capacity(roles.len());
         for &role in roles {
-            let legal = engine.legal_moves(&state, role)?;
+            let legal = engine.of_role(Question::Legal, &state, role)?;
             // A plain linear congruential sequence will do: the moves only need to vary.
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -146,17 +145,13 @@ fn playout(
 
 /// Records the facts of the sampled steps, for relations without samples.
 fn sample(engine: &mut Engine, steps: &[Step]) -> Result<(), ProverError> {
-    let relations: Vec<_> = engine.dependencies.relations.ids().collect();
-    let unknown: Vec<_> = relations
-        .into_iter()
-        .filter(|&relation| {
-            let component = engine.dependencies.component_of[relation];
-            engine.dependencies.components[component].stage != Stage::Static
-                && !engine
-                    .estimates
-                    .is_known(engine.dependencies.relations[relation])
-        })
-        .collect();
+    let dependencies = &engine.dependencies;
+    let is_unknown = |&relation: &RelationId| {
+        let component = dependencies.component_of[relation];
+        dependencies.components[component].stage != Stage::Static
+            && !engine.estimates.is_known(dependencies.relations[relation])
+    };
+    let unknown: Vec<_> = dependencies.relations.ids().filter(is_unknown).collect();
     for (position, step) in steps.iter().enumerate() {
         if position + 1 == steps.len() {
             engine.answer(Question::Goal, &step.state, None)?;

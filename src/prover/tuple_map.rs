@@ -41,7 +41,6 @@ fn pack(terms: &[TermId]) -> Option<u64> {
 }
 
 impl<V: Copy> TupleMap<V> {
-    /// An empty map.
     pub fn new() -> Self {
         Self {
             packed: HashMap::default(),
@@ -49,7 +48,6 @@ impl<V: Copy> TupleMap<V> {
         }
     }
 
-    /// The value of a list.
     #[inline]
     pub fn get(&self, terms: &[TermId]) -> Option<V> {
         match pack(terms) {

@@ -7,7 +7,7 @@
 pub mod examine;
 pub mod folder;
 pub mod known;
-pub mod report;
+mod report;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,9 +26,8 @@ use report::GameReport;
 /// Time for a game beyond its build: for compilation and for replaying on each engine.
 const REPLAY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Arguments of `cargo lab corpus`.
 #[derive(Args, Debug)]
-pub struct CorpusArguments {
+pub(crate) struct CorpusArguments {
     /// The corpus: games.csv, games, traces and perhaps traces-clingo.
     folder: PathBuf,
     /// Write the page to this file instead of standard output.
@@ -53,10 +52,7 @@ pub struct CorpusArguments {
 
 /// Runs the command. A disagreement outside the known defects, or a game that failed, makes it
 /// [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// No corpus in the folder, a game that it does not have, or a page that cannot be written.
-pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcome> {
     let corpus = Corpus::open(&arguments.folder)?;
     if let Some(key) = &arguments.child {
         let budget = BuildBudget {
@@ -105,8 +101,5 @@ pub fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcom
     )?;
     let games: Vec<GameReport> = games.into_iter().flatten().collect();
     report::fill(page, &games).write(arguments.out.as_deref(), output)?;
-    Ok(match games.iter().all(GameReport::holds) {
-        true => Outcome::Holds,
-        false => Outcome::DoesNotHold,
-    })
+    Ok(Outcome::holds_if(games.iter().all(GameReport::holds)))
 }

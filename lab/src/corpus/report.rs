@@ -8,21 +8,16 @@ use super::known::KNOWN;
 use crate::children::Findings;
 use crate::page::{Page, Table, count, or_dash};
 
-/// The findings on one game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GameReport {
-    /// The game's key.
     pub game: String,
     /// How it was built; nothing when its process failed before.
     pub built: Option<Built>,
-    /// The comparison of each engine with the traces.
     pub verified: Vec<Verified>,
-    /// Why its process failed, if it did.
     pub failure: Option<String>,
 }
 
 impl GameReport {
-    /// Puts the findings of a child together.
     pub fn new(game: &str, findings: Findings<Finding>) -> Self {
         let mut report = Self {
             game: game.to_string(),
@@ -41,38 +36,30 @@ impl GameReport {
 
     /// Whether the game was examined to the end without disagreements.
     pub fn holds(&self) -> bool {
-        self.failure.is_none()
-            && self
-                .verified
-                .iter()
-                .all(|verified| verified.disagreements == 0)
+        self.failure.is_none() && self.sum(|verified| verified.disagreements) == 0
     }
 
     /// The lines on what is not as it should be: no network, disagreements, a failure.
     pub fn faults(&self) -> Vec<String> {
         let reason = self.built.as_ref().and_then(|built| built.reason.as_ref());
-        let mut faults: Vec<String> = reason
-            .map(|reason| format!("no network: {reason}"))
-            .into_iter()
-            .collect();
+        let reason = reason.map(|reason| format!("no network: {reason}"));
+        let mut faults = Vec::from_iter(reason);
         faults.extend(self.verified.iter().filter_map(|verified| {
             let first = verified.first.as_ref()?;
             let (count, machine) = (count(verified.disagreements), verified.machine);
             Some(format!("{count} disagreements ({machine}), first {first}"))
         }));
         faults.extend(self.failure.clone());
+        let faults = faults.into_iter();
         faults
-            .into_iter()
             .map(|fault| format!("{}: {fault}", self.game))
             .collect()
     }
 
     /// States compared on an engine; nothing when it was not compared.
     fn states(&self, machine: EngineKind) -> Option<u64> {
-        let of_machine = self
-            .verified
-            .iter()
-            .find(|verified| verified.machine == machine);
+        let mut verified = self.verified.iter();
+        let of_machine = verified.find(|verified| verified.machine == machine);
         of_machine.map(|verified| verified.states)
     }
 
@@ -81,7 +68,6 @@ impl GameReport {
     }
 }
 
-/// The page without results.
 pub fn new_page() -> Page {
     Page::new(
         "Published games",
@@ -91,7 +77,6 @@ pub fn new_page() -> Page {
     )
 }
 
-/// The page with all results.
 pub fn fill(mut page: Page, games: &[GameReport]) -> Page {
     page.section(
         "Totals",
@@ -100,22 +85,17 @@ pub fn fill(mut page: Page, games: &[GameReport]) -> Page {
     );
     let faults: Vec<String> = games.iter().flat_map(GameReport::faults).collect();
     page.list(&faults);
-    page.section(
-        "Known defects of traces",
-        "Differences in these parts are counted apart.",
-        &{
-            let mut table =
-                Table::new(["game", "part", "reason", "differences"]).with_text_columns(&[0, 1, 2]);
-            for defect in KNOWN {
-                if let Some(game) = games.iter().find(|game| game.game == defect.game) {
-                    let differences = count(game.sum(|verified| verified.known_defects));
-                    let words = [defect.game, defect.what, defect.reason].map(str::to_string);
-                    table.push([&words[..], &[differences]].concat());
-                }
-            }
-            table
-        },
-    );
+    let heads = ["game", "part", "reason", "differences"];
+    let mut defects = Table::new(heads).with_text_columns(&[0, 1, 2]);
+    for defect in KNOWN {
+        if let Some(game) = games.iter().find(|game| game.game == defect.game) {
+            let differences = count(game.sum(|verified| verified.known_defects));
+            let words = [defect.game, defect.what, defect.reason].map(str::to_string);
+            defects.push([&words[..], &[differences]].concat());
+        }
+    }
+    let about = "Differences in these parts are counted apart.";
+    page.section("Known defects of traces", about, &defects);
     page.section(
         "Games",
         "Build s is wall-clock time, processor s the processor time of it. States are those \
@@ -128,16 +108,15 @@ pub fn fill(mut page: Page, games: &[GameReport]) -> Page {
 fn totals(games: &[GameReport]) -> Table {
     let networks = games
         .iter()
-        .filter_map(|game| Some((network(game)?, game.game.as_str())));
+        .filter_map(|game| Some((network(game)?, &*game.game)));
     let networks: Vec<(&Built, &str)> = networks.collect();
     let mut table = Table::new(["", "total", "median", "worst"]);
     let mut total = |what: &str, number: u64| {
-        table.push(vec![
-            what.to_string(),
-            count(number),
-            "-".to_string(),
-            "-".to_string(),
-        ]);
+        table.push(
+            [what, &count(number), "-", "-"]
+                .map(str::to_string)
+                .to_vec(),
+        );
     };
     let sum = |number: fn(&Verified) -> u64| games.iter().map(|game| game.sum(number)).sum();
     let states = |machine| games.iter().filter_map(|game| game.states(machine)).sum();
@@ -157,19 +136,12 @@ fn totals(games: &[GameReport]) -> Table {
             .filter_map(|(built, game)| Some((measure(built)?, *game)));
         let mut measured: Vec<(f64, &str)> = measured.collect();
         measured.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (median, worst) = (measured.get(measured.len() / 2), measured.last());
         table.push(vec![
             what.to_string(),
             format!("{:.digits$}", measured.iter().map(|one| one.0).sum::<f64>()),
-            or_dash(
-                measured
-                    .get(measured.len() / 2)
-                    .map(|one| format!("{:.digits$}", one.0)),
-            ),
-            or_dash(
-                measured
-                    .last()
-                    .map(|(most, game)| format!("{most:.digits$} ({game})")),
-            ),
+            or_dash(median.map(|(median, _)| format!("{median:.digits$}"))),
+            or_dash(worst.map(|(worst, game)| format!("{worst:.digits$} ({game})"))),
         ]);
     };
     spread("build s", 4, |built| Some(built.build_seconds));
@@ -218,7 +190,6 @@ fn table(games: &[GameReport]) -> Table {
     table
 }
 
-/// How the game was built, if it has a network.
 fn network(game: &GameReport) -> Option<&Built> {
     let built = game.built.as_ref();
     built.filter(|built| built.machine == EngineKind::Counter)

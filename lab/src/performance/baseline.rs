@@ -16,12 +16,10 @@ use panza::commands::child;
 /// Longer names do not fit a table's head.
 const MAX_NAME_CHARS: usize = 40;
 
-/// An outside program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Baseline {
     /// The name on the page.
     pub name: String,
-    /// The shell command with its places.
     pub command: String,
 }
 
@@ -31,11 +29,8 @@ impl FromStr for Baseline {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, command) = text.split_once('=').ok_or("expected NAME=COMMAND")?;
         let is_plain = |c: char| c.is_alphanumeric() || " -_.+".contains(c);
-        let length = name.chars().count();
-        if name.trim() != name
-            || !(1..=MAX_NAME_CHARS).contains(&length)
-            || !name.chars().all(is_plain)
-        {
+        let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
+        if name.trim() != name || !fits || !name.chars().all(is_plain) {
             return Err(format!(
                 "expected NAME=COMMAND, the name of 1 to {MAX_NAME_CHARS} letters, digits, spaces and -_.+"
             ));
@@ -52,10 +47,8 @@ impl FromStr for Baseline {
 
 impl Baseline {
     /// Runs it once on a rulesheet: playouts per second of processor time, and the mean number of
-    /// joint moves of a playout, if it prints that.
-    ///
-    /// # Errors
-    /// The reason why there is no rate, and what the command wrote on standard error, in one line.
+    /// joint moves of a playout, if it prints that. The error is the reason why there is no rate,
+    /// and what the command wrote on standard error, in one line.
     pub fn run(
         &self,
         rulesheet: &Path,

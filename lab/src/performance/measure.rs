@@ -21,17 +21,14 @@ use crate::page::quantity;
 /// The name of the engine for one playout at a time.
 pub const COUNTER: &str = "counter";
 
-/// A rate over some runs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Rate {
     /// The middle run, or the mean of the two middle ones.
     pub median: f64,
-    /// The runs, in order.
     pub runs: Vec<f64>,
 }
 
 impl Rate {
-    /// Nothing without runs.
     pub fn of(runs: Vec<f64>) -> Option<Self> {
         let mut sorted = runs.clone();
         sorted.sort_by(f64::total_cmp);
@@ -56,15 +53,11 @@ impl fmt::Display for Rate {
 /// How a comparison is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Seconds of each run.
     pub seconds: f64,
-    /// Runs of each player on each game.
     pub runs: u32,
     /// Seed of the first run; each further run has the next.
     pub seed: u64,
-    /// Seconds to build a game.
     pub build_seconds: f64,
-    /// Widths of the lanes engine.
     pub widths: Vec<usize>,
     /// Time after which a run of a baseline is killed.
     pub baseline_limit: Duration,
@@ -94,27 +87,21 @@ enum Kind<'a> {
     Baseline(&'a Baseline, &'a Path),
 }
 
-/// The players of a game.
 pub struct Players<'a> {
     players: Vec<Player<'a>>,
     build_seconds: Option<f64>,
 }
 
-/// The results of a game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GameReport {
-    /// The game's name.
     pub game: String,
     /// Wall-clock time from rules to machine; nothing where the game has no network.
     pub build_seconds: Option<f64>,
-    /// The results of each player.
     pub players: Vec<PlayerReport>,
 }
 
-/// The results of a player.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PlayerReport {
-    /// The player's name.
     pub name: String,
     /// Gates of its network, where that is the subject of the comparison.
     pub gates: Option<usize>,
@@ -124,13 +111,6 @@ pub struct PlayerReport {
     pub mean_length: Option<f64>,
     /// Why there is no rate, or no network.
     pub failure: Option<String>,
-}
-
-impl GameReport {
-    /// The results of a player by its name.
-    pub fn player(&self, name: &str) -> Option<&PlayerReport> {
-        self.players.iter().find(|player| player.name == name)
-    }
 }
 
 /// The names of the engines at these widths.
@@ -165,17 +145,16 @@ pub fn engines_and_baselines<'a>(
             let prover = EngineChoice::Only(EngineKind::Prover);
             let built = engine_choice::build(&game.rules, prover);
             kinds.push(built.map(Kind::Engine).map_err(|error| error.to_string()));
-            kinds.extend(
-                plan.widths
-                    .iter()
-                    .map(|_| Err(format!("no network: {reason}"))),
-            );
+            let failure = || Err(format!("no network: {reason}"));
+            kinds.extend(plan.widths.iter().map(|_| failure()));
         }
     }
     let engines = engine_names(&plan.widths).into_iter().zip(kinds);
     let baselines = baselines.iter().map(|baseline| {
-        let kind = Kind::Baseline(baseline, rulesheet);
-        (baseline.name.clone(), Ok(kind))
+        (
+            baseline.name.clone(),
+            Ok(Kind::Baseline(baseline, rulesheet)),
+        )
     });
     let players = engines.chain(baselines).map(|(name, kind)| Player {
         name,
@@ -191,19 +170,17 @@ pub fn engines_and_baselines<'a>(
 /// The counter engine with all passes of the network, and with each left out.
 pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
     let all = PassSet::default();
+    let engine = |compiled: Compiled| Kind::Engine(Built::Machine(Arc::new(compiled.machine)));
     let without = all.iter().map(|pass| (pass.name(), all.without(pass)));
     let players = std::iter::once(("none", all))
         .chain(without)
         .map(|(name, set)| {
             let compiled = build::compile_with(&game.rules, &set, plan.budget());
+            let gates = compiled.as_ref().map(|compiled| compiled.gates_optimised);
             Player {
                 name: name.to_string(),
-                gates: compiled
-                    .as_ref()
-                    .ok()
-                    .map(|compiled| compiled.gates_optimised),
-                kind: compiled
-                    .map(|compiled| Kind::Engine(Built::Machine(Arc::new(compiled.machine)))),
+                gates: gates.ok(),
+                kind: compiled.map(engine),
             }
         });
     Players {
@@ -214,9 +191,6 @@ pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
 
 /// Lets players make their runs in turn. `on_run` gets the name of each that runs next, `complain`
 /// the failures of baselines with what they wrote on standard error.
-///
-/// # Errors
-/// An engine fails.
 pub fn compare(
     plan: &Plan,
     game: &Game,
@@ -249,10 +223,8 @@ pub fn compare(
             match measured {
                 Ok(measured) => runs.push(measured),
                 Err((failure, message)) => {
-                    complain(&format!(
-                        "{} on {}: {failure}: {message}",
-                        player.name, game.sheet.name
-                    ));
+                    let (name, game) = (&player.name, &game.sheet.name);
+                    complain(&format!("{name} on {game}: {failure}: {message}"));
                     player.kind = Err(failure);
                 }
             }

@@ -4,9 +4,9 @@
 //! All players of a game ([`measure::Player`]) make their runs in turn, so that a machine that
 //! slows down for a while slows down all of them.
 
-pub mod baseline;
-pub mod measure;
-pub mod search;
+mod baseline;
+mod measure;
+mod search;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,10 +25,9 @@ use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};
 use baseline::Baseline;
-use measure::{GameReport, Plan, Rate};
+use measure::{GameReport, Plan};
 use search::SearchReport;
 
-/// Arguments of `cargo lab performance`.
 #[derive(Args, Debug)]
 pub struct PerformanceArguments {
     /// Paths to rulesheets, or names of games.
@@ -70,9 +69,6 @@ pub struct PerformanceArguments {
 }
 
 /// Runs the command. A baseline that fails is listed on the page and is no error.
-///
-/// # Errors
-/// A game that cannot be read, or a page that cannot be written.
 pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<Outcome> {
     let baselines = arguments.baselines.iter();
     let names: BTreeSet<&str> = baselines.map(|baseline| baseline.name.as_str()).collect();
@@ -83,7 +79,12 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     let pass_games = load_all(&arguments.without_passes_on)?;
     let search_games = load_all(&arguments.search_on)?;
     check_place(arguments.out.as_deref())?;
-    let mut page = Page::new("Performance", &about(arguments));
+    let about = format!(
+        "Medians of {} runs of {} s each; ± is the largest deviation of a run from the median. \
+         GangPrograms that are compared\nrun in turn.",
+        arguments.runs, arguments.seconds
+    );
+    let mut page = Page::new("Performance", &about);
     let plan = Plan {
         seconds: arguments.seconds,
         runs: arguments.runs,
@@ -104,14 +105,17 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     let complain = |text: &str| bar.suspend(|| output.complaint(text));
 
     let folder = tempfile::tempdir().context("no folder for the baselines' rulesheets")?;
-    let mut reports = Vec::new();
-    for game in &games {
-        let rulesheet = rulesheet_file(&game.sheet, &folder)?;
-        let players = measure::engines_and_baselines(&plan, game, &arguments.baselines, &rulesheet);
-        let report = measure::compare(&plan, game, players, on_run, complain)?;
+    let show = |report: GameReport| {
         output.object(&report)?;
-        reports.push(report);
-    }
+        anyhow::Ok(report)
+    };
+    let playouts = |game: &Game| {
+        let rulesheet = rulesheet_file(&game.sheet, &folder)?;
+        let baselines = &arguments.baselines;
+        let players = measure::engines_and_baselines(&plan, game, baselines, &rulesheet);
+        show(measure::compare(&plan, game, players, on_run, complain)?)
+    };
+    let reports: Vec<GameReport> = games.iter().map(playouts).collect::<Result<_, _>>()?;
     if !games.is_empty() {
         page.section(
             "Playouts",
@@ -120,13 +124,11 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
         );
         page.list(&failures(&reports));
     }
-    let mut reports = Vec::new();
-    for game in &pass_games {
+    let passes = |game: &Game| {
         let players = measure::passes_left_out(&plan, game);
-        let report = measure::compare(&plan, game, players, on_run, complain)?;
-        output.object(&report)?;
-        reports.push(report);
-    }
+        show(measure::compare(&plan, game, players, on_run, complain)?)
+    };
+    let reports: Vec<GameReport> = pass_games.iter().map(passes).collect::<Result<_, _>>()?;
     if !pass_games.is_empty() {
         page.section("Passes left out", ABOUT_PASSES, &passes_table(&reports));
         page.list(&failures(&reports));
@@ -144,14 +146,6 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     bar.finish_and_clear();
     page.write(arguments.out.as_deref(), output)?;
     Ok(Outcome::Holds)
-}
-
-fn about(arguments: &PerformanceArguments) -> String {
-    format!(
-        "Medians of {} runs of {} s each; ± is the largest deviation of a run from the median. \
-         GangPrograms that are compared\nrun in turn.",
-        arguments.runs, arguments.seconds
-    )
 }
 
 const ABOUT_PLAYOUTS: &str = "Uniformly random playouts from the initial state per second of \
@@ -189,28 +183,20 @@ fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf
 }
 
 fn failures(reports: &[GameReport]) -> Vec<String> {
-    let of_game = |report: &GameReport| {
-        let failed = report.players.iter().filter_map(|player| {
+    let mut failures = Vec::new();
+    for GameReport { game, players, .. } in reports {
+        failures.extend(players.iter().filter_map(|player| {
             let failure = player.failure.as_ref()?;
-            Some(format!("{}, {}: {failure}", report.game, player.name))
-        });
-        failed.collect::<Vec<_>>()
-    };
-    reports.iter().flat_map(of_game).collect()
+            Some(format!("{game}, {}: {failure}", player.name))
+        }));
+    }
+    failures
 }
 
 fn playouts_table(arguments: &PerformanceArguments, reports: &[GameReport]) -> Table {
     let engines = measure::engine_names(&arguments.widths);
-    let baselines: Vec<&str> = arguments
-        .baselines
-        .iter()
-        .map(|b| b.name.as_str())
-        .collect();
-    let mut heads = vec![
-        "game".to_string(),
-        "build s".to_string(),
-        "length".to_string(),
-    ];
+    let baselines: Vec<&String> = arguments.baselines.iter().map(|b| &b.name).collect();
+    let mut heads = ["game", "build s", "length"].map(str::to_string).to_vec();
     heads.extend(engines.iter().cloned());
     for name in &baselines {
         heads.extend([
@@ -221,9 +207,10 @@ fn playouts_table(arguments: &PerformanceArguments, reports: &[GameReport]) -> T
     }
     let mut table = Table::new(heads);
     for report in reports {
-        let rate = |name: &str| report.player(name).and_then(|player| player.rate.as_ref());
+        let player = |name: &str| report.players.iter().find(|player| player.name == name);
+        let rate = |name: &str| player(name)?.rate.as_ref();
         let length = |name: &str| {
-            let length = report.player(name).and_then(|player| player.mean_length);
+            let length = player(name).and_then(|player| player.mean_length);
             or_dash(length.map(|length| format!("{length:.2}")))
         };
         let medians = engines.iter().filter_map(|name| Some(rate(name)?.median));
@@ -253,17 +240,16 @@ fn passes_table(reports: &[GameReport]) -> Table {
             .first()
             .and_then(|player| player.rate.as_ref());
         for player in &report.players {
+            let rate = player.rate.as_ref();
             let change = all
-                .zip(player.rate.as_ref())
-                .map(|(all, rate): (&Rate, &Rate)| {
-                    format!("{:+.1} %", (rate.median / all.median - 1.0) * 100.0)
-                });
+                .zip(rate)
+                .map(|(all, rate)| (rate.median / all.median - 1.0) * 100.0);
             table.push(vec![
                 report.game.clone(),
                 player.name.clone(),
                 or_dash(player.gates.map(count)),
-                or_dash(player.rate.as_ref()),
-                or_dash(change),
+                or_dash(rate),
+                or_dash(change.map(|change| format!("{change:+.1} %"))),
             ]);
         }
     }

@@ -22,30 +22,22 @@ use crate::page::{Table, or_dash, quantity};
 /// The measurements of a game's search. Durations and sizes are those of the last run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SearchReport {
-    /// The game's name.
     pub game: String,
     /// Threads, one of which grows the graph.
     pub threads: usize,
-    /// Iterations per second.
     pub iterations: Option<Rate>,
     /// Iterations per second of processor time of the thread that grows the graph.
     pub writer_iterations: Option<Rate>,
-    /// New nodes per second.
     pub nodes: Option<Rate>,
-    /// Playouts per second.
     pub playouts: Option<Rate>,
     /// Mean time of the writer per iteration to select, send a request, expand and back up, in ns.
     pub parts: Option<[f64; 4]>,
-    /// Bytes of the graph per node.
     pub bytes_per_node: Option<f64>,
     /// Seconds until the game was proven, if it was.
     pub proven_seconds: Option<f64>,
 }
 
 /// Searches a game once for each run.
-///
-/// # Errors
-/// The game has no network.
 pub fn measure(
     plan: &Plan,
     game: &Game,
@@ -95,7 +87,6 @@ pub fn measure(
 }
 
 impl SearchReport {
-    /// A table with a row for each game.
     pub fn table(reports: &[Self]) -> Table {
         let mut table = Table::new([
             "game",
@@ -125,10 +116,11 @@ impl SearchReport {
                 or_dash(report.playouts.as_ref()),
             ];
             row.extend(parts);
-            row.push(or_dash(report.bytes_per_node.map(quantity)));
-            row.push(or_dash(
-                report.proven_seconds.map(|seconds| format!("{seconds:.2}")),
-            ));
+            let proven = report.proven_seconds.map(|seconds| format!("{seconds:.2}"));
+            row.extend([
+                or_dash(report.bytes_per_node.map(quantity)),
+                or_dash(proven),
+            ]);
             table.push(row);
         }
         table

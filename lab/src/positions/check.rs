@@ -27,9 +27,8 @@ const N_SLICES: u64 = 200;
 /// The time limit of each position where neither seconds nor iterations are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(2);
 
-/// Arguments of `cargo lab positions check`.
 #[derive(Args, Debug)]
-pub struct CheckArguments {
+pub(super) struct CheckArguments {
     /// Files of positions, or folders of such files.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -79,11 +78,7 @@ struct CheckReport<'a> {
 }
 
 /// Runs the command. A position without a good move found makes it [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// A file that cannot be read, a game that cannot be built, or a position that its rules do not
-/// allow.
-pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let effort = match arguments.search.iterations {
         Some(iterations) => Effort::Iterations(iterations),
         None => Effort::Time(arguments.search.time(DEFAULT_TIME).unwrap_or(DEFAULT_TIME)),
@@ -120,10 +115,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     output.line(format_args!(
         "\na good move found in {good} of {count} positions, settled within {slowest:.2} s"
     ))?;
-    Ok(match good == count {
-        true => Outcome::Holds,
-        false => Outcome::DoesNotHold,
-    })
+    Ok(Outcome::holds_if(good == count))
 }
 
 /// Searches a position until the effort is spent or the position is proven.
@@ -154,10 +146,7 @@ pub fn examine(
         let root = search.root();
         let seconds = started.elapsed().as_secs_f64();
         let is_good = mv.is_some_and(|mv| setup.good.contains(&mv));
-        settled = match is_good {
-            true => settled.or(Some((seconds, root.iterations))),
-            false => None,
-        };
+        settled = is_good.then(|| settled.unwrap_or((seconds, root.iterations)));
         let is_spent = match effort {
             Effort::Time(time) => started.elapsed() >= time,
             Effort::Iterations(all) => root.iterations >= all,
@@ -186,16 +175,13 @@ fn line(cells: [String; 8]) -> String {
 fn cells(position: &NumberedPosition<'_>, finding: &SearchFinding) -> [String; 8] {
     let mark = if finding.is_good { "yes" } else { "no" };
     let (good, legal) = (position.setup.good.len(), position.setup.legal.len());
+    let settled = finding.settled_seconds;
     [
-        position.name(),
+        position.name.clone(),
         position.position.role.clone(),
         or_dash(finding.mv.as_ref()),
         format!("{mark} {good}/{legal}"),
-        or_dash(
-            finding
-                .settled_seconds
-                .map(|seconds| format!("{seconds:.3}")),
-        ),
+        or_dash(settled.map(|seconds| format!("{seconds:.3}"))),
         or_dash(finding.settled_iterations.map(grouped)),
         position.position.goal.to_string(),
         or_dash(finding.proven),

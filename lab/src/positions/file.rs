@@ -6,6 +6,7 @@
 //! Invariant: [`PositionFile::read`] reads what [`PositionFile::text`] writes.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,8 +18,6 @@ use panza::gdl::{Sexpr, sexpr};
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::{Machine, Reasoner};
 
-/// Larger files are refused.
-const MAX_BYTES: u64 = 16 << 20;
 /// Columns of a line of the file.
 const WIDTH: usize = 118;
 
@@ -73,13 +72,6 @@ impl PositionFile {
     /// The file cannot be read, or is no file of positions.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
-        let length = fs::metadata(path)
-            .with_context(|| format!("cannot read `{shown}`"))?
-            .len();
-        ensure!(
-            length <= MAX_BYTES,
-            "`{shown}` has {length} bytes; at most {MAX_BYTES} were expected"
-        );
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
         Self::parse(&text).with_context(|| format!("`{shown}` is no file of positions"))
     }
@@ -112,16 +104,13 @@ impl PositionFile {
 }
 
 /// A line of play from the initial state.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
-    /// The joint moves.
+pub(super) struct Line {
     pub joint_moves: Vec<Vec<MoveId>>,
     /// The states before them, and the one after the last.
     pub states: Vec<Vec<u64>>,
 }
 
 impl Line {
-    /// A line without moves.
     pub fn new(machine: &Arc<dyn Machine>) -> Self {
         Self {
             joint_moves: Vec::new(),
@@ -145,11 +134,8 @@ impl Line {
 }
 
 impl Position {
-    /// Plays the moves.
-    ///
-    /// # Errors
-    /// The first move that is not legal.
-    pub fn line(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Line> {
+    /// Plays the moves. The error is the first move that is not legal.
+    pub(super) fn line(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Line> {
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut line = Line::new(machine);
         for (index, text) in self.moves.iter().enumerate() {
@@ -169,28 +155,30 @@ impl Position {
         let state = self.line(machine)?.last().to_vec();
         let mut reasoner = Arc::clone(machine).reasoner();
         let roles = machine.info().roles();
-        let Some(role) = roles.iter().position(|role| *role == self.role) else {
-            bail!(
-                "no role `{}`; the roles are {}",
-                self.role,
-                roles.join(", ")
-            );
-        };
+        let role = roles
+            .iter()
+            .position(|role| *role == self.role)
+            .with_context(|| {
+                format!(
+                    "no role `{}`; the roles are {}",
+                    self.role,
+                    roles.join(", ")
+                )
+            })?;
         let role = RoleId::from_index(role);
         reasoner.set_state(&state);
         ensure!(!reasoner.is_terminal(), "the game is over here");
         let legal = in_order(machine, reasoner.legal_moves(role));
-        let mut good = Vec::new();
-        for text in &self.good {
+        let legal_move = |text: &String| {
             let mv = machine.info().find_move(role, &canonical(text));
-            match mv.filter(|mv| legal.contains(mv)) {
-                Some(mv) => good.push(mv),
-                None => bail!(
+            mv.filter(|mv| legal.contains(mv)).with_context(|| {
+                format!(
                     "`{text}` is claimed to be good, but is no legal move of {}",
                     self.role
-                ),
-            }
-        }
+                )
+            })
+        };
+        let good: Vec<MoveId> = self.good.iter().map(legal_move).collect::<Result<_, _>>()?;
         let good = in_order(machine, &good);
         ensure!(
             good.windows(2).all(|pair| pair[0] != pair[1]),
@@ -232,55 +220,41 @@ fn read_joint_move(
         let role = RoleId::from_index(role);
         let text = canonical(&item.to_string());
         let mv = machine.info().find_move(role, &text);
-        match mv.filter(|mv| reasoner.legal_moves(role).contains(mv)) {
-            Some(mv) => joint_move.push(mv),
-            None => bail!(
-                "`{text}` is not legal for {}",
-                machine.info().role_name(role)
-            ),
-        }
+        let mv = mv.filter(|mv| reasoner.legal_moves(role).contains(mv));
+        let name = machine.info().role_name(role);
+        joint_move.push(mv.with_context(|| format!("`{text}` is not legal for {name}"))?);
     }
     Ok(joint_move)
 }
 
 /// Moves in the order of their texts.
-pub fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
+pub(super) fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
     let mut moves = moves.to_vec();
     moves.sort_by_cached_key(|&mv| machine.info().move_text(mv));
     moves
 }
 
 /// A joint move in the form of a PLAY message.
-pub fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> String {
-    let moves: Vec<String> = joint_move
-        .iter()
-        .map(|&mv| machine.info().move_text(mv))
-        .collect();
+pub(super) fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> String {
+    let moves = joint_move.iter().map(|&mv| machine.info().move_text(mv));
+    let moves: Vec<String> = moves.collect();
     format!("({})", moves.join(" "))
 }
 
 /// The path itself, or all files of a folder that end in `.toml`, sorted.
-///
-/// # Errors
-/// There is no such file or folder, or the folder holds no such file.
-pub fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = path.display();
     if !path.is_dir() {
         ensure!(path.is_file(), "no file or folder `{shown}`");
         return Ok(vec![path.to_path_buf()]);
     }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(path).with_context(|| format!("cannot read `{shown}`"))? {
-        let path = entry
-            .with_context(|| format!("cannot read `{shown}`"))?
-            .path();
-        if path
-            .extension()
+    let paths = |entries: fs::ReadDir| entries.map(|entry| Ok(entry?.path())).collect();
+    let files: io::Result<Vec<PathBuf>> = fs::read_dir(path).and_then(paths);
+    let mut files = files.with_context(|| format!("cannot read `{shown}`"))?;
+    files.retain(|path| {
+        path.extension()
             .is_some_and(|extension| extension == "toml")
-        {
-            files.push(path);
-        }
-    }
+    });
     ensure!(
         !files.is_empty(),
         "`{shown}` holds no file that ends in .toml"

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::prove::{Verdict, all_legal, joint_move, n_replies};
+use super::prove::{Legal, Verdict, all_legal, final_goal, joint_move, n_replies};
 use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::{Machine, Reasoner};
 
@@ -78,16 +78,22 @@ impl DepthSearch {
         Some(true)
     }
 
+    /// The state after a move and a reply.
+    fn next(&mut self, state: &[u64], legal: &Legal, mv: MoveId, reply: usize) -> Vec<u64> {
+        let mut next = Vec::new();
+        self.reasoner.set_state(state);
+        let joint_move = joint_move(legal, self.role, mv, reply);
+        self.reasoner.next_state(&joint_move, &mut next);
+        next
+    }
+
     /// The value of a move by the worst reply of the other roles.
     fn after(&mut self, state: &[u64], mv: MoveId, depth: u32) -> Option<DepthValue> {
         self.reasoner.set_state(state);
         let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
         let mut worst = DepthValue::Kept;
         for reply in 0..n_replies(&legal, self.role)? {
-            let mut next = Vec::new();
-            self.reasoner.set_state(state);
-            self.reasoner
-                .next_state(&joint_move(&legal, self.role, mv, reply), &mut next);
+            let next = self.next(state, &legal, mv, reply);
             match self.value(next, depth)? {
                 DepthValue::Lost => return Some(DepthValue::Lost),
                 DepthValue::Unknown => worst = DepthValue::Unknown,
@@ -112,13 +118,10 @@ impl DepthSearch {
         self.reasoner.set_state(state);
         let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
         if self.reasoner.is_terminal() || legal.iter().any(Vec::is_empty) {
-            let mut goals = vec![None; self.n_roles];
-            self.reasoner.goals(&mut goals);
-            let is_kept = goals[self.role.index()].unwrap_or(0) >= self.goal;
-            return Some(if is_kept {
-                DepthValue::Kept
-            } else {
-                DepthValue::Lost
+            let goal = final_goal(self.reasoner.as_mut(), self.n_roles, self.role);
+            return Some(match goal >= self.goal {
+                true => DepthValue::Kept,
+                false => DepthValue::Lost,
             });
         }
         if depth == 0 {
@@ -132,10 +135,7 @@ impl DepthSearch {
         for &mv in own {
             let mut holds = true;
             for (reply, may_lose) in may_lose.iter_mut().enumerate() {
-                let mut next = Vec::new();
-                self.reasoner.set_state(state);
-                self.reasoner
-                    .next_state(&joint_move(&legal, self.role, mv, reply), &mut next);
+                let next = self.next(state, &legal, mv, reply);
                 let value = self.value(next, depth - 1)?;
                 holds &= value == DepthValue::Kept;
                 *may_lose &= value == DepthValue::Lost;
@@ -148,10 +148,9 @@ impl DepthSearch {
                 return Some(DepthValue::Kept);
             }
         }
-        Some(if may_lose.contains(&true) {
-            DepthValue::Lost
-        } else {
-            DepthValue::Unknown
+        Some(match may_lose.contains(&true) {
+            true => DepthValue::Lost,
+            false => DepthValue::Unknown,
         })
     }
 }

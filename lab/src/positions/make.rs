@@ -48,9 +48,8 @@ const PER_GAME: usize = 2;
 /// Least number of joint moves between two positions of one played game.
 const MIN_DISTANCE: usize = 4;
 
-/// Arguments of `cargo lab positions make`.
 #[derive(Args, Debug)]
-pub struct MakeArguments {
+pub(super) struct MakeArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
     /// Positions wanted.
@@ -91,7 +90,6 @@ pub struct MakeArguments {
     seed: u64,
 }
 
-/// A proven position.
 struct Candidate {
     /// Index of the played game.
     game: usize,
@@ -119,64 +117,44 @@ struct MakeReport<'a> {
     moves: &'a [String],
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A game that cannot be read or built, or a file that cannot be read or written.
-pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let machine = build_machine(&game.rules)
         .with_context(|| format!("{}: positions are proven on a machine", game.sheet.origin))?;
     let mut generator = Generator::new(&machine, arguments)?;
-    let lines = match &arguments.lines {
-        Some(file) => generator.lines_of(&PositionFile::read(file)?)?,
-        None => Vec::new(),
-    };
-    let is_played = arguments.lines.is_none();
-    let n_games = if is_played {
-        arguments.games as usize
-    } else {
-        lines.len()
-    };
+    let given = arguments
+        .lines
+        .as_deref()
+        .map(PositionFile::read)
+        .transpose()?;
+    let given = given.map(|file| generator.lines_of(&file)).transpose()?;
+    let n_games = given.as_ref().map_or(arguments.games as usize, Vec::len);
+    let mut given = given.into_iter().flatten();
     let bar = progress_bar(n_games as u64, "games");
     bar.set_message(game.sheet.name.clone());
-    let mut kept: Vec<(Line, Vec<Candidate>)> = Vec::new();
-    for (index, given) in lines
-        .into_iter()
-        .map(Some)
-        .chain(std::iter::repeat_with(|| None))
-        .take(n_games)
-        .enumerate()
-    {
-        let line = match given {
-            Some(line) => line,
-            None => generator.play(),
-        };
-        let candidates = generator.candidates(index, &line);
-        kept.push((line, candidates));
+    let (mut lines, mut candidates) = (Vec::new(), Vec::new());
+    while lines.len() < n_games {
+        let line = given.next().unwrap_or_else(|| generator.play());
+        candidates.extend(generator.candidates(lines.len(), &line));
+        lines.push(line);
         bar.inc(1);
         if generator.is_late() {
             break;
         }
     }
     bar.finish_and_clear();
-    let lines: Vec<&Line> = kept.iter().map(|(line, _)| line).collect();
-    let candidates: Vec<&Candidate> = kept.iter().flat_map(|(_, found)| found).collect();
-    let n_candidates = candidates.len();
-    let best = choose(candidates, arguments.count as usize);
+    let best = choose(&candidates, arguments.count as usize);
     let mut positions = Vec::new();
     for candidate in best {
         let text = |mv: &MoveId| machine.info().move_text(*mv);
+        let joint_move = |joint_move: &Vec<MoveId>| joint_move_text(&machine, joint_move);
         let moves = &lines[candidate.game].joint_moves[..candidate.length];
         let position = Position {
             role: machine.info().role_name(candidate.role).to_string(),
             goal: candidate.verdict.goal,
             good: candidate.verdict.good.iter().map(text).collect(),
             note: candidate.note(&machine),
-            moves: moves
-                .iter()
-                .map(|joint_move| joint_move_text(&machine, joint_move))
-                .collect(),
+            moves: moves.iter().map(joint_move).collect(),
         };
         output.object(&MakeReport {
             game: &game.sheet.name,
@@ -203,8 +181,9 @@ pub fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome>
             std::fs::write(path, file.text())
                 .with_context(|| format!("cannot write `{}`", path.display()))?;
             output.line(format_args!(
-                "{}: {found} of {n_candidates} positions written to {}",
+                "{}: {found} of {} positions written to {}",
                 game.sheet.name,
+                candidates.len(),
                 path.display()
             ))?;
         }
@@ -251,7 +230,8 @@ impl Candidate {
 }
 
 /// The best candidates, few of each played game and not near each other.
-fn choose(mut candidates: Vec<&Candidate>, count: usize) -> Vec<&Candidate> {
+fn choose(candidates: &[Candidate], count: usize) -> Vec<&Candidate> {
+    let mut candidates: Vec<&Candidate> = candidates.iter().collect();
     candidates.sort_by_key(|candidate| Reverse(candidate.worth()));
     let mut chosen: Vec<&Candidate> = Vec::new();
     for candidate in candidates {
@@ -275,9 +255,7 @@ struct Generator {
     iterations: u64,
     states: usize,
     lookahead: u32,
-    /// When to stop.
     until: Option<Instant>,
-    /// The goals of the game.
     goals: Vec<u8>,
     /// States and roles that were judged.
     met: BTreeSet<Vec<u64>>,
@@ -291,6 +269,7 @@ impl Generator {
         config.max_nodes = config.max_nodes.min(MAX_NODES);
         let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
         let mut random = Random::new(arguments.seed);
+        let time = arguments.seconds.map(Duration::from_secs_f64);
         Ok(Self {
             searches: roles
                 .map(|role| Search::new(Arc::clone(machine), role, config.clone()))
@@ -301,9 +280,7 @@ impl Generator {
             iterations: arguments.iterations,
             states: arguments.states as usize,
             lookahead: arguments.lookahead,
-            until: arguments
-                .seconds
-                .map(|seconds| Instant::now() + Duration::from_secs_f64(seconds)),
+            until: time.map(|time| Instant::now() + time),
             met: BTreeSet::new(),
         })
     }
@@ -345,19 +322,16 @@ impl Generator {
 
     /// The lines of play of a file's positions.
     fn lines_of(&self, file: &PositionFile) -> anyhow::Result<Vec<Line>> {
-        let mut lines = Vec::new();
-        for (index, position) in file.positions.iter().enumerate() {
-            lines.push(
-                position
-                    .line(&self.machine)
-                    .with_context(|| format!("position {}", index + 1))?,
-            );
-        }
         ensure!(
-            !lines.is_empty(),
+            !file.positions.is_empty(),
             "there are no positions to take lines of play from"
         );
-        Ok(lines)
+        let positions = file.positions.iter().enumerate();
+        let line = |(index, position): (usize, &Position)| {
+            let line = position.line(&self.machine);
+            line.with_context(|| format!("position {}", index + 1))
+        };
+        positions.map(line).collect()
     }
 
     /// The positions of a line that are proven and deep enough.
@@ -376,8 +350,7 @@ impl Generator {
                 if legal[role.index()].len() < 2 || is_stuck || is_over(reasoner.as_mut(), state) {
                     continue;
                 }
-                let mut key = state.clone();
-                key.push(role.index() as u64);
+                let key = [&state[..], &[role.index() as u64]].concat();
                 if !self.met.insert(key) {
                     continue;
                 }

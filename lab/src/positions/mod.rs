@@ -5,9 +5,9 @@
 
 pub mod check;
 pub mod file;
-pub mod lookahead;
-pub mod make;
-pub mod prove;
+mod lookahead;
+mod make;
+mod prove;
 pub mod verify;
 
 use std::path::PathBuf;
@@ -23,9 +23,8 @@ use panza::machine::Machine;
 
 use file::{Position, PositionFile, PositionSetup};
 
-/// Arguments of `cargo lab positions`.
 #[derive(Args, Debug)]
-pub struct PositionsArguments {
+pub(crate) struct PositionsArguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -59,11 +58,7 @@ enum Command {
     Make(make::MakeArguments),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As [`check::run`], [`verify::run`] and [`make::run`].
-pub fn run(arguments: &PositionsArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(crate) fn run(arguments: &PositionsArguments, output: Output) -> anyhow::Result<Outcome> {
     match &arguments.command {
         Command::Check(arguments) => check::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
@@ -79,12 +74,8 @@ struct NumberedPosition<'a> {
     position: &'a Position,
     machine: &'a Arc<dyn Machine>,
     setup: PositionSetup,
-}
-
-impl NumberedPosition<'_> {
-    fn name(&self) -> String {
-        format!("{} {}", self.game, self.number)
-    }
+    /// The game and the number.
+    name: String,
 }
 
 /// All files of positions under these paths.
@@ -92,18 +83,15 @@ impl NumberedPosition<'_> {
 /// # Errors
 /// One that cannot be read.
 pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, PositionFile)>> {
-    let mut read = Vec::new();
-    for path in paths {
-        for path in file::files(path)? {
-            let file = PositionFile::read(&path)?;
-            read.push((path, file));
-        }
-    }
-    Ok(read)
+    let files: Vec<_> = paths
+        .iter()
+        .map(|path| file::files(path))
+        .collect::<Result<_, _>>()?;
+    let read = |path: PathBuf| PositionFile::read(&path).map(|file| (path, file));
+    files.into_iter().flatten().map(read).collect()
 }
 
-/// Calls `examine` for each position under these paths, and counts those for which it gives true
-/// and all.
+/// Calls `examine` for each position under these paths; counts those for which it is true, and all.
 fn examine_all(
     paths: &[PathBuf],
     build: impl Fn(&Rules) -> anyhow::Result<Arc<dyn Machine>>,
@@ -129,6 +117,7 @@ fn examine_all(
                 position,
                 machine: &machine,
                 setup,
+                name: format!("{name} {}", index + 1),
             };
             holding += usize::from(bar.suspend(|| examine(&position))?);
             bar.inc(1);

@@ -54,10 +54,8 @@ pub struct Verdict {
     pub bad: Vec<MoveId>,
 }
 
-/// The legal moves of each role.
 pub(super) type Legal = Vec<Vec<MoveId>>;
 
-/// Proves goals of one role of one game.
 pub struct GoalProver {
     machine: Arc<dyn Machine>,
     role: RoleId,
@@ -67,7 +65,6 @@ pub struct GoalProver {
 }
 
 impl GoalProver {
-    /// A prover without budget.
     pub fn new(machine: &Arc<dyn Machine>, role: RoleId) -> Self {
         Self {
             machine: Arc::clone(machine),
@@ -126,16 +123,12 @@ impl GoalProver {
         goal: u8,
         order: MoveOrder,
     ) -> Option<bool> {
-        let mut nexts = Vec::new();
         let mut reasoner = Arc::clone(&self.machine).reasoner();
         reasoner.set_state(state);
+        let mut is_sure = true;
         for reply in 0..n_replies(legal, self.role)? {
             let mut next = Vec::new();
             reasoner.next_state(&joint_move(legal, self.role, mv, reply), &mut next);
-            nexts.push(next);
-        }
-        let mut is_sure = true;
-        for next in nexts {
             match self.can_force(&next, goal, order) {
                 Some(true) => {}
                 Some(false) => return Some(false),
@@ -196,17 +189,26 @@ pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
         .collect()
 }
 
+/// The role's goal in the reasoner's state; an undefined one counts 0.
+pub(super) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
+    let mut goals = vec![None; n_roles];
+    reasoner.goals(&mut goals);
+    goals[role.index()].unwrap_or(0)
+}
+
 /// How many ways the other roles can choose; nothing when there are too many.
 pub(super) fn n_replies(legal: &Legal, role: RoleId) -> Option<usize> {
-    let mut count = 1usize;
-    for (other, moves) in legal.iter().enumerate() {
-        if other != role.index() {
-            count = count
-                .checked_mul(moves.len())
-                .filter(|&count| count <= MAX_REPLIES)?;
-        }
-    }
-    Some(count)
+    let others = legal
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != role.index());
+    others
+        .map(|(_, moves)| moves.len())
+        .try_fold(1usize, |count, n_moves| {
+            count
+                .checked_mul(n_moves)
+                .filter(|&count| count <= MAX_REPLIES)
+        })
 }
 
 /// The joint move of the role's move and one of the ways the others can choose, counted from 0.
@@ -249,7 +251,6 @@ struct ProofGraph {
     key_length: usize,
     index: HashTable<u32>,
     hasher: FxBuildHasher,
-    /// The largest number of nodes.
     limit: usize,
     /// Whether some state has simultaneous choices of the role and others.
     has_both: bool,
@@ -332,13 +333,10 @@ impl ProofGraph {
             }
         }
         if is_over {
-            let mut goals = vec![None; self.n_roles];
-            self.reasoner.goals(&mut goals);
-            let is_reached = goals[self.role.index()].unwrap_or(0) >= self.goal;
-            let (proof, disproof) = if is_reached {
-                (0, INFINITE)
-            } else {
-                (INFINITE, 0)
+            let goal = final_goal(self.reasoner.as_mut(), self.n_roles, self.role);
+            let (proof, disproof) = match goal >= self.goal {
+                true => (0, INFINITE),
+                false => (INFINITE, 0),
             };
             return ProofNode {
                 proof,
@@ -384,11 +382,7 @@ impl ProofGraph {
                 MoveOrder::RoleFirst => own.len(),
                 MoveOrder::RoleLast => replies,
             };
-            keys.extend((1..=ways).map(|way| {
-                let mut key = state.to_vec();
-                key.push(way as u64);
-                key
-            }));
+            keys.extend((1..=ways).map(|way| [state, &[way as u64]].concat()));
         } else {
             let (mut from, mut to) = (0..own.len(), 0..replies);
             match (is_both, self.order) {
@@ -437,10 +431,8 @@ impl ProofGraph {
             }
             // A quarter above the second best, so that the search does not switch at every step (1
             // + epsilon trick, Pawlewicz and Lew 2007).
-            let near = numbers
-                .second
-                .saturating_add(numbers.second / 4)
-                .saturating_add(1);
+            let second = numbers.second;
+            let near = second.saturating_add(second / 4).saturating_add(1);
             let others = numbers.unsolved - 1;
             let is_or = self.nodes[id].is_or;
             let (easy, hard) = match is_or {
@@ -449,7 +441,7 @@ impl ProofGraph {
             };
             let easy = easy.min(near);
             let hard = if hard == INFINITE {
-                INFINITE
+                hard
             } else {
                 hard - others
             };

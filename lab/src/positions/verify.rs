@@ -14,9 +14,8 @@ use super::examine_all;
 use super::file::{Position, PositionSetup};
 use super::prove::GoalProver;
 
-/// Arguments of `cargo lab positions verify`.
 #[derive(Args, Debug)]
-pub struct VerifyArguments {
+pub(super) struct VerifyArguments {
     /// Files of positions, or folders of such files.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -47,13 +46,8 @@ struct VerifyReport<'a> {
     verified: &'a Verified,
 }
 
-/// Runs the command. A claim that is wrong or could not be proven makes it
-/// [`Outcome::DoesNotHold`].
-///
-/// # Errors
-/// A file that cannot be read, a game that cannot be built, or a position that its rules do not
-/// allow.
-pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
+/// Runs the command. A claim that is wrong or not proven makes it [`Outcome::DoesNotHold`].
+pub(super) fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
     let (holding, count) = examine_all(&arguments.paths, build_machine, |position| {
         let claims = position.position;
         let states = arguments.states as usize;
@@ -73,16 +67,13 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
         })?;
         output.line(format_args!(
             "{:<26} {:>12} states  {result}",
-            position.name(),
+            position.name,
             grouped(verified.states as u64),
         ))?;
         Ok(verified.holds == Some(true))
     })?;
     output.line(format_args!("\n{holding} of {count} positions proven"))?;
-    Ok(match holding == count {
-        true => Outcome::Holds,
-        false => Outcome::DoesNotHold,
-    })
+    Ok(Outcome::holds_if(holding == count))
 }
 
 /// Proves the claims of a position again, visiting about `states` states at most.
@@ -95,20 +86,12 @@ pub fn verify(
     let mut prover = GoalProver::new(machine, setup.role);
     prover.budget = states;
     let verdict = prover.judge(&setup.state, &[0, position.goal, 100]);
-    let states = states - prover.budget;
-    let text = |&mv| machine.info().move_text(mv);
-    match verdict {
-        None => Verified {
-            goal: None,
-            good: Vec::new(),
-            holds: None,
-            states,
-        },
-        Some(verdict) => Verified {
-            goal: Some(verdict.goal),
-            holds: Some(verdict.goal == position.goal && verdict.good == setup.good),
-            good: verdict.good.iter().map(text).collect(),
-            states,
-        },
+    let verdict = verdict.as_ref();
+    let good = verdict.into_iter().flat_map(|verdict| &verdict.good);
+    Verified {
+        goal: verdict.map(|verdict| verdict.goal),
+        good: good.map(|&mv| machine.info().move_text(mv)).collect(),
+        holds: verdict.map(|verdict| verdict.goal == position.goal && verdict.good == setup.good),
+        states: states - prover.budget,
     }
 }
