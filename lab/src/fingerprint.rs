@@ -165,10 +165,7 @@ pub(crate) fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::R
     Ok(Outcome::Holds)
 }
 
-/// The fingerprint of a game.
-///
-/// # Errors
-/// The game cannot be compiled.
+/// The fingerprint of a game. Fails where it cannot be compiled.
 pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
     let compiled = build::compile(&game.rules, Budget::generous())
         .map_err(|reason| anyhow!("{}: no compiled machine: {reason}", game.sheet.origin))?;
@@ -274,10 +271,7 @@ fn engine_playouts(machine: &Arc<dyn Machine>, seed: u64, playouts: u32) -> Engi
 }
 
 impl Fingerprints {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no file of fingerprints.
+    /// Reads a file. Fails where it cannot be read, or is no file of fingerprints.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display();
         let text = fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`"))?;
@@ -285,9 +279,6 @@ impl Fingerprints {
     }
 
     /// The file's text: JSON with one game per line.
-    ///
-    /// # Errors
-    /// None in practice: numbers and strings have a JSON form.
     pub fn text(&self) -> serde_json::Result<String> {
         let games = self.games.iter().map(serde_json::to_string);
         let games: Vec<String> = games.collect::<Result<_, _>>()?;

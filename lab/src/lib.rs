@@ -62,7 +62,7 @@ enum Command {
     #[command(
         after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
             prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
-            --baseline-timeout gives a dash and a footnote. GangPrograms play in turn, so that they share the machine's moods.\n\n\
+            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\n\
             Examples:\n  cargo lab performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
             cargo lab performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9"
     )]
@@ -81,10 +81,7 @@ enum Command {
     Strength(strength::StrengthArguments),
 }
 
-/// Runs a command.
-///
-/// # Errors
-/// Arguments or input that cannot be used; the message says what and where.
+/// Runs a command. Fails for arguments or input that cannot be used.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let _console = telemetry::init(tracing::Level::WARN)?;

@@ -76,11 +76,8 @@ pub enum Finding {
 }
 
 /// Builds a game and compares engines with its traces: the counter engine where it can be built,
-/// and with `with_prover` the prover. Each finding is given to `on_finding` at once.
-///
-/// # Errors
-/// The rulesheet or a trace cannot be read, the rules cannot be played or the prover refuses them,
-/// or `on_finding` failed.
+/// and with `with_prover` the prover. Each finding is given to `on_finding` at once. Fails where a
+/// file cannot be read, no engine takes the rules, or `on_finding` fails.
 pub fn examine(
     corpus: &Corpus,
     key: &str,

@@ -20,10 +20,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads the list of games.
-    ///
-    /// # Errors
-    /// There is no such list, or a key in it can be no file's name.
+    /// Reads the list of games. Fails where there is none, or a key in it can be no file's name.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
         let list = folder.join("games.csv");
         let shown = list.display();
@@ -60,10 +57,7 @@ impl Corpus {
         &self.keys
     }
 
-    /// The named games in the order of the list; all when none is named.
-    ///
-    /// # Errors
-    /// A name that the list does not have.
+    /// The named games in the order of the list; all when none is named. Fails for unknown names.
     pub fn select(&self, names: &[String]) -> anyhow::Result<Vec<String>> {
         if let Some(unknown) = names.iter().find(|name| !self.keys.contains(name)) {
             bail!(

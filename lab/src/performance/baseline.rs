@@ -18,7 +18,6 @@ const MAX_NAME_CHARS: usize = 40;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Baseline {
-    /// The name on the page.
     pub name: String,
     pub command: String,
 }
@@ -79,7 +78,6 @@ impl Baseline {
     }
 }
 
-/// The positive number of `key=number` in a line.
 fn value(line: &str, key: &str) -> Option<f64> {
     let items = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
     items

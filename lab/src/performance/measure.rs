@@ -50,7 +50,6 @@ impl fmt::Display for Rate {
     }
 }
 
-/// How a comparison is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seconds: f64,
@@ -64,7 +63,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The budget to build a game from now on.
     fn budget(&self) -> Budget {
         Budget {
             until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
@@ -105,7 +103,6 @@ pub struct PlayerReport {
     pub name: String,
     /// Gates of its network, where that is the subject of the comparison.
     pub gates: Option<usize>,
-    /// Playouts per second of processor time.
     pub rate: Option<Rate>,
     /// Mean joint moves of its finished playouts, over all runs.
     pub mean_length: Option<f64>,
@@ -113,7 +110,6 @@ pub struct PlayerReport {
     pub failure: Option<String>,
 }
 
-/// The names of the engines at these widths.
 pub fn engine_names(widths: &[usize]) -> Vec<String> {
     let lanes = widths.iter().map(|width| format!("{width} lanes"));
     std::iter::once(COUNTER.to_string()).chain(lanes).collect()

@@ -81,7 +81,7 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
     check_place(arguments.out.as_deref())?;
     let about = format!(
         "Medians of {} runs of {} s each; ± is the largest deviation of a run from the median. \
-         GangPrograms that are compared\nrun in turn.",
+         Programs that are compared\nrun in turn.",
         arguments.runs, arguments.seconds
     );
     let mut page = Page::new("Performance", &about);

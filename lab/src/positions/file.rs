@@ -66,10 +66,7 @@ pub struct PositionSetup {
 }
 
 impl PositionFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no file of positions.
+    /// Reads a file. Fails where it cannot be read, or is no file of positions.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
@@ -103,7 +100,6 @@ impl PositionFile {
     }
 }
 
-/// A line of play from the initial state.
 pub(super) struct Line {
     pub joint_moves: Vec<Vec<MoveId>>,
     /// The states before them, and the one after the last.
@@ -148,9 +144,6 @@ impl Position {
 
     /// Plays the moves and checks the claims as far as that needs no search: the moves are legal,
     /// the role is one of the game's and has at least one good and one other move.
-    ///
-    /// # Errors
-    /// A wrong move or name.
     pub fn set_up(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<PositionSetup> {
         let state = self.line(machine)?.last().to_vec();
         let mut reasoner = Arc::clone(machine).reasoner();
@@ -200,7 +193,6 @@ impl Position {
     }
 }
 
-/// Reads a joint move that is legal in the state.
 fn read_joint_move(
     machine: &Arc<dyn Machine>,
     reasoner: &mut dyn Reasoner,
@@ -227,7 +219,6 @@ fn read_joint_move(
     Ok(joint_move)
 }
 
-/// Moves in the order of their texts.
 pub(super) fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
     let mut moves = moves.to_vec();
     moves.sort_by_cached_key(|&mv| machine.info().move_text(mv));

@@ -16,11 +16,8 @@ use panza::machine::{Machine, Reasoner};
 /// The value of a state by a search of limited depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum DepthValue {
-    /// The role forces the goal.
     Kept,
-    /// The role cannot force the goal.
     Lost,
-    /// The depth is too small.
     Unknown,
 }
 
@@ -78,7 +75,6 @@ impl DepthSearch {
         Some(true)
     }
 
-    /// The state after a move and a reply.
     fn next(&mut self, state: &[u64], legal: &Legal, mv: MoveId, reply: usize) -> Vec<u64> {
         let mut next = Vec::new();
         self.reasoner.set_state(state);

@@ -78,10 +78,7 @@ struct NumberedPosition<'a> {
     name: String,
 }
 
-/// All files of positions under these paths.
-///
-/// # Errors
-/// One that cannot be read.
+/// All files of positions under these paths. Fails for one that cannot be read.
 pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, PositionFile)>> {
     let files: Vec<_> = paths
         .iter()

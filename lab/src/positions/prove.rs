@@ -37,13 +37,10 @@ const INFINITE: u32 = u32::MAX;
 /// Which side moves first where the role and another one choose simultaneously.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MoveOrder {
-    /// The role, and the others see its move.
     RoleFirst,
-    /// The others, and the role sees their moves.
     RoleLast,
 }
 
-/// The proven goal and moves of a state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The highest goal that the role can force.
@@ -171,7 +168,6 @@ impl GoalProver {
     }
 }
 
-/// Each role's legal moves in a state.
 pub(super) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
     let mut reasoner = Arc::clone(machine).reasoner();
     reasoner.set_state(state);
@@ -237,7 +233,6 @@ struct ProofNode {
     children: Option<Box<[u32]>>,
 }
 
-/// The AND/OR graph of one goal and move order.
 struct ProofGraph {
     reasoner: Box<dyn Reasoner>,
     n_roles: usize,
