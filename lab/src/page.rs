@@ -82,7 +82,6 @@ impl Page {
         let _ = write!(self.text, "\n## {heading}\n\n{about}\n\n{table}");
     }
 
-    /// Adds a list; nothing when it has no items.
     pub fn list(&mut self, items: &[String]) {
         for (index, item) in items.iter().enumerate() {
             let blank = if index == 0 { "\n" } else { "" };
@@ -90,7 +89,6 @@ impl Page {
         }
     }
 
-    /// Writes the page to a file, or else to standard output.
     pub fn write(&self, out: Option<&Path>, output: Output) -> anyhow::Result<()> {
         match out {
             Some(path) => fs::write(path, &self.text)

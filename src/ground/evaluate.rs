@@ -43,7 +43,6 @@ const UNKNOWN: u32 = u32::MAX;
 /// Order of an atom in the queue.
 const WAITING: u32 = u32::MAX - 1;
 
-/// The instances found so far.
 #[derive(Default)]
 struct Instances {
     heads: Vec<TermId>,

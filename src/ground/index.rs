@@ -154,7 +154,6 @@ impl Indexes {
         self.all[index].buckets.get(&hash).map_or(0, Vec::len)
     }
 
-    /// Approximate bytes held.
     pub fn bytes(&self) -> usize {
         // A bucket is a key, a vector's head and its first allocation.
         self.entries * 8 + self.n_buckets * 64

@@ -76,10 +76,7 @@ pub enum GroundError {
     NoRoles,
 }
 
-/// Grounds a game.
-///
-/// # Errors
-/// When the budget ends it, or the rules have no finite ground form; see [`GroundError`].
+/// Grounds a game. Fails beyond the budget, and for rules without a finite ground form.
 pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundError> {
     if rules.roles().is_empty() {
         return Err(GroundError::NoRoles);

@@ -67,9 +67,7 @@ pub struct GroundProgram {
     pub next: IdVec<BaseId, Option<AtomId>>,
     /// The moves that can ever be legal, sorted by role.
     pub moves: IdVec<MoveId, Move>,
-    /// The facts that hold at the start.
     pub initial: Vec<BaseId>,
-    /// `terminal`, if anything derives it.
     pub terminal: Option<AtomId>,
     /// Role, value and atom of each `goal` with a whole number from 0 to 100.
     pub goals: Vec<(RoleId, u8, AtomId)>,

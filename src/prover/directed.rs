@@ -125,7 +125,6 @@ impl Engine {
             .any(|signature| !self.with_inner_negation.contains(&signature))
     }
 
-    /// The error of an evaluation that was stopped.
     pub fn error(&self, stopped: Stopped) -> ProverError {
         let relations = &self.dependencies.components[stopped.component].relations;
         let largest = relations

@@ -89,7 +89,6 @@ pub struct Engine {
     pub store: Store,
     pub estimates: Estimates,
     pub source: Vec<Rule>,
-    /// The relations that `source` derives.
     pub has_rules: HashSet<Signature>,
     source_dependencies: Dependencies,
     pub choice: Choice,
@@ -114,7 +113,6 @@ pub struct Engine {
     /// Relations of the rulesheet with negation within their component.
     pub with_inner_negation: HashSet<Signature>,
     work_of: IdVec<ComponentId, u64>,
-    /// Work done in earlier stores.
     work_forgotten: u64,
     /// The state number of the next memory check, and the limit.
     pub next_inspection: u64,
@@ -125,9 +123,7 @@ pub struct Engine {
 const FOR_EVER: u64 = u64::MAX;
 /// Stored facts and index entries, about 20 bytes each; beyond this the store is emptied.
 const MOST_REMEMBERED: usize = 20_000_000;
-/// Positive literals of one body.
 const LONGEST_BODY: usize = 400;
-/// States between two memory checks.
 const INSPECTION: u64 = 4096;
 
 impl Engine {
@@ -172,13 +168,10 @@ impl Engine {
             most_remembered: MOST_REMEMBERED,
         };
         // A head variable that the body leaves open can only be bound by a call.
-        engine.choice.on_demand = engine
-            .source
-            .iter()
-            .filter(|rule| has_unsafe_head(rule))
-            .map(|rule| rule.head.signature())
-            .filter(|signature| !is_asked_for(*signature))
-            .collect();
+        let unsafe_rules = engine.source.iter().filter(|rule| has_unsafe_head(rule));
+        let signatures = unsafe_rules.map(|rule| rule.head.signature());
+        let on_demand = signatures.filter(|signature| !is_asked_for(*signature));
+        engine.choice.on_demand = on_demand.collect();
         engine.rebuild();
         Ok(engine)
     }
@@ -219,15 +212,12 @@ impl Engine {
         self.estimates.restart();
         for question in Question::ALL {
             let relation = self.dependencies.find(question.signature());
-            let mut components = match relation {
-                Some(relation) if self.failed[question as usize].is_none() => {
-                    self.dependencies.needed_for(relation)
-                }
-                _ => Vec::new(),
-            };
+            let answered = relation.filter(|_| self.failed[question as usize].is_none());
+            let needed = answered.map(|relation| self.dependencies.needed_for(relation));
+            let mut components = needed.unwrap_or_default();
             for component in &components {
-                self.compile(*component)
-                    .map_err(|stopped| (question, stopped))?;
+                let compiled = self.compile(*component);
+                compiled.map_err(|stopped| (question, stopped))?;
             }
             components.retain(|component| self.evaluated_for[*component] != FOR_EVER);
             self.needed[question as usize] = Needed {

@@ -70,11 +70,8 @@ impl Prover {
         Self::with_limits(rules, Limits::default())
     }
 
-    /// Compiles the rules and evaluates what holds in every state.
-    ///
-    /// # Errors
-    /// No roles, a body too long to be planned, or an initial state that cannot be evaluated within
-    /// the limits.
+    /// Compiles the rules and evaluates what holds in every state. Fails without roles, for a body
+    /// too long to be planned, and for an initial state beyond the limits.
     pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let mut engine = Engine::new(rules, limits)?;
         let roles = rules.roles();

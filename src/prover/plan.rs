@@ -18,7 +18,6 @@ pub enum Place {
     Keys(Box<[Build]>),
 }
 
-/// A loop over one literal's matches.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub relation: RelationId,
@@ -29,14 +28,12 @@ pub struct Scan {
     pub is_existential: bool,
 }
 
-/// A fully bound atom.
 #[derive(Clone, Debug)]
 pub struct Check {
     pub relation: RelationId,
     pub arguments: Box<[Build]>,
 }
 
-/// One step of a plan.
 #[derive(Clone, Debug)]
 pub enum Op {
     Scan(Scan),

@@ -21,7 +21,6 @@ enum Numbers {
 pub struct Relation {
     arity: usize,
     numbers: Numbers,
-    /// The arguments of each fact, `arity` per fact.
     arguments: Vec<TermId>,
     /// By fact: the generation in which it held last.
     stamps: Vec<u32>,
@@ -139,7 +138,6 @@ impl Relation {
         self.insert_known(fact)
     }
 
-    /// Makes the fact of this number hold; true when it did not before.
     #[inline]
     pub fn insert_known(&mut self, fact: FactId) -> bool {
         let stamp = &mut self.stamps[fact.index()];

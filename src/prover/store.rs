@@ -10,7 +10,6 @@ use super::relation::Relation;
 use crate::gdl::TermTable;
 use crate::ids::{IdVec, TermId, define_id};
 
-/// Why an evaluation was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     TooManyFacts,
@@ -23,7 +22,6 @@ pub enum Fault {
 
 define_id! { IndexId }
 
-/// An index by what it makes of the arguments.
 type KnownIndex = (Box<[Pattern]>, IndexId);
 
 pub struct Store {

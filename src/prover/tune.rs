@@ -109,7 +109,6 @@ fn next_trial(engine: &Engine, work: &Work, tried: &[Vec<Signature>]) -> Option<
         .find(|trial| !trial.is_empty() && !tried.contains(trial))
 }
 
-/// A playout with pseudo-random moves.
 fn playout(
     engine: &mut Engine,
     roles: &[TermId],

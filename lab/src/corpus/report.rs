@@ -56,7 +56,6 @@ impl GameReport {
             .collect()
     }
 
-    /// States compared on an engine; nothing when it was not compared.
     fn states(&self, machine: EngineKind) -> Option<u64> {
         let mut verified = self.verified.iter();
         let of_machine = verified.find(|verified| verified.machine == machine);
