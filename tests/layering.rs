@@ -87,8 +87,10 @@ const TABLE: &[Row] = &[
     row("lib", Everything),
 ];
 
-/// Imports that a module may have only in files or folders of these names: those that compile.
-const ONLY_IN: &[(&str, &str, &[&str])] = &[("machine", "propnet", &["compile", "layout", "work"])];
+/// Imports that a module may have only in files or folders of these names: those that read a
+/// network once, when a game is compiled.
+const ONLY_IN: &[(&str, &str, &[&str])] =
+    &[("machine", "propnet", &["compile", "info", "layout", "work"])];
 
 /// Outside crates, and the modules that may use them.
 const CRATES: &[(&str, &[&str])] = &[
@@ -496,7 +498,7 @@ mod checks {
         assert_eq!(
             check("machine/state.rs", text),
             ["src/machine/state.rs:1: `machine` imports `propnet`; \
-              it may do so only in files or folders called compile, layout, work"]
+              it may do so only in files or folders called compile, info, layout, work"]
         );
         assert!(check("analysis/factors.rs", text).is_empty());
     }

@@ -4,8 +4,8 @@
 //! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at
 //! once. Search and measurement use these traits only, so engines are interchangeable.
 //!
-//! Invariants: states are slices of `u64` words, of one length for a machine, equal exactly when the
-//! states are equal, and valid for their own machine only. A [`MoveId`] belongs to one role. A
+//! Invariants: states are slices of `u64` words, of one length for a machine, equal exactly when
+//! the states are equal, and valid for their own machine only. A [`MoveId`] belongs to one role. A
 //! reasoner allocates nothing after it is made.
 //!
 //! Never knows: trees, GDL text (names are strings).

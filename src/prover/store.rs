@@ -149,7 +149,8 @@ impl Store {
         })
     }
 
-    /// Passes the terms that `builds` describe to `then`, added when new. Nothing beyond the limits.
+    /// Passes the terms that `builds` describe to `then`, added when new. Nothing beyond the
+    /// limits.
     #[inline]
     fn intern_all<T>(
         &mut self,
