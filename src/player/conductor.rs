@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
-use super::link::{Advice, Link, Order};
+use super::link::{Link, Order};
 use super::match_thread::NewMatch;
 use super::pending::PendingAnswer;
 use super::record::Record;
@@ -70,29 +70,19 @@ struct Match {
     /// Joint moves made, and the last one.
     position: usize,
     last_moves: Option<Vec<String>>,
+    turn: Turn,
 }
 
-/// The PLAY at the position of the match.
+/// What was asked for last in a match.
 enum Turn {
-    /// It has not come.
+    /// START, which is not answered.
+    Starting(PendingAnswer),
+    /// Nothing at this position.
     Awaited,
-    /// It is not answered.
+    /// PLAY, which is not answered.
     Open(PendingAnswer),
-    /// It was answered with this move.
+    /// PLAY, which was answered with this move.
     Answered(String),
-}
-
-enum Phase {
-    Idle,
-    /// START is not answered yet.
-    Metagaming {
-        game: Match,
-        waiting: PendingAnswer,
-    },
-    Playing {
-        game: Match,
-        turn: Turn,
-    },
 }
 
 /// Keeps the phases and the clocks of one player.
@@ -100,7 +90,7 @@ pub(super) struct Conductor {
     settings: Arc<Settings>,
     launch: Launch,
     lateness: Lateness,
-    phase: Phase,
+    game: Option<Match>,
     /// Whether a match runs; updated before any answer is given.
     is_busy: Arc<AtomicBool>,
 }
@@ -112,7 +102,7 @@ impl Conductor {
             settings,
             launch,
             lateness: Lateness::default(),
-            phase: Phase::Idle,
+            game: None,
             is_busy,
         }
     }
@@ -125,10 +115,10 @@ impl Conductor {
     /// Handles a message.
     pub fn handle(&mut self, request: Request, reply: Reply, now: Instant) {
         match request {
-            Request::Preview => match self.phase {
-                Phase::Idle => reply(Answer::Done),
-                _ => reply(Answer::Busy),
-            },
+            Request::Preview => reply(match self.game {
+                None => Answer::Done,
+                Some(_) => Answer::Busy,
+            }),
             Request::Start(start) => self.start(start, reply, now),
             Request::Play(play) => self.play(play, reply, now),
             Request::Stop { match_id, moves } if self.is_running(&match_id) => {
@@ -149,84 +139,50 @@ impl Conductor {
 
     /// Gives the answers that are due by the clocks and the advice.
     pub fn tick(&mut self, now: Instant) {
-        let idle_abort = self.settings.server.idle_abort;
-        let gives_up =
-            |game: &Match| now >= give_up_at(game.last_message, game.clock_end, idle_abort);
-        match self.take_phase() {
-            Phase::Idle => self.set_phase(Phase::Idle),
-            Phase::Metagaming { game, waiting } => {
-                let is_proven = game
-                    .link
-                    .advice(game.position)
-                    .is_some_and(|advice| advice.is_proven);
-                if is_proven || now >= waiting.deadlines.answer_by {
-                    self.answer_start(game, waiting, now);
-                } else {
-                    self.set_phase(Phase::Metagaming { game, waiting });
+        let Some(game) = &self.game else {
+            return;
+        };
+        let advice = game.link.advice(game.position);
+        let is_due = match &game.turn {
+            Turn::Starting(pending) => {
+                let is_proven = advice.is_some_and(|advice| advice.is_proven);
+                is_proven || now >= pending.deadlines.answer_by
+            }
+            Turn::Open(pending) => match advice {
+                Some(advice) => advice.is_settled() || now >= pending.deadlines.answer_by,
+                None => now >= pending.deadlines.last_call,
+            },
+            Turn::Awaited | Turn::Answered(_) => {
+                if now >= self.give_up_at(game) {
+                    let match_id = &game.start.match_id;
+                    tracing::warn!(match_id, "given up after long silence");
+                    game.link
+                        .order(Order::Abandon("given up after long silence"));
+                    self.set_game(None);
                 }
+                false
             }
-            Phase::Playing {
-                game,
-                turn: Turn::Open(waiting),
-            } => {
-                let advice = game.link.advice(game.position);
-                let is_due = match &advice {
-                    Some(advice) => advice.is_settled() || now >= waiting.deadlines.answer_by,
-                    None => now >= waiting.deadlines.last_call,
-                };
-                if is_due {
-                    self.answer_play(game, waiting, advice, now);
-                } else {
-                    self.set_phase(Phase::Playing {
-                        game,
-                        turn: Turn::Open(waiting),
-                    });
-                }
-            }
-            Phase::Playing { game, .. } if gives_up(&game) => {
-                tracing::warn!(
-                    match_id = game.start.match_id,
-                    "given up after long silence"
-                );
-                game.link
-                    .order(Order::Abandon("given up after long silence"));
-                self.set_phase(Phase::Idle);
-            }
-            phase @ Phase::Playing { .. } => self.set_phase(phase),
+        };
+        if is_due {
+            self.settle(now);
         }
     }
 
     /// When to [`tick`](Self::tick) next, if no advice comes before.
     pub fn next_tick(&self, now: Instant) -> Option<Instant> {
-        match &self.phase {
-            Phase::Idle => None,
-            Phase::Metagaming { waiting, .. } => Some(waiting.deadlines.answer_by),
-            Phase::Playing {
-                turn: Turn::Open(waiting),
-                ..
-            } => {
-                let Deadlines {
-                    answer_by,
-                    last_call,
-                } = waiting.deadlines;
-                Some(if now < answer_by {
-                    answer_by
-                } else {
-                    last_call
-                })
-            }
-            Phase::Playing { game, .. } => Some(give_up_at(
-                game.last_message,
-                game.clock_end,
-                self.settings.server.idle_abort,
-            )),
-        }
+        let game = self.game.as_ref()?;
+        Some(match &game.turn {
+            Turn::Starting(pending) => pending.deadlines.answer_by,
+            Turn::Open(pending) if now < pending.deadlines.answer_by => pending.deadlines.answer_by,
+            Turn::Open(pending) => pending.deadlines.last_call,
+            Turn::Awaited | Turn::Answered(_) => self.give_up_at(game),
+        })
     }
 
-    /// Publishes the phase again, after a panic.
+    /// Publishes whether a match runs again, after a panic.
     pub fn recover(&mut self) {
-        let phase = self.take_phase();
-        self.set_phase(phase);
+        let game = self.game.take();
+        self.set_game(game);
     }
 
     /// Ends the match that runs, if one does.
@@ -234,23 +190,19 @@ impl Conductor {
         self.end(Order::Abandon("the player shuts down"), now);
     }
 
-    fn take_phase(&mut self) -> Phase {
-        std::mem::replace(&mut self.phase, Phase::Idle)
-    }
-
-    fn set_phase(&mut self, phase: Phase) {
-        let is_busy = !matches!(phase, Phase::Idle);
-        self.is_busy.store(is_busy, Ordering::Release);
-        self.phase = phase;
+    fn set_game(&mut self, game: Option<Match>) {
+        self.is_busy.store(game.is_some(), Ordering::Release);
+        self.game = game;
     }
 
     fn is_running(&self, match_id: &str) -> bool {
-        match &self.phase {
-            Phase::Idle => false,
-            Phase::Metagaming { game, .. } | Phase::Playing { game, .. } => {
-                game.start.match_id == match_id
-            }
-        }
+        let game = self.game.as_ref();
+        game.is_some_and(|game| game.start.match_id == match_id)
+    }
+
+    fn give_up_at(&self, game: &Match) -> Instant {
+        let idle_abort = self.settings.server.idle_abort;
+        give_up_at(game.last_message, game.clock_end, idle_abort)
     }
 
     fn deadlines(&self, received: Instant, clock: Duration) -> Deadlines {
@@ -259,17 +211,16 @@ impl Conductor {
     }
 
     fn start(&mut self, start: StartRequest, reply: Reply, now: Instant) {
-        match &mut self.phase {
-            Phase::Idle => self.begin(start, reply, now),
-            Phase::Metagaming { game, waiting } if game.is_same_start(&start) => {
+        match &mut self.game {
+            None => self.begin(start, reply, now),
+            Some(game) if game.is_same_start(&start) => {
                 game.last_message = now;
-                waiting.add(reply);
+                match &mut game.turn {
+                    Turn::Starting(pending) => pending.add(reply),
+                    _ => reply(Answer::Ready),
+                }
             }
-            Phase::Playing { game, .. } if game.is_same_start(&start) => {
-                game.last_message = now;
-                reply(Answer::Ready);
-            }
-            Phase::Metagaming { game, .. } | Phase::Playing { game, .. } => {
+            Some(game) => {
                 game.record
                     .note(&format!("busy: START of {} turned away", start.match_id));
                 reply(Answer::Busy);
@@ -326,7 +277,7 @@ impl Conductor {
                 return;
             }
         };
-        let waiting = PendingAnswer::new(reply, start.received, deadlines);
+        let turn = Turn::Starting(PendingAnswer::new(reply, start.received, deadlines));
         let game = Match {
             our_place,
             link,
@@ -335,45 +286,10 @@ impl Conductor {
             clock_end: start.received + start.start_clock,
             position: 0,
             last_moves: None,
+            turn,
             start,
         };
-        self.set_phase(Phase::Metagaming { game, waiting });
-    }
-
-    fn answer_start(&mut self, game: Match, waiting: PendingAnswer, now: Instant) {
-        self.lateness.observe(waiting.lateness(now));
-        game.record.ready(waiting.received, now);
-        let turn = Turn::Awaited;
-        self.set_phase(Phase::Playing { game, turn });
-        waiting.answer(&Answer::Ready);
-    }
-
-    fn answer_play(
-        &mut self,
-        game: Match,
-        waiting: PendingAnswer,
-        advice: Option<Advice>,
-        now: Instant,
-    ) {
-        let move_text = match &advice {
-            Some(advice) => {
-                self.lateness.observe(waiting.lateness(now));
-                advice.text.clone()
-            }
-            None => {
-                game.record.error(&format!(
-                    "no legal move is known, {DEFAULT_MOVE} is answered"
-                ));
-                DEFAULT_MOVE.to_string()
-            }
-        };
-        let took = now.saturating_duration_since(waiting.received);
-        game.record
-            .answered(game.position, &move_text, advice.as_ref(), took);
-        game.link.order(Order::Answered(game.position));
-        let turn = Turn::Answered(move_text.clone());
-        self.set_phase(Phase::Playing { game, turn });
-        waiting.answer(&Answer::Move(move_text));
+        self.set_game(Some(game));
     }
 
     fn play(&mut self, play: PlayRequest, reply: Reply, now: Instant) {
@@ -385,75 +301,92 @@ impl Conductor {
             reply(Answer::Busy);
             return;
         }
-        // The manager has gone on: a START that is still unanswered is answered now.
-        if let Phase::Metagaming { .. } = self.phase {
+        if let Some(game) = &self.game
+            && let Turn::Starting(_) = game.turn
+        {
+            // The manager has gone on: a START that is still unanswered is answered now.
             self.settle(now);
         }
-        let Phase::Playing { mut game, turn } = self.take_phase() else {
-            reply(Answer::Busy);
-            return;
+        let play_clock = self.game.as_ref().map(|game| game.start.play_clock);
+        let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
+        let Some(game) = &mut self.game else {
+            return reply(Answer::Busy);
         };
         game.last_message = now;
-        let deadlines = self.deadlines(play.received, game.start.play_clock);
-        let fresh = |reply| Turn::Open(PendingAnswer::new(reply, play.received, deadlines));
+        let pending = |reply| PendingAnswer::new(reply, play.received, deadlines);
         let moves = play.moves.map(texts);
-        let turn = if game.is_repeat(moves.as_deref(), &turn) {
-            match turn {
-                Turn::Awaited => fresh(reply),
-                Turn::Open(mut waiting) => {
-                    waiting.add(reply);
-                    Turn::Open(waiting)
-                }
+        if game.is_repeat(moves.as_deref()) {
+            match &mut game.turn {
+                Turn::Open(pending) => pending.add(reply),
                 Turn::Answered(move_text) => {
                     game.record.note("PLAY repeated, and its answer");
                     reply(Answer::Move(move_text.clone()));
-                    Turn::Answered(move_text)
                 }
+                Turn::Starting(_) | Turn::Awaited => game.turn = Turn::Open(pending(reply)),
             }
         } else {
             // The manager has gone on without our answer; the caller may still be there.
-            if let Turn::Open(waiting) = turn {
+            if let Turn::Open(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
                 let advice = game.link.advice(game.position);
                 let move_text = advice.map_or(DEFAULT_MOVE.to_string(), |advice| advice.text);
                 game.record
                     .warning("the next PLAY came before the last one was answered");
-                waiting.answer(&Answer::Move(move_text));
+                pending.answer(&Answer::Move(move_text));
             }
             if let Some(moves) = moves {
                 game.position += 1;
                 game.link.order(Order::Advance(moves.clone()));
                 game.last_moves = Some(moves);
             }
-            fresh(reply)
-        };
-        if matches!(turn, Turn::Open(_)) {
+            game.turn = Turn::Open(pending(reply));
+        }
+        if matches!(game.turn, Turn::Open(_)) {
             game.clock_end = game.clock_end.max(play.received + game.start.play_clock);
         }
-        self.set_phase(Phase::Playing { game, turn });
     }
 
     /// Gives the pending answer, whatever the clock.
     fn settle(&mut self, now: Instant) {
-        match self.take_phase() {
-            Phase::Metagaming { game, waiting } => self.answer_start(game, waiting, now),
-            Phase::Playing {
-                game,
-                turn: Turn::Open(waiting),
-            } => {
-                let advice = game.link.advice(game.position);
-                self.answer_play(game, waiting, advice, now);
+        let Some(game) = &mut self.game else {
+            return;
+        };
+        match std::mem::replace(&mut game.turn, Turn::Awaited) {
+            Turn::Starting(pending) => {
+                self.lateness.observe(pending.lateness(now));
+                game.record.ready(pending.received, now);
+                pending.answer(&Answer::Ready);
             }
-            phase => self.set_phase(phase),
+            Turn::Open(pending) => {
+                let advice = game.link.advice(game.position);
+                let move_text = match &advice {
+                    Some(advice) => {
+                        self.lateness.observe(pending.lateness(now));
+                        advice.text.clone()
+                    }
+                    None => {
+                        let text = format!("no legal move is known, {DEFAULT_MOVE} is answered");
+                        game.record.error(&text);
+                        DEFAULT_MOVE.to_string()
+                    }
+                };
+                let took = now.saturating_duration_since(pending.received);
+                game.record
+                    .answered(game.position, &move_text, advice.as_ref(), took);
+                game.link.order(Order::Answered(game.position));
+                game.turn = Turn::Answered(move_text.clone());
+                pending.answer(&Answer::Move(move_text));
+            }
+            turn => game.turn = turn,
         }
     }
 
     /// Ends the match that runs with this order.
     fn end(&mut self, order: Order, now: Instant) {
         self.settle(now);
-        if let Phase::Metagaming { game, .. } | Phase::Playing { game, .. } = self.take_phase() {
+        if let Some(game) = self.game.take() {
             game.link.order(order);
         }
-        self.set_phase(Phase::Idle);
+        self.set_game(None);
     }
 }
 
@@ -466,15 +399,15 @@ impl Match {
     }
 
     /// Whether a PLAY with these moves repeats the last one; see the module's documentation.
-    fn is_repeat(&self, moves: Option<&[String]>, turn: &Turn) -> bool {
+    fn is_repeat(&self, moves: Option<&[String]>) -> bool {
         let Some(moves) = moves else {
             return true;
         };
         if self.last_moves.as_deref() != Some(moves) {
             return false;
         }
-        match turn {
-            Turn::Awaited => false,
+        match &self.turn {
+            Turn::Starting(_) | Turn::Awaited => false,
             Turn::Open(_) => true,
             Turn::Answered(answer) => {
                 let is_ours = moves.get(self.our_place) == Some(answer);

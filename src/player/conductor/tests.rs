@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use super::super::link::WorkerLink;
+use super::super::link::{Advice, WorkerLink};
 use super::super::pending::MAX_WAITING;
 use super::*;
 use crate::gdl::sexpr;
