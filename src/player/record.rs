@@ -236,17 +236,12 @@ impl Record {
             })
             .collect();
         self.announce(&format!("{how}{}", shown.concat()));
-        let has_goals = !goals.is_empty();
-        let of_roles: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
-        let goals: serde_json::Map<String, serde_json::Value> = goals
-            .iter()
-            .map(|(role, goal)| (role.clone(), json!(goal)))
-            .collect();
+        let goals: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
         self.log.event("end", json!({ "how": how, "goals": goals }));
         // Last: readers take it for the end of the log.
         self.log.summarise(|summary| {
             summary.how = Some(how.to_string());
-            summary.goals = has_goals.then_some(of_roles);
+            summary.goals = (!goals.is_empty()).then_some(goals);
         });
         count(Count::MatchEnded);
     }
