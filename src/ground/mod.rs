@@ -6,7 +6,7 @@
 //! do not appear in the result. Each instance of a rule is recorded once, when the last of its
 //! atoms is found.
 //!
-//! Invariants of a [`GroundProgram`]: every atom index is below the atom count; bodies have no
+//! Invariants of a `GroundProgram`: every atom index is below the atom count; bodies have no
 //! static atoms; an atom without rules that is neither base nor move never holds.
 //!
 //! Never knows: gates, playouts, the prover.

@@ -2,7 +2,7 @@
 //! recorded playouts.
 //!
 //! Each game has a process of its own, which runs [`examine`]; the findings become a page
-//! ([`report`]).
+//! (`report`).
 
 pub mod examine;
 pub mod folder;
