@@ -5,12 +5,13 @@
 use std::io::{self, IsTerminal};
 use tracing::{Level, Subscriber};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// The environment variable that overrules the configured level. It takes the directives of
-/// `tracing_subscriber`, for example `panza::search=debug`.
+/// The environment variable that overrules the configured level. It takes targets and
+/// levels, for example `panza::search=debug,hyper=info`.
 const FILTER_VARIABLE: &str = "RUST_LOG";
 
 /// Why the messages could not be set up.
@@ -68,27 +69,24 @@ impl Drop for ConsoleGuard {
     }
 }
 
-fn filter(variable: Option<String>, level: Level) -> Result<EnvFilter, InitError> {
+fn filter(variable: Option<String>, level: Level) -> Result<Targets, InitError> {
     let directives = match variable {
         Some(found) if !found.trim().is_empty() => found,
         // Level's order: the more severe, the smaller.
         _ => format!("{},panza={level}", level.min(Level::WARN)),
     };
-    EnvFilter::try_new(&directives).map_err(|error| InitError::Filter {
+    directives.parse().map_err(|error| InitError::Filter {
+        reason: format!("{error}"),
         found: directives,
-        reason: error.to_string(),
     })
 }
 
-fn subscriber<W>(filter: EnvFilter, writer: W, colours: bool) -> impl Subscriber + Send + Sync
+fn subscriber<W>(filter: Targets, writer: W, colours: bool) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(colours)
-        .finish()
+    let lines = fmt::layer().with_writer(writer).with_ansi(colours);
+    tracing_subscriber::registry().with(lines).with(filter)
 }
 
 #[cfg(test)]
