@@ -85,6 +85,9 @@ pub(super) struct Pipeline {
     /// The writer's own worker, made when first needed.
     writer_worker: Option<Worker>,
     writer_in_flight: u32,
+    /// Without rollout threads: whether requests are being collected. They go to the lanes in
+    /// bursts, since the generation of positions is cheap only for many at once.
+    is_collecting: bool,
     /// Set when a rollout thread has panicked: lanes may be the cause, so the writer uses none.
     avoids_lanes: bool,
     machine: Arc<dyn Machine>,
@@ -198,6 +201,7 @@ impl Pipeline {
             waiter,
             writer_worker: None,
             writer_in_flight: 0,
+            is_collecting: true,
             avoids_lanes: false,
             machine: Arc::clone(machine),
             config: config.clone(),
@@ -249,6 +253,9 @@ impl Pipeline {
     pub(super) fn has_room(&mut self, max_in_flight: u32) -> bool {
         let capacity = self.capacity;
         let is_bounded = self.in_flight >= max_in_flight;
+        if self.threads.is_empty() {
+            return self.collects(is_bounded);
+        }
         if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
@@ -261,6 +268,16 @@ impl Pipeline {
             }
         }
         !is_bounded && self.writer_worker().could_use_request()
+    }
+
+    /// Whether another request belongs to the burst that is being collected. A new one begins when
+    /// less than half a width of playouts is left.
+    fn collects(&mut self, is_bounded: bool) -> bool {
+        let worker = self.writer_worker();
+        let is_full = is_bounded || !worker.could_use_request();
+        let is_low = worker.is_low();
+        self.is_collecting = !is_full && (self.is_collecting || is_low);
+        self.is_collecting
     }
 
     pub(super) fn queued_requests(&self) -> u32 {
