@@ -71,6 +71,11 @@ impl Worker {
         self.playouts.n_outstanding() + self.new_samples
     }
 
+    /// See [`BatchPlayouts::n_operations`](crate::machine::BatchPlayouts::n_operations).
+    pub(super) fn n_operations(&self) -> u64 {
+        self.playouts.n_operations()
+    }
+
     /// Whether it accepts another request.
     pub(super) fn has_room(&self) -> bool {
         match self.width() as u64 {

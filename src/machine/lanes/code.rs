@@ -17,6 +17,7 @@ enum Form {
 #[derive(Clone, Debug)]
 struct Section {
     form: Form,
+    n_operations: usize,
     repeat: Option<FixpointLoop>,
 }
 
@@ -42,6 +43,7 @@ impl Code {
         };
         let sections = sections.iter().map(|section| Section {
             form: form(section),
+            n_operations: section.program.operations.len(),
             repeat: section.repeat,
         });
         Self {
@@ -59,14 +61,21 @@ impl Code {
         slots.max().unwrap_or(0)
     }
 
+    /// Runs all sections, and returns the number of operations executed.
     #[inline(always)]
-    pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
+    pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) -> usize {
+        let mut executed = 0;
         for section in &self.sections {
-            match section.repeat {
-                None => section.run(self.features, memory, side),
+            let times = match section.repeat {
+                None => {
+                    section.run(self.features, memory, side);
+                    1
+                }
                 Some(repeat) => section.run_to_rest(self.features, memory, side, repeat),
-            }
+            };
+            executed += times * section.n_operations;
         }
+        executed
     }
 }
 
@@ -80,19 +89,20 @@ impl Section {
     }
 
     /// Iterates a block from all gates off until no lane changes. That is the least fixpoint, since
-    /// the block is monotone.
+    /// the block is monotone. Returns the number of iterations.
     fn run_to_rest<const N: usize>(
         &self,
         features: Features,
         memory: &mut Memory<N>,
         side: Side,
         repeat: FixpointLoop,
-    ) {
+    ) -> usize {
         let FixpointLoop { old, new, n_gates } = repeat;
         let (old, new, n_gates) = (old as usize, new as usize, n_gates as usize);
         memory.slots()[old..old + n_gates].fill([0; N]);
         // Each iteration but the last switches a gate on in some lane.
-        for _ in 0..=n_gates * 64 * N {
+        let most = n_gates * 64 * N + 1;
+        for iteration in 1..=most {
             self.run(features, memory, side);
             let slots = memory.slots();
             let mut changed = [0u64; N];
@@ -103,8 +113,9 @@ impl Section {
                 slots[old + gate] = slots[new + gate];
             }
             if !is_any(&changed) {
-                return;
+                return iteration;
             }
         }
+        most
     }
 }

@@ -181,6 +181,8 @@ struct Gang<const N: usize> {
     free: Vec<PlayoutTicket>,
     n_open: usize,
     done: VecDeque<PlayoutTicket>,
+    /// Operations executed so far.
+    n_operations: u64,
 }
 
 impl<const N: usize> Gang<N> {
@@ -208,6 +210,7 @@ impl<const N: usize> Gang<N> {
             free: Vec::new(),
             n_open: 0,
             done: VecDeque::new(),
+            n_operations: 0,
             layout,
         }
     }
@@ -220,7 +223,7 @@ impl<const N: usize> Gang<N> {
             return;
         }
         let phase = &layout.phases[self.phase];
-        phase.look.run(&mut self.memory, self.side);
+        self.n_operations += phase.look.run(&mut self.memory, self.side) as u64;
         if let Some(slot) = phase.over {
             let over = both(&self.memory.slots()[slot], &self.live);
             if is_any(&over) {
@@ -244,7 +247,7 @@ impl<const N: usize> Gang<N> {
                 &mut rank[..count.len()],
             );
         }
-        phase.step.run(&mut self.memory, self.side);
+        self.n_operations += phase.step.run(&mut self.memory, self.side) as u64;
         self.clock += 1;
         self.side = self.side.swapped();
         self.phase = phase.successor;
@@ -252,7 +255,7 @@ impl<const N: usize> Gang<N> {
         if let Some(end) = &phase.end
             && is_any(&self.live)
         {
-            end.run(&mut self.memory, self.side);
+            self.n_operations += end.run(&mut self.memory, self.side) as u64;
             let ended = both(&self.memory.slots()[phase.ended], &self.live);
             if is_any(&ended) {
                 self.set_aside(&layout, &ended, false);
@@ -365,7 +368,7 @@ impl<const N: usize> Gang<N> {
             if !is_any(&unchecked) {
                 return;
             }
-            end.run(&mut self.memory, self.side);
+            self.n_operations += end.run(&mut self.memory, self.side) as u64;
             let ended = both(&self.memory.slots()[phase.ended], &unchecked);
             if !is_any(&ended) {
                 return;
@@ -455,6 +458,10 @@ step_with!(step_avx2, "avx2,popcnt");
 impl<const N: usize> BatchPlayouts for Gang<N> {
     fn width(&self) -> usize {
         64 * N
+    }
+
+    fn n_operations(&self) -> u64 {
+        self.n_operations
     }
 
     fn n_outstanding(&self) -> u64 {
