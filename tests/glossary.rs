@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A row of the glossary.
 struct Entry {
     term: String,
-    /// Paths of modules, such as `search::graph`.
+    /// Paths of modules, such as `search::graph`; those of the lab begin with `lab`.
     modules: Vec<String>,
 }
 
@@ -81,8 +81,13 @@ fn contains(words: &[String], term: &[String]) -> bool {
 
 /// The file of a module, or the files in its folder.
 fn files_of(module: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let path = root.join(module.replace("::", "/"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = match module.strip_prefix("lab::") {
+        Some(_) => root.join("lab/src"),
+        None => root.join("src"),
+    };
+    let module = module.strip_prefix("lab::").unwrap_or(module);
+    let path = source.join(module.replace("::", "/"));
     let mut files = Vec::from([path.with_extension("rs")]);
     let mut folders = Vec::from([path]);
     while let Some(folder) = folders.pop() {

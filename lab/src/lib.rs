@@ -1,12 +1,14 @@
 //! The laboratory: measures and tests Panza itself.
 //!
 //! Everything here serves the people who work on Panza, and nothing of it is part of a user's
-//! program: speed beside other programs, published games, fingerprints, positions with proven good
-//! moves, and the pages in `docs` that are made of their results.
+//! program: speed beside other programs, strength of one build against another, published games,
+//! fingerprints, positions with proven good moves, and the pages in `docs` that are made of their
+//! results.
 
 mod analysis;
 mod children;
 pub mod corpus;
+pub mod duel;
 pub mod fingerprint;
 mod page;
 mod performance;
@@ -74,6 +76,34 @@ enum Command {
             cargo lab fingerprint --against tests/fingerprints.json\n  cargo lab fingerprint connectFour --playouts 1000 --json"
     )]
     Fingerprint(fingerprint::FingerprintArguments),
+    /// Find out by pairs of games whether engine A is stronger than engine B.
+    #[command(
+        after_help = "Both engines are the current build unless a program is given, which must obey the commands of `cargo lab engine`.\n\
+            Openings are random and called open by a reference search; each is played twice with roles swapped, which is a pair.\n\
+            A sequential test with 5 % errors ends the duel: `A stronger` (--elo1 and more), or `not stronger` (--elo0 and less).\n\
+            Status 1: A was not found to be stronger.\n\n\
+            Examples:\n  cargo lab duel --game connectFour --a exploration=0.6\n  \
+            cargo lab duel --game connectFour breakthrough ../shared/corpus/games/amazons_8x8.kif --ms 30 --study 20 --studies 10 \\\n    \
+            --b-program '../older/target/release/panza-lab engine' --out older.jsonl --page docs/duels.md\n  \
+            cargo lab duel --game hex --iterations 1000 --a first_play_visits=0 --pairs 100 --elo0 -20 --elo1 20 --json"
+    )]
+    Duel(duel::DuelArguments),
+    /// Play as an engine of a duel: commands on standard input, replies on standard output.
+    #[command(
+        after_help = "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
+            version                 name and commit\n  \
+            game PATH               build a game\n  \
+            study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
+            set KEY VALUE           exploration, first_play_visits, max_nodes, max_bytes, max_playout_steps, samples_per_request,\n                          \
+            ring_capacity, evaluation_share, factored, width (lanes of the next game; 0 measures)\n  \
+            new ROLE SEED           search for a role, from 0, at the initial state\n  \
+            advance MOVE | MOVE     play a joint move\n  \
+            think ROLE MS           search for milliseconds of processor time, and name the move\n  \
+            iterate ROLE N          search for iterations, and name the move\n  \
+            quit\n\n\
+            Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
+    )]
+    Engine,
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -92,6 +122,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Positions(arguments) => positions::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
+        Command::Duel(arguments) => duel::run(arguments, output),
+        Command::Engine => duel::protocol::serve(),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -71,6 +71,11 @@ impl Child {
             Err(_) => bail!("cannot start `{program}`"),
         };
         Ok(Self { process })
+    }
+
+    /// The process's standard input and output, once, where the command has them piped.
+    pub fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
+        self.process.stdin.take().zip(self.process.stdout.take())
     }
 
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {

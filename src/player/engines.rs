@@ -58,6 +58,22 @@ impl SearchKind {
     }
 }
 
+/// The search that a match prefers for a role in a state: by parts, where the game has any and
+/// `is_factored` is set, else of the whole game.
+pub fn preferred_search(
+    game: &BuiltGame,
+    role: RoleId,
+    state: &[u64],
+    config: &SearchConfig,
+    is_factored: bool,
+) -> Box<dyn Searcher> {
+    let kind = match is_factored {
+        true => SearchKind::Factored,
+        false => SearchKind::Tree,
+    };
+    kind.start(game, role, state, config)
+}
+
 /// A build and a search, by their places in order of preference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct EngineRank {

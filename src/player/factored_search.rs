@@ -110,15 +110,10 @@ impl FactoredSearch {
     }
 
     /// Searches each part in turn for so many iterations.
-    #[cfg(test)]
-    fn search_for(&mut self, iterations: u64) {
+    fn search_each(&mut self, iterations: u64) {
         self.look_ahead();
         for _ in 0..self.parts.len() {
-            let limit = Limit {
-                iterations: Some(iterations),
-                ..Limit::default()
-            };
-            PartSearch::search_least(&mut self.parts, limit);
+            PartSearch::search_least(&mut self.parts, Limit::iterations(iterations));
         }
     }
 
@@ -240,6 +235,14 @@ impl Searcher for FactoredSearch {
                 return;
             }
         }
+    }
+
+    /// Each part gets an equal share.
+    fn search_iterations(&mut self, iterations: u64) {
+        if let Some(whole) = &mut self.whole {
+            return whole.search_iterations(iterations);
+        }
+        self.search_each(iterations.div_ceil(self.parts.len() as u64));
     }
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {

@@ -114,6 +114,12 @@ impl Searcher for FlatSearch {
         }
     }
 
+    fn search_iterations(&mut self, iterations: u64) {
+        for _ in 0..iterations {
+            self.iterate();
+        }
+    }
+
     fn advance(&mut self, _: &[MoveId], state: &[u64]) {
         self.set_state(state);
     }

@@ -42,7 +42,9 @@ use std::time::{Duration, Instant};
 use crate::gdl::Sexpr;
 
 pub use crate::build::GameBuilders;
+pub use engines::preferred_search;
 pub use handle::Player;
+pub use searcher::{BestMove, Searcher};
 pub use tree_search::search_config;
 
 /// The answer to INFO.

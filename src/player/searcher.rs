@@ -8,7 +8,7 @@ use crate::telemetry::SearchSample;
 
 /// The best move of a position.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct BestMove {
+pub struct BestMove {
     /// Our move.
     pub mv: MoveId,
     /// Our expected goal, 0 to 100.
@@ -20,12 +20,16 @@ pub(super) struct BestMove {
 }
 
 /// Chooses moves for one role, and follows the match.
-pub(super) trait Searcher: Send {
+pub trait Searcher: Send {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
 
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &AtomicBool);
+
+    /// Searches for so many iterations, fewer once the position is proven. Without rollout threads
+    /// a seed reproduces the search.
+    fn search_iterations(&mut self, iterations: u64);
 
     /// Follows a legal joint move to `state`.
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]);

@@ -153,6 +153,11 @@ impl Searcher for TreeSearch {
         self.is_proven = self.search.run(limit) == StopReason::Proven;
     }
 
+    fn search_iterations(&mut self, iterations: u64) {
+        let stopped = self.search.run(Limit::iterations(iterations));
+        self.is_proven = stopped == StopReason::Proven;
+    }
+
     fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {
         self.is_proven = false;
         self.search.advance(joint_move);

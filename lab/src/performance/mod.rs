@@ -172,7 +172,7 @@ fn load_all(arguments: &[String]) -> anyhow::Result<Vec<Game>> {
 }
 
 /// A file with the rulesheet, by a path that is valid in any folder.
-fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf> {
+pub(crate) fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf> {
     if let Some(file) = &sheet.file {
         let shown = file.display();
         return fs::canonicalize(file).with_context(|| format!("cannot find `{shown}` again"));

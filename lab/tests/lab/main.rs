@@ -2,6 +2,7 @@
 
 mod cli;
 mod corpus;
+mod duel;
 mod fingerprints;
 mod performance;
 mod positions;

@@ -1,0 +1,427 @@
+//! The current build as an engine: builds and studies games and searches them as a match does.
+//!
+//! Invariants: one thread; thinking is limited by processor time, so that a loaded machine changes
+//! nothing. A study is limited by time on the clock, as in a match.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use panza::build::{self, BuildBudget, BuiltGame};
+use panza::commands::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
+use panza::commands::game_source::{Game, Rulesheet};
+use panza::config::Settings;
+use panza::ids::{Id, MoveId, RoleId};
+use panza::machine::Reasoner;
+use panza::metagame::{Study, StudyBudget, study};
+use panza::player::{Searcher, preferred_search, search_config};
+use panza::search::SearchConfig;
+use panza::sync::clock::thread_cpu_time;
+use panza::telemetry::COMMIT;
+use serde_json::{Value, json};
+
+use super::protocol::{Command, Engine, Thought, number};
+
+/// Time to build a game; after that it is played with the prover.
+const BUILD_TIME: Duration = Duration::from_secs(120);
+
+/// A build of a game.
+#[derive(Clone)]
+pub(super) struct NamedGame {
+    pub name: String,
+    pub built: BuiltGame,
+}
+
+/// Builds that engines of one process share, so that they have the same machine.
+#[derive(Clone, Default)]
+pub(super) struct Builds(Rc<RefCell<BTreeMap<(String, Option<usize>), NamedGame>>>);
+
+/// The current build.
+pub struct LocalEngine {
+    builds: Builds,
+    settings: Settings,
+    overrides: Overrides,
+    game: Option<PlayedGame>,
+}
+
+/// What `set` overrides.
+struct Overrides {
+    /// The settings of an unstudied game.
+    search: SearchConfig,
+    /// The weight of an evaluation instead of that which a study finds.
+    evaluation_share: Option<f32>,
+    is_factored: bool,
+    /// Lanes of a machine; `None` measures the fastest.
+    width: Option<usize>,
+}
+
+struct PlayedGame {
+    game: NamedGame,
+    studies: Vec<SeededStudy>,
+    /// The study in use.
+    study: Option<usize>,
+    reasoner: Box<dyn Reasoner>,
+    state: Vec<u64>,
+    /// The search of each role, if it has one.
+    searches: Vec<Option<Box<dyn Searcher>>>,
+    /// Whether a move was made since the game began.
+    has_begun: bool,
+}
+
+struct SeededStudy {
+    seconds: f64,
+    seed: u64,
+    study: Study,
+}
+
+impl Builds {
+    /// The game, built as in a match unless it was built before; with a machine of so many lanes
+    /// where a width is given and the game has lanes.
+    pub fn get(&self, path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
+        let key = (path.to_string(), width);
+        if let Some(game) = self.0.borrow().get(&key) {
+            return Ok(game.clone());
+        }
+        let game = build_game(path, width)?;
+        self.0.borrow_mut().insert(key, game.clone());
+        Ok(game)
+    }
+}
+
+fn build_game(path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
+    let memory = Settings::load(None, &[])?.player.build_memory_mib << 20;
+    let Game { sheet, rules } = Game::as_played(Rulesheet::find(path)?)?;
+    let budget = BuildBudget {
+        until: Instant::now() + BUILD_TIME,
+        memory: usize::try_from(memory).unwrap_or(usize::MAX),
+        cancelled: Arc::default(),
+    };
+    let built = build::build(&rules, &budget).or_else(|reason| {
+        tracing::info!("the prover runs the game: {reason}");
+        build::prover(&rules)
+    });
+    let mut built = built.map_err(|reason| anyhow!("`{path}` cannot be built: {reason}"))?;
+    if let Some(width) = width
+        && built.machine.kind() != "prover"
+    {
+        let kinds = [EngineKind::Lanes, EngineKind::Counter].into_iter();
+        let mut machines = kinds.filter_map(|kind| {
+            let built = build_for_playouts(&rules, EngineChoice::Only(kind), width);
+            built.and_then(|built| built.machine()).ok()
+        });
+        built.machine = machines.next().context("no machine")?;
+    }
+    Ok(NamedGame {
+        name: sheet.name,
+        built,
+    })
+}
+
+impl LocalEngine {
+    /// An engine without a game.
+    pub fn new() -> anyhow::Result<Self> {
+        Self::with_builds(Builds::default())
+    }
+
+    pub(super) fn with_builds(builds: Builds) -> anyhow::Result<Self> {
+        let settings = Settings::load(None, &[])?;
+        Ok(Self {
+            overrides: Overrides {
+                search: SearchConfig {
+                    rollout_threads: 0,
+                    ..search_config(&settings.search, 0)
+                },
+                evaluation_share: None,
+                is_factored: settings.search.factored,
+                width: None,
+            },
+            builds,
+            settings,
+            game: None,
+        })
+    }
+
+    fn take_game(&mut self, game: NamedGame) -> Value {
+        let machine = Arc::clone(&game.built.machine);
+        let info = machine.info();
+        let reply = json!({"game": game.name, "machine": machine.kind(), "roles": info.roles()});
+        let mut played = PlayedGame {
+            game,
+            studies: Vec::new(),
+            study: None,
+            reasoner: Arc::clone(&machine).reasoner(),
+            state: Vec::new(),
+            searches: Vec::new(),
+            has_begun: false,
+        };
+        played.restart();
+        self.game = Some(played);
+        reply
+    }
+
+    fn game(&mut self) -> anyhow::Result<&mut PlayedGame> {
+        self.game
+            .as_mut()
+            .context("no game; `game PATH` comes first")
+    }
+
+    fn study(&mut self, seconds: f64, seed: u64) -> anyhow::Result<Value> {
+        let config = self.overrides.config(None, seed);
+        let (is_factored, tuning) = (self.overrides.is_factored, self.settings.metagame.tuning);
+        let played = self.game()?;
+        let is_same = |known: &SeededStudy| known.seconds == seconds && known.seed == seed;
+        played.study = played.studies.iter().position(is_same);
+        if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
+            let budget = StudyBudget {
+                until: Some(Instant::now() + Duration::from_secs_f64(seconds)),
+                cancelled: Arc::default(),
+                learning: true,
+                tuning,
+                sampling: None,
+            };
+            played.studies.push(SeededStudy {
+                seconds,
+                seed,
+                study: study(&played.game.built, None, &config, &budget),
+            });
+            played.study = Some(played.studies.len() - 1);
+        }
+        let Some(study) = played.study() else {
+            return Ok(json!({"games": 0, "evaluation_share": 0, "exploration": 1}));
+        };
+        Ok(json!({
+            "games": study.games,
+            "evaluation_share": study.parameters.evaluation_share,
+            "exploration": study.parameters.exploration,
+        }))
+    }
+
+    fn start(&mut self, role: usize, seed: u64) -> anyhow::Result<Value> {
+        let study = self.game()?.study().cloned();
+        let config = self.overrides.config(study.as_ref(), seed);
+        let is_factored = self.overrides.is_factored;
+        let played = self.game()?;
+        let n_roles = played.searches.len();
+        if role >= n_roles {
+            bail!("ROLE is {role}; the game has {n_roles} roles, from 0");
+        }
+        if played.has_begun {
+            played.restart();
+        }
+        let (built, role_id) = (&played.game.built, RoleId::from_index(role));
+        let search = preferred_search(built, role_id, &played.state, &config, is_factored);
+        played.searches[role] = Some(search);
+        Ok(json!({"role": built.info().role_name(role_id)}))
+    }
+}
+
+impl Overrides {
+    fn set(&mut self, key: &str, value: &str) -> anyhow::Result<()> {
+        let search = &mut self.search;
+        match key {
+            "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
+            "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
+            "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
+            "max_bytes" => search.max_bytes = number(value, key)?,
+            "max_playout_steps" => search.max_playout_steps = number(value, key)?,
+            "samples_per_request" => search.samples_per_request = number(value, key)?,
+            "ring_capacity" => search.ring_capacity = number::<usize>(value, key)?.max(1),
+            "evaluation_share" => self.evaluation_share = Some(real(key, value, 0.0, 1.0)?),
+            "factored" => {
+                let is_factored = value.parse().ok();
+                self.is_factored = is_factored
+                    .with_context(|| format!("{key} is `{value}`; expected true or false"))?;
+            }
+            "width" if value == "0" => self.width = None,
+            "width" => {
+                let width = parse_width(value);
+                let width = width.map_err(|why| anyhow!("{key} is `{value}`; {why}, or 0"))?;
+                self.width = Some(width);
+            }
+            _ => bail!(
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
+            ),
+        }
+        Ok(())
+    }
+
+    /// The settings of a search.
+    fn config(&self, study: Option<&Study>, seed: u64) -> SearchConfig {
+        let config = SearchConfig {
+            seed,
+            ..self.search.clone()
+        };
+        let Some(study) = study else {
+            return config;
+        };
+        let mut study = study.clone();
+        if let Some(share) = self.evaluation_share {
+            study.parameters.evaluation_share = share;
+        }
+        match study.is_useful() {
+            true => study.apply(&config),
+            false => config,
+        }
+    }
+}
+
+/// A real number of a setting.
+fn real(key: &str, text: &str, least: f32, most: f32) -> anyhow::Result<f32> {
+    let value: f32 = number(text, key)?;
+    if !(least..=most).contains(&value) {
+        bail!("{key} is `{text}`; expected {least} to {most}");
+    }
+    Ok(value)
+}
+
+impl PlayedGame {
+    fn study(&self) -> Option<&Study> {
+        self.study.map(|index| &self.studies[index].study)
+    }
+
+    /// Goes back to the initial state, without searches.
+    fn restart(&mut self) {
+        let machine = &self.game.built.machine;
+        self.state = machine.initial_state();
+        self.reasoner.set_state(&self.state);
+        self.searches.clear();
+        self.searches.resize_with(machine.info().n_roles(), || None);
+        self.has_begun = false;
+    }
+
+    /// Whether a match would study the game.
+    fn uses_study(&self, config: &SearchConfig, is_factored: bool) -> bool {
+        let built = &self.game.built;
+        let initial = built.machine.initial_state();
+        preferred_search(built, RoleId(0), &initial, config, is_factored).uses_study()
+    }
+
+    fn advance(&mut self, moves: &[String]) -> anyhow::Result<Value> {
+        let machine = Arc::clone(&self.game.built.machine);
+        let info = machine.info();
+        if self.reasoner.is_terminal() {
+            bail!("the game is over");
+        }
+        if moves.len() != info.n_roles() {
+            bail!("{} moves for {} roles", moves.len(), info.n_roles());
+        }
+        let mut joint_move: Vec<MoveId> = Vec::with_capacity(moves.len());
+        for (role, text) in moves.iter().enumerate() {
+            let role = RoleId::from_index(role);
+            let name = info.role_name(role);
+            let mv = info.find_move(role, text);
+            let mv = mv.with_context(|| format!("{name} has no move `{text}`"))?;
+            if !self.reasoner.legal_moves(role).contains(&mv) {
+                bail!("`{text}` is not legal here for {name}");
+            }
+            joint_move.push(mv);
+        }
+        let mut next = Vec::with_capacity(self.state.len());
+        self.reasoner.next_state(&joint_move, &mut next);
+        self.reasoner.set_state(&next);
+        self.state = next;
+        self.has_begun = true;
+        for search in self.searches.iter_mut().flatten() {
+            search.advance(&joint_move, &self.state);
+        }
+        Ok(json!({}))
+    }
+
+    /// Runs the search of a role, and reports on it.
+    fn think(&mut self, role: usize, run: impl FnOnce(&mut dyn Searcher)) -> anyhow::Result<Value> {
+        let search = self.searches.get_mut(role).and_then(Option::as_mut);
+        let search =
+            search.with_context(|| format!("role {role} has no search; `new` makes it"))?;
+        if self.reasoner.is_terminal() {
+            bail!("the game is over");
+        }
+        let before = search.sample();
+        let started = CpuClock::start();
+        run(search.as_mut());
+        let seconds = started.elapsed().as_secs_f64();
+        let best = search.best_move().context("no legal move")?;
+        let after = search.sample();
+        let thought = Thought {
+            mv: self.game.built.info().move_text(best.mv),
+            visits: best.visits,
+            iterations: after.iterations.saturating_sub(before.iterations),
+            playouts: after.playouts.saturating_sub(before.playouts),
+            value: best.value.filter(|value| value.is_finite()),
+            proven: best.is_proven,
+            seconds,
+        };
+        Ok(serde_json::to_value(thought)?)
+    }
+}
+
+impl Engine for LocalEngine {
+    fn ask(&mut self, command: &Command) -> anyhow::Result<Value> {
+        match command {
+            Command::Version => Ok(json!({
+                "name": "Panza",
+                "commit": COMMIT.unwrap_or("unknown"),
+            })),
+            Command::Game(path) => {
+                let game = self.builds.get(path, self.overrides.width)?;
+                Ok(self.take_game(game))
+            }
+            Command::Study { seconds, seed } => self.study(*seconds, *seed),
+            Command::Set { key, value } => self.overrides.set(key, value).map(|()| json!({})),
+            Command::New { role, seed } => self.start(*role, *seed),
+            Command::Advance(moves) => self.game()?.advance(moves),
+            Command::Think { role, milliseconds } => {
+                let budget = Duration::from_secs_f64(milliseconds / 1e3);
+                let think = |search: &mut dyn Searcher| search_for(search, budget);
+                self.game()?.think(*role, think)
+            }
+            Command::Iterate { role, iterations } => {
+                let iterate = |search: &mut dyn Searcher| search.search_iterations(*iterations);
+                self.game()?.think(*role, iterate)
+            }
+            Command::Quit => Ok(json!({})),
+        }
+    }
+}
+
+/// Processor time of this thread; time on the clock where the system does not report it.
+#[derive(Clone, Copy)]
+pub(super) struct CpuClock {
+    cpu: Option<Duration>,
+    wall: Instant,
+}
+
+impl CpuClock {
+    pub fn start() -> Self {
+        Self {
+            cpu: thread_cpu_time(),
+            wall: Instant::now(),
+        }
+    }
+
+    pub fn elapsed(self) -> Duration {
+        match self.cpu.zip(thread_cpu_time()) {
+            Some((before, now)) => now.saturating_sub(before),
+            None => self.wall.elapsed(),
+        }
+    }
+}
+
+/// Searches until so much processor time is spent, or nothing is left to search.
+fn search_for(search: &mut dyn Searcher, budget: Duration) {
+    let clock = CpuClock::start();
+    let never = AtomicBool::new(false);
+    while let left = budget.saturating_sub(clock.elapsed())
+        && !left.is_zero()
+    {
+        let until = Instant::now() + left;
+        search.search(until, &never);
+        // A search that ends before its deadline has proven the position.
+        if Instant::now() < until {
+            return;
+        }
+    }
+}

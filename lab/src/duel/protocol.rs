@@ -1,0 +1,196 @@
+//! `cargo lab engine`: a line protocol, by which builds of different commits play each other.
+//!
+//! A command is a line on standard input. The reply is a line on standard output: a JSON object, or
+//! `error` and a reason. An error changes nothing. The end of the input ends the engine.
+//!
+//! | command | does | keys of the reply |
+//! |---|---|---|
+//! | `version` | names the build | `name`, `commit` |
+//! | `game PATH` | builds a game, as a match does | `game`, `machine`, `roles` |
+//! | `study SECONDS SEED` | studies it, as a match does; a study made before is used again | `games`, `evaluation_share`, `exploration` |
+//! | `set KEY VALUE` | overrides a setting, see below | |
+//! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state | `role` |
+//! | `advance MOVE \| MOVE...` | plays a joint move in all searches | |
+//! | `think ROLE MS` | searches for milliseconds of processor time | see [`Thought`] |
+//! | `iterate ROLE N` | searches for iterations | see [`Thought`] |
+//! | `quit` | ends the engine | |
+//!
+//! `study 0 SEED` plays unstudied. `new` after an `advance` begins a new game, in which the other
+//! roles have no search yet. Moves are texts, since their numbers differ between builds.
+//!
+//! `set` overrides fields of the settings of a search: `exploration`, `first_play_visits`,
+//! `max_nodes`, `max_bytes`, `max_playout_steps`, `samples_per_request`, `ring_capacity`. A study
+//! scales the exploration, as in a match. `evaluation_share` replaces the share that the study
+//! found. `width` is the number of lanes of games that are built later; 0 measures the fastest, as
+//! a match does. `factored` (true or false) is the setting of the same name. The other settings are
+//! those of a match on one core.
+//!
+//! Never knows: duels.
+
+use std::fmt;
+use std::io::{self, BufRead, Write};
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow, bail};
+use panza::commands::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::engine::LocalEngine;
+
+/// A command; the page of the module says what each does.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Command {
+    Version,
+    Game(String),
+    Study { seconds: f64, seed: u64 },
+    Set { key: String, value: String },
+    New { role: usize, seed: u64 },
+    Advance(Vec<String>),
+    Think { role: usize, milliseconds: f64 },
+    Iterate { role: usize, iterations: u64 },
+    Quit,
+}
+
+/// The reply to `think` and `iterate`. Counts are those of this command.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Thought {
+    /// The move to play.
+    #[serde(rename = "move")]
+    pub mv: String,
+    /// Visits of the move; in a search by parts the visits of all moves.
+    pub visits: u64,
+    /// Iterations finished.
+    pub iterations: u64,
+    /// Playouts finished.
+    pub playouts: u64,
+    /// The role's expected goal, 0 to 100.
+    pub value: Option<f64>,
+    /// Whether the move is proven best.
+    pub proven: bool,
+    /// Processor time.
+    pub seconds: f64,
+}
+
+/// Something that obeys commands.
+pub trait Engine {
+    /// Obeys a command and returns its reply. Fails for a command that cannot be obeyed.
+    fn ask(&mut self, command: &Command) -> anyhow::Result<Value>;
+}
+
+impl FromStr for Command {
+    type Err = anyhow::Error;
+
+    fn from_str(line: &str) -> anyhow::Result<Self> {
+        let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        let rest = rest.trim();
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let two = |form: &str| match words[..] {
+            [first, second] => Ok((first, second)),
+            _ => Err(anyhow!("expected `{name} {form}`")),
+        };
+        match name {
+            "version" | "quit" if !rest.is_empty() => bail!("expected `{name}` alone"),
+            "version" => Ok(Self::Version),
+            "quit" => Ok(Self::Quit),
+            "game" if rest.is_empty() => bail!("expected `game PATH`"),
+            "game" => Ok(Self::Game(rest.to_string())),
+            "study" => {
+                let (seconds, seed) = two("SECONDS SEED")?;
+                Ok(Self::Study {
+                    seconds: duration(seconds, "SECONDS")?,
+                    seed: number(seed, "SEED")?,
+                })
+            }
+            "set" => {
+                let (key, value) = two("KEY VALUE")?;
+                Ok(Self::Set {
+                    key: key.to_string(),
+                    value: value.to_string(),
+                })
+            }
+            "new" => {
+                let (role, seed) = two("ROLE SEED")?;
+                Ok(Self::New {
+                    role: number(role, "ROLE")?,
+                    seed: number(seed, "SEED")?,
+                })
+            }
+            "advance" if rest.is_empty() => bail!("expected `advance MOVE | MOVE...`"),
+            "advance" => {
+                let moves = rest.split('|').map(|mv| mv.trim().to_string());
+                Ok(Self::Advance(moves.collect()))
+            }
+            "think" => {
+                let (role, milliseconds) = two("ROLE MS")?;
+                Ok(Self::Think {
+                    role: number(role, "ROLE")?,
+                    milliseconds: duration(milliseconds, "MS")?,
+                })
+            }
+            "iterate" => {
+                let (role, iterations) = two("ROLE N")?;
+                Ok(Self::Iterate {
+                    role: number(role, "ROLE")?,
+                    iterations: number(iterations, "N")?,
+                })
+            }
+            _ => bail!(
+                "unknown command `{name}`; the commands are version, game, study, set, new, advance, think, iterate, quit"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version => out.write_str("version"),
+            Self::Game(path) => write!(out, "game {path}"),
+            Self::Study { seconds, seed } => write!(out, "study {seconds} {seed}"),
+            Self::Set { key, value } => write!(out, "set {key} {value}"),
+            Self::New { role, seed } => write!(out, "new {role} {seed}"),
+            Self::Advance(moves) => write!(out, "advance {}", moves.join(" | ")),
+            Self::Think { role, milliseconds } => write!(out, "think {role} {milliseconds}"),
+            Self::Iterate { role, iterations } => write!(out, "iterate {role} {iterations}"),
+            Self::Quit => out.write_str("quit"),
+        }
+    }
+}
+
+/// A number of a command or a setting.
+pub(super) fn number<T: FromStr>(text: &str, name: &str) -> anyhow::Result<T> {
+    let number = text.parse().ok();
+    number.with_context(|| format!("{name} is `{text}`; expected a number in range"))
+}
+
+/// A number of seconds or milliseconds.
+fn duration(text: &str, name: &str) -> anyhow::Result<f64> {
+    const MAX: f64 = 1e9;
+    let number: f64 = number(text, name)?;
+    if !(0.0..=MAX).contains(&number) {
+        bail!("{name} is `{text}`; expected 0 to {MAX}");
+    }
+    Ok(number)
+}
+
+/// Obeys commands from standard input.
+pub(crate) fn serve() -> anyhow::Result<Outcome> {
+    let mut engine = LocalEngine::new()?;
+    for line in io::stdin().lock().lines() {
+        let line = line.context("the input cannot be read")?;
+        let command = line.parse::<Command>();
+        let is_last = matches!(command, Ok(Command::Quit));
+        let reply = match command.and_then(|command| engine.ask(&command)) {
+            Ok(reply) => reply.to_string(),
+            Err(error) => format!("error {}", format!("{error:#}").replace('\n', " ")),
+        };
+        let mut out = io::stdout().lock();
+        writeln!(out, "{reply}").and_then(|()| out.flush())?;
+        if is_last {
+            break;
+        }
+    }
+    Ok(Outcome::Holds)
+}

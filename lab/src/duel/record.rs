@@ -1,0 +1,93 @@
+//! The file of a duel: a line of JSON for each pair, with the terms that it was played under.
+//!
+//! A duel whose file exists goes on after the pairs in it. A line that was not finished is dropped.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+/// What makes pairs comparable.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Terms {
+    /// The engines: name, commit and settings.
+    pub a: String,
+    pub b: String,
+    /// The budget of a move.
+    pub budget: String,
+    /// Seconds of a study and number of studies; empty for none.
+    pub study: String,
+    pub seed: u64,
+}
+
+/// One opening, played twice with roles swapped.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct PairRecord {
+    pub terms: Terms,
+    pub game: String,
+    /// From 0.
+    pub pair: u32,
+    /// Joint moves.
+    pub opening: Vec<String>,
+    /// The first role's value in the reference search.
+    pub opening_value: f64,
+    /// A's points as the first role and as the second.
+    pub points: [f64; 2],
+    /// The games' joint moves, with those of the opening.
+    pub lengths: [u32; 2],
+    pub a: Usage,
+    pub b: Usage,
+}
+
+/// What an engine did in a pair.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Usage {
+    pub iterations: u64,
+    /// Processor time.
+    pub seconds: f64,
+    /// Visits of the played moves that were not proven.
+    pub visits: Vec<u64>,
+}
+
+impl Usage {
+    pub fn merge(&mut self, other: &Self) {
+        self.iterations += other.iterations;
+        self.seconds += other.seconds;
+        self.visits.extend(&other.visits);
+    }
+}
+
+/// Opens a file for further lines, and gives the pairs in it. Fails if they have other terms.
+pub(super) fn open(path: &Path, terms: &Terms) -> anyhow::Result<(File, Vec<PairRecord>)> {
+    let shown = path.display();
+    let mut pairs = Vec::new();
+    if path.is_file() {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
+        let complete = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        for (index, line) in complete.lines().enumerate() {
+            let pair: PairRecord = serde_json::from_str(line)
+                .with_context(|| format!("`{shown}` line {}: no pair of a duel", index + 1))?;
+            if pair.terms != *terms {
+                bail!(
+                    "`{shown}` has pairs of another duel: {:?}; this one is {terms:?}",
+                    pair.terms
+                );
+            }
+            pairs.push(pair);
+        }
+        if complete.len() < text.len() {
+            fs::write(path, complete).with_context(|| format!("cannot write `{shown}`"))?;
+        }
+    }
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let file = file.with_context(|| format!("cannot write `{shown}`"))?;
+    Ok((file, pairs))
+}
+
+pub(super) fn append(file: &mut File, pair: &PairRecord) -> anyhow::Result<()> {
+    let line = format!("{}\n", serde_json::to_string(pair)?);
+    file.write_all(line.as_bytes())
+        .context("a pair cannot be written to its file")
+}
