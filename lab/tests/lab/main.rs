@@ -3,6 +3,7 @@
 mod cli;
 mod corpus;
 mod fingerprints;
+mod oracle;
 mod performance;
 mod positions;
 mod program;
