@@ -4,12 +4,15 @@
 //! program: speed beside other programs, strength of one build against another, published games,
 //! fingerprints, positions with proven good moves, and the pages in `docs` that are made of their
 //! results.
+//! program: speed beside other programs, published games, fingerprints, positions with proven good
+//! moves, oracles with the exact values of moves, and the pages in `docs` that are made of their results.
 
 mod analysis;
 mod children;
 pub mod corpus;
 pub mod duel;
 pub mod fingerprint;
+pub mod oracle;
 mod page;
 mod performance;
 pub mod positions;
@@ -60,6 +63,16 @@ enum Command {
             cargo lab positions verify tests/positions\n  cargo lab positions make connectFour --count 5 --out mine.toml"
     )]
     Positions(positions::PositionsArguments),
+    /// Make, verify and score oracles: positions with the exact value of every legal move.
+    #[command(
+        after_help = "An oracle is a file lab/oracles/NAME.jsonl. `score` measures how often the search chooses a move that loses value:\n\
+            its figures show smaller changes of strength than matches do, and in less time.\n\n\
+            Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100\n  \
+            cargo lab oracle score reversi --set search.exploration=0.6 --positions 100\n  \
+            cargo lab oracle verify connectFour\n  \
+            cargo lab oracle make reversi --count 300 --out lab/oracles/reversi.jsonl"
+    )]
+    Oracle(oracle::OracleArguments),
     /// Measure playouts by engine and width beside outside programs, and searches.
     #[command(
         after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
@@ -120,6 +133,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
         Command::Positions(arguments) => positions::run(arguments, output),
+        Command::Oracle(arguments) => oracle::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),

@@ -145,7 +145,8 @@ impl Graph {
             for slot in 0..block.len as usize {
                 let bounds_of_edge = block.bounds(slot);
                 // A move that is proven inferior will not be played.
-                let is_refuted = bounds_of_edge.is_exact() && f32::from(bounds_of_edge.upper) < mean;
+                let is_refuted =
+                    bounds_of_edge.is_exact() && f32::from(bounds_of_edge.upper) < mean;
                 if is_refuted || bounds_of_edge.upper < bounds.lower {
                     continue;
                 }
@@ -171,7 +172,11 @@ impl Graph {
             (other.mean, other.minimax) = (fixed_sum - mean, fixed_sum - minimax);
             return;
         }
-        let child = if best.is_some() { self.child_of(best) } else { NodeId::NONE };
+        let child = if best.is_some() {
+            self.child_of(best)
+        } else {
+            NodeId::NONE
+        };
         for role in 0..self.roles {
             let of_child = child.is_some().then(|| self.values[child][role].minimax);
             let value = &mut self.values[node][role];

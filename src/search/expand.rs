@@ -221,8 +221,9 @@ impl Graph {
                 shuffle(&mut untried, random);
             }
             if let Some(()) = self.expand_with(node, legal, ends, Untried::Some(&untried)) {
-                self.nodes[node].has_priors =
-                    untried.last().is_some_and(|untried| untried.prior != Prior::NONE);
+                self.nodes[node].has_priors = untried
+                    .last()
+                    .is_some_and(|untried| untried.prior != Prior::NONE);
                 self.add_terminal_children(node, mover, position, winning);
             }
             self.untried_moves = untried;

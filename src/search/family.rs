@@ -277,7 +277,9 @@ impl FamilyReader<'_> {
             if self.prior_temperature > 0.0 {
                 set_priors(&mut position.untried, greatest, self.prior_temperature);
             }
-            position.untried.sort_unstable_by_key(|untried| untried.order());
+            position
+                .untried
+                .sort_unstable_by_key(|untried| untried.order());
         } else if !request.is_proven {
             position.value.clear();
         }

@@ -280,7 +280,8 @@ impl Search {
         let role = self.role.index();
         let root = self.graph.root;
         if self.graph.nodes[root].visits > 0 {
-            self.spread.add(self.values[role] - self.graph.values[root][role].mean);
+            self.spread
+                .add(self.values[role] - self.graph.values[root][role].mean);
         }
         self.backpropagate(&request.path, update)
     }

@@ -273,7 +273,9 @@ impl Search {
             return Some(new);
         }
         // Where all moves that can be played are solved, any of them.
-        [best.unsolved, best.any].into_iter().find(|edge| edge.is_some())
+        [best.unsolved, best.any]
+            .into_iter()
+            .find(|edge| edge.is_some())
     }
 
     /// The edge that one of several roles with a choice selects.
@@ -293,8 +295,7 @@ impl Search {
         scoring.minimax_share = 0.0;
         let best = best_edges(&self.graph.edge_blocks, role_moves.first_block, scoring, 0);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
-            && (!best.any.is_some()
-                || self.urgency(node, role, untried, scoring) >= best.any_score)
+            && (!best.any.is_some() || self.urgency(node, role, untried, scoring) >= best.any_score)
             && let Some(new) = self.graph.add_edge(node, role)
         {
             return Some(new);

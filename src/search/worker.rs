@@ -150,8 +150,7 @@ impl Worker {
         }
         let slot = self.reserve_slot();
         let samples = request.samples.max(1);
-        self.playouts
-            .submit(slot, &request.position.state, samples);
+        self.playouts.submit(slot, &request.position.state, samples);
         self.in_flight[slot as usize] = Some(request);
         self.n_in_flight += 1;
     }

@@ -100,7 +100,7 @@ impl PositionFile {
     }
 }
 
-pub(super) struct Line {
+pub(crate) struct Line {
     pub joint_moves: Vec<Vec<MoveId>>,
     /// The states before them, and the one after the last.
     pub states: Vec<Vec<u64>>,
@@ -193,7 +193,7 @@ impl Position {
     }
 }
 
-fn read_joint_move(
+pub(crate) fn read_joint_move(
     machine: &Arc<dyn Machine>,
     reasoner: &mut dyn Reasoner,
     state: &[u64],
@@ -219,14 +219,14 @@ fn read_joint_move(
     Ok(joint_move)
 }
 
-pub(super) fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
+pub(crate) fn in_order(machine: &Arc<dyn Machine>, moves: &[MoveId]) -> Vec<MoveId> {
     let mut moves = moves.to_vec();
     moves.sort_by_cached_key(|&mv| machine.info().move_text(mv));
     moves
 }
 
 /// A joint move in the form of a PLAY message.
-pub(super) fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> String {
+pub(crate) fn joint_move_text(machine: &Arc<dyn Machine>, joint_move: &[MoveId]) -> String {
     let moves = joint_move.iter().map(|&mv| machine.info().move_text(mv));
     let moves: Vec<String> = moves.collect();
     format!("({})", moves.join(" "))

@@ -7,7 +7,7 @@ pub mod check;
 pub mod file;
 mod lookahead;
 mod make;
-mod prove;
+pub(crate) mod prove;
 pub mod verify;
 
 use std::path::PathBuf;

@@ -168,14 +168,14 @@ impl GoalProver {
     }
 }
 
-pub(super) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
+pub(crate) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
     let mut reasoner = Arc::clone(machine).reasoner();
     reasoner.set_state(state);
     all_legal(reasoner.as_mut(), machine.info().n_roles())
 }
 
 /// Each role's legal moves in the reasoner's state, ascending.
-pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
+pub(crate) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
     (0..n_roles)
         .map(|role| {
             let mut legal = reasoner.legal_moves(RoleId::from_index(role)).to_vec();
@@ -186,7 +186,7 @@ pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
 }
 
 /// The role's goal in the reasoner's state; an undefined one counts 0.
-pub(super) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
+pub(crate) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
     let mut goals = vec![None; n_roles];
     reasoner.goals(&mut goals);
     goals[role.index()].unwrap_or(0)

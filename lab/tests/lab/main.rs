@@ -4,6 +4,7 @@ mod cli;
 mod corpus;
 mod duel;
 mod fingerprints;
+mod oracle;
 mod performance;
 mod positions;
 mod program;

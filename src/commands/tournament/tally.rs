@@ -106,7 +106,7 @@ impl Points {
 
 /// Wilson's score interval for 95 % about a share of successes in some trials, of which there is at
 /// least one.
-fn wilson(share: f64, trials: u32) -> (f64, f64) {
+pub fn wilson(share: f64, trials: u32) -> (f64, f64) {
     let n = f64::from(trials);
     let z2 = Z * Z;
     let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);

@@ -1,0 +1,104 @@
+//! Recipes: which solver a game's oracle is made with, and how far from the start its positions
+//! are.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use panza::commands::game_source::Game;
+use panza::machine::Machine;
+
+use super::solve::Solver;
+use super::solve::alpha_beta::AlphaBeta;
+use super::solve::connect_four::ConnectFour;
+use super::solve::reversi::Reversi;
+use super::solve::simultaneous::Simultaneous;
+
+/// A kind of solver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SolverKind {
+    ConnectFour,
+    Reversi,
+    AlphaBeta,
+    Simultaneous,
+}
+
+/// How the positions of a game are found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Recipe {
+    name: &'static str,
+    pub solver: SolverKind,
+    /// Joint moves before a position.
+    pub steps: RangeInclusive<u32>,
+    /// Positions that a solver visits for each question.
+    pub nodes: u64,
+}
+
+const MILLION: u64 = 1_000_000;
+
+/// The recipes of games by the names of their rulesheets.
+const RECIPES: &[Recipe] = &[
+    recipe(
+        "connectFour",
+        SolverKind::ConnectFour,
+        16..=24,
+        20 * MILLION,
+    ),
+    recipe("reversi", SolverKind::Reversi, 44..=52, 10 * MILLION),
+    recipe("hexFive", SolverKind::AlphaBeta, 4..=12, MILLION),
+    recipe("breakthrough", SolverKind::AlphaBeta, 40..=60, MILLION),
+    recipe("breakthroughSmall", SolverKind::AlphaBeta, 10..=24, MILLION),
+    recipe(
+        "nineBoardTicTacToe",
+        SolverKind::AlphaBeta,
+        16..=30,
+        MILLION,
+    ),
+    recipe("pentago", SolverKind::AlphaBeta, 52..=66, MILLION),
+    recipe("ticTacToe", SolverKind::AlphaBeta, 1..=5, MILLION),
+    recipe("ticTacToeThree", SolverKind::AlphaBeta, 1..=8, MILLION),
+    recipe("ticTacToeLarge", SolverKind::AlphaBeta, 8..=16, MILLION),
+    recipe(
+        "biddingTicTacToe",
+        SolverKind::Simultaneous,
+        6..=12,
+        MILLION / 5,
+    ),
+    recipe("tron_10x10", SolverKind::Simultaneous, 20..=40, MILLION / 5),
+];
+
+const fn recipe(
+    name: &'static str,
+    solver: SolverKind,
+    steps: RangeInclusive<u32>,
+    nodes: u64,
+) -> Recipe {
+    Recipe {
+        name,
+        solver,
+        steps,
+        nodes,
+    }
+}
+
+impl Recipe {
+    /// The recipe of a game, if there is one.
+    pub fn of(game: &Game) -> Option<&'static Recipe> {
+        let recipe = RECIPES.iter().find(|it| it.name == game.sheet.name)?;
+        // The solvers with boards of their own know our rulesheets only.
+        let is_special = matches!(recipe.solver, SolverKind::ConnectFour | SolverKind::Reversi);
+        let is_ours = game.sheet.origin.starts_with("gdl-games/");
+        (is_ours || !is_special).then_some(recipe)
+    }
+}
+
+impl SolverKind {
+    /// A solver with so many nodes for each question.
+    pub fn solver(self, machine: &Arc<dyn Machine>, nodes: u64) -> anyhow::Result<Box<dyn Solver>> {
+        Ok(match self {
+            Self::ConnectFour => Box::new(ConnectFour::new(machine, nodes)),
+            Self::Reversi => Box::new(Reversi::new(machine, nodes)),
+            Self::AlphaBeta => Box::new(AlphaBeta::new(machine, nodes)?),
+            Self::Simultaneous => Box::new(Simultaneous::new(machine, nodes)?),
+        })
+    }
+}

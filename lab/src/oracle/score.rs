@@ -1,0 +1,434 @@
+//! `cargo lab oracle score`: how often the search chooses a move that loses value.
+//!
+//! Each position has a search of its own, on the calling thread. A strategy is the mixed strategy
+//! that the search reports, else its best move alone.
+//!
+//! Invariant: budgets in iterations give the same choices every time, without a study.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use panza::build::{self, BuildBudget, BuiltGame, PlayoutPolicy};
+use panza::commands::arguments::{SettingsChoice, parse_seconds};
+use panza::commands::engine_choice::WIDTH;
+use panza::commands::outcome::Outcome;
+use panza::commands::output::{Output, grouped, progress_bar};
+use panza::commands::tournament::tally::wilson;
+use panza::config::Settings;
+use panza::gdl::Rules;
+use panza::ground;
+use panza::machine::Machine;
+use panza::machine::lanes::gang::GangLayout;
+use panza::machine::lanes::interpret::Features;
+use panza::machine::lanes::machine::LanesMachine;
+use panza::metagame::{StudyBudget, study};
+use panza::player::search_config;
+use panza::search::{Limit, Search, SearchConfig, StopReason};
+use panza::sync::clock::thread_cpu_time;
+use serde::Serialize;
+
+use super::file::OracleSetup;
+use super::{Oracle, open_all};
+use crate::page::{Page, Table, check_place, count, quantity};
+
+/// A choice loses value from so many points on.
+const LOSING: f64 = 1.0;
+/// Wall time between two readings of the processor time.
+const SLICE: Duration = Duration::from_millis(2);
+/// Iterations where no budget is given.
+const DEFAULT_ITERATIONS: [u64; 2] = [1_000, 10_000];
+/// The time limit of building a game.
+const BUILD_TIME: Duration = Duration::from_secs(300);
+
+#[derive(Args, Debug)]
+pub(super) struct ScoreArguments {
+    /// Names of oracles, or paths to their files. [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Iterations for each position; several budgets separated by commas. [default: 1000,10000
+    /// unless --ms is given]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Vec<u64>,
+    /// Milliseconds of processor time for each position; several budgets separated by commas.
+    #[arg(long, value_name = "MS,...", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    ms: Vec<u64>,
+    /// Search so many positions of each oracle. [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    positions: Option<u32>,
+    /// Study each game for so long first, as in the start clock of a match.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    study: Option<f64>,
+    /// Seed of the random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write a page of Markdown to this file.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingsChoice,
+}
+
+/// What a position is searched for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SearchBudget {
+    /// A number of iterations.
+    Iterations(u64),
+    /// Processor time of the thread.
+    ProcessorTime(Duration),
+}
+
+/// What searches of positions have lost.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub struct Score {
+    /// Positions searched.
+    pub positions: u32,
+    /// Positions in which the choice loses value.
+    pub losing: u32,
+    /// Sum of the points lost.
+    pub lost: f64,
+    /// Sum of the points lost by choosing all moves alike.
+    pub lost_by_chance: f64,
+    /// Iterations of all searches.
+    pub iterations: u64,
+    /// Their processor time.
+    pub time: Duration,
+}
+
+#[derive(Serialize)]
+struct ScoreReport<'a> {
+    oracle: &'a str,
+    iterations: Option<u64>,
+    milliseconds: Option<u64>,
+    positions: u32,
+    losing: u32,
+    share: f64,
+    share_low: f64,
+    share_high: f64,
+    mean_lost: f64,
+    mean_lost_by_chance: f64,
+    iterations_per_second: f64,
+}
+
+const HEADS: [&str; 8] = [
+    "oracle",
+    "budget",
+    "positions",
+    "losing %",
+    "95 %",
+    "points lost",
+    "by chance",
+    "iterations / s",
+];
+
+/// The name of the last rows.
+const POOLED: &str = "all";
+
+/// The two machines of a game, each built when it is needed.
+struct Machines<'a> {
+    rules: &'a Rules,
+    fixed: Option<Arc<dyn Machine>>,
+    of_match: Option<BuiltGame>,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<Outcome> {
+    check_place(arguments.page.as_deref())?;
+    let settings = arguments.settings.load([])?;
+    let mut config = search_config(&settings.search, arguments.seed);
+    config.rollout_threads = 0;
+    let budgets = budgets(arguments);
+    let oracles = open_all(&arguments.names, output)?;
+    output.line(row(HEADS.map(str::to_string)))?;
+    let mut table = Table::new(HEADS).with_text_columns(&[0, 1]);
+    let mut report = |name: &str, budget: SearchBudget, score: &Score| {
+        output.object(&score.report(name, budget))?;
+        let cells = score.cells(name, budget);
+        output.line(row(cells.clone()))?;
+        table.push(cells.into());
+        anyhow::Ok(())
+    };
+    let mut pooled = vec![Score::default(); budgets.len()];
+    for oracle in &oracles {
+        let mut machines = Machines::new(&oracle.game.rules);
+        let mut config = config.clone();
+        if let Some(seconds) = arguments.study {
+            let time = Duration::from_secs_f64(seconds);
+            config = studied(machines.of_match()?, &config, &settings, time);
+        }
+        for (&budget, pooled) in budgets.iter().zip(&mut pooled) {
+            let machine = match budget {
+                SearchBudget::Iterations(_) if arguments.study.is_none() => machines.fixed()?,
+                _ => Arc::clone(&machines.of_match()?.machine),
+            };
+            let positions = arguments.positions.map(|count| count as usize);
+            let score = score(oracle, &machine, &config, budget, positions)?;
+            report(&oracle.name, budget, &score)?;
+            pooled.add(&score);
+        }
+    }
+    if oracles.len() > 1 {
+        for (&budget, score) in budgets.iter().zip(&pooled) {
+            report(POOLED, budget, score)?;
+        }
+    }
+    if let Some(path) = &arguments.page {
+        let mut page = Page::new("Oracles", ABOUT);
+        page.section("Scores", ABOUT_TABLE, &table);
+        page.write(Some(path), output)?;
+    }
+    Ok(Outcome::Holds)
+}
+
+fn budgets(arguments: &ScoreArguments) -> Vec<SearchBudget> {
+    let mut iterations = arguments.iterations.clone();
+    if iterations.is_empty() && arguments.ms.is_empty() {
+        iterations.extend(DEFAULT_ITERATIONS);
+    }
+    let times = arguments.ms.iter().copied().map(Duration::from_millis);
+    let iterations = iterations.into_iter().map(SearchBudget::Iterations);
+    iterations
+        .chain(times.map(SearchBudget::ProcessorTime))
+        .collect()
+}
+
+/// Searches the positions of an oracle.
+pub fn score(
+    oracle: &Oracle,
+    machine: &Arc<dyn Machine>,
+    config: &SearchConfig,
+    budget: SearchBudget,
+    positions: Option<usize>,
+) -> anyhow::Result<Score> {
+    let setups = oracle.set_up(machine, positions)?;
+    let bar = progress_bar(setups.len() as u64, "positions");
+    bar.set_message(format!("{}, {budget}", oracle.name));
+    let mut score = Score::default();
+    for (line, setup) in &setups {
+        let mut config = config.clone();
+        config.seed = config.seed.wrapping_add(*line as u64);
+        let searched = examine(machine, setup, &config, budget);
+        score.add(&searched.with_context(|| format!("{}:{line}", oracle.path.display()))?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(score)
+}
+
+/// Searches a position until the budget is spent or the position is proven.
+fn examine(
+    machine: &Arc<dyn Machine>,
+    setup: &OracleSetup,
+    config: &SearchConfig,
+    budget: SearchBudget,
+) -> anyhow::Result<Score> {
+    let cpu_time = || thread_cpu_time().context("this system reports no processor time");
+    let mut search = Search::new(Arc::clone(machine), setup.role, config.clone());
+    search.set_state(&setup.state);
+    let started = cpu_time()?;
+    match budget {
+        SearchBudget::Iterations(count) => {
+            search.run(Limit::iterations(count));
+        }
+        SearchBudget::ProcessorTime(all) => loop {
+            let left = all.saturating_sub(cpu_time()?.saturating_sub(started));
+            let limit = Limit {
+                until: Some(Instant::now() + left.min(SLICE)),
+                ..Limit::default()
+            };
+            if left.is_zero() || search.run(limit) == StopReason::Proven {
+                break;
+            }
+        },
+    }
+    let time = cpu_time()?.saturating_sub(started);
+    let best = search.best_move();
+    let root = search.root();
+    let moves = setup.table.moves();
+    let probability = |mv| {
+        let report = root.moves.iter().find(|report| report.mv == mv);
+        f64::from(report.and_then(|report| report.probability).unwrap_or(0.0))
+    };
+    let mut strategy: Vec<f64> = moves.iter().map(|&mv| probability(mv)).collect();
+    if strategy.iter().sum::<f64>() < 0.5 {
+        let best = best.and_then(|best| moves.iter().position(|&mv| mv == best));
+        strategy.fill(0.0);
+        strategy[best.context("the search has no move")?] = 1.0;
+    }
+    let lost = setup.table.lost(&strategy);
+    Ok(Score {
+        positions: 1,
+        losing: u32::from(lost >= LOSING),
+        lost,
+        lost_by_chance: setup.table.lost_by_chance(),
+        iterations: root.iterations,
+        time,
+    })
+}
+
+/// The settings of a search after a study of the game.
+fn studied(
+    game: &BuiltGame,
+    config: &SearchConfig,
+    settings: &Settings,
+    time: Duration,
+) -> SearchConfig {
+    let budget = StudyBudget {
+        until: Some(Instant::now() + time),
+        cancelled: Default::default(),
+        learning: settings.metagame.learning,
+        tuning: settings.metagame.tuning,
+        sampling: None,
+    };
+    study(game, None, config, &budget).apply(config)
+}
+
+impl<'a> Machines<'a> {
+    fn new(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            fixed: None,
+            of_match: None,
+        }
+    }
+
+    /// A machine whose choice depends on no measurement: lanes for playouts as in a match, of
+    /// [`WIDTH`], or counters where the game is too large for lanes.
+    fn fixed(&mut self) -> anyhow::Result<Arc<dyn Machine>> {
+        if let Some(machine) = &self.fixed {
+            return Ok(Arc::clone(machine));
+        }
+        let machine = fixed_machine(self.rules)?;
+        self.fixed = Some(Arc::clone(&machine));
+        Ok(machine)
+    }
+
+    /// The game as it is built for a match.
+    fn of_match(&mut self) -> anyhow::Result<&BuiltGame> {
+        if self.of_match.is_none() {
+            let budget = BuildBudget {
+                until: Instant::now() + BUILD_TIME,
+                memory: ground::Budget::generous().max_bytes,
+                cancelled: Default::default(),
+            };
+            let game = build::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
+            self.of_match = Some(game);
+        }
+        self.of_match.as_ref().context("the game was just built")
+    }
+}
+
+/// The machine for budgets in iterations: it depends on no measurement.
+pub fn fixed_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
+    let limits = ground::Budget::generous();
+    let compiled = build::compile(rules, limits).map_err(|error| anyhow!(error))?;
+    let programs = compiled.lanes.programs(limits, PlayoutPolicy::Decisive);
+    let counter = Arc::new(compiled.machine);
+    let Some(programs) = programs else {
+        return Ok(counter);
+    };
+    let n_roles = counter.info().n_roles();
+    let gangs = GangLayout::new(&programs, n_roles, Features::detect(), WIDTH / 64);
+    Ok(Arc::new(LanesMachine::for_play(
+        counter,
+        Arc::new(gangs),
+        None,
+    )))
+}
+
+impl Score {
+    /// Adds the score of other positions.
+    pub fn add(&mut self, other: &Self) {
+        self.positions += other.positions;
+        self.losing += other.losing;
+        self.lost += other.lost;
+        self.lost_by_chance += other.lost_by_chance;
+        self.iterations += other.iterations;
+        self.time += other.time;
+    }
+
+    /// The share of positions in which the choice loses value, and its 95 % interval.
+    pub fn share(&self) -> (f64, (f64, f64)) {
+        let share = f64::from(self.losing) / f64::from(self.positions.max(1));
+        (share, wilson(share, self.positions.max(1)))
+    }
+
+    fn mean(&self, sum: f64) -> f64 {
+        sum / f64::from(self.positions.max(1))
+    }
+
+    fn iterations_per_second(&self) -> f64 {
+        self.iterations as f64 / self.time.as_secs_f64().max(1e-9)
+    }
+
+    fn report<'a>(&self, oracle: &'a str, budget: SearchBudget) -> ScoreReport<'a> {
+        let (share, (share_low, share_high)) = self.share();
+        let (iterations, milliseconds) = match budget {
+            SearchBudget::Iterations(count) => (Some(count), None),
+            SearchBudget::ProcessorTime(time) => (None, Some(time.as_millis() as u64)),
+        };
+        ScoreReport {
+            oracle,
+            iterations,
+            milliseconds,
+            positions: self.positions,
+            losing: self.losing,
+            share,
+            share_low,
+            share_high,
+            mean_lost: self.mean(self.lost),
+            mean_lost_by_chance: self.mean(self.lost_by_chance),
+            iterations_per_second: self.iterations_per_second(),
+        }
+    }
+
+    fn cells(&self, oracle: &str, budget: SearchBudget) -> [String; 8] {
+        let (share, (low, high)) = self.share();
+        [
+            oracle.to_string(),
+            budget.to_string(),
+            count(self.positions),
+            format!("{:.1}", 100.0 * share),
+            format!("{:.1} to {:.1}", 100.0 * low, 100.0 * high),
+            format!("{:.2}", self.mean(self.lost)),
+            format!("{:.2}", self.mean(self.lost_by_chance)),
+            quantity(self.iterations_per_second()),
+        ]
+    }
+}
+
+impl fmt::Display for SearchBudget {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Iterations(count) => write!(out, "{} iterations", grouped(*count)),
+            Self::ProcessorTime(time) => write!(out, "{} ms", time.as_millis()),
+        }
+    }
+}
+
+fn row(cells: [String; 8]) -> String {
+    let [
+        oracle,
+        budget,
+        positions,
+        share,
+        interval,
+        lost,
+        chance,
+        rate,
+    ] = cells;
+    format!(
+        "{oracle:<20} {budget:<20} {positions:>9} {share:>8} {interval:>13} {lost:>11} {chance:>9} {rate:>14}"
+    )
+}
+
+const ABOUT: &str = "Positions with the exact value of every legal move, from solvers that share \
+    nothing with the search.\nEach is searched by itself on one thread.";
+
+const ABOUT_TABLE: &str = "A choice is losing when it is worth at least a point less than the \
+    position; the interval is Wilson's. Where both roles\nchoose at once, the points lost are the \
+    exploitability of the mixed strategy. By chance: when all moves are chosen alike.\nIterations / \
+    s are of processor time.";
