@@ -30,6 +30,11 @@ impl Default for Parameters {
 /// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
 const EXPLORATION_REDUCTION: f32 = 0.4;
 
+/// The temperature of the softmax that makes priors of evaluations, in points.
+const PRIOR_TEMPERATURE: f32 = 6.0;
+/// The weight of minimax values of evaluations against means.
+const MINIMAX_SHARE: f32 = 0.3;
+
 impl Parameters {
     /// The settings of a search with these parameters, and with the evaluation if it has weight.
     pub fn apply(
@@ -38,9 +43,9 @@ impl Parameters {
         evaluation: Option<&Arc<Evaluation>>,
     ) -> SearchConfig {
         let evaluation = evaluation.filter(|_| self.evaluation_share > 0.0).cloned();
-        let share = match evaluation {
-            Some(_) => self.evaluation_share,
-            None => 0.0,
+        let (share, prior_temperature, minimax_share) = match evaluation {
+            Some(_) => (self.evaluation_share, PRIOR_TEMPERATURE, MINIMAX_SHARE),
+            None => (0.0, 0.0, 0.0),
         };
         SearchConfig {
             exploration: config.exploration
@@ -48,6 +53,8 @@ impl Parameters {
                 * (1.0 - EXPLORATION_REDUCTION * share),
             evaluation,
             evaluation_share: share,
+            prior_temperature,
+            minimax_share,
             ..config.clone()
         }
     }

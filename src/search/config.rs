@@ -12,7 +12,8 @@ use crate::sync::stop::StopFlag;
 /// The settings of one search.
 #[derive(Clone, Debug)]
 pub struct SearchConfig {
-    /// Weight of the exploration term, in units of twice the spread of results; usually 0.4 to 1.4.
+    /// Weight of the exploration term, in units of four times the spread of results; usually 0.2 to
+    /// 0.8.
     /// Higher spreads the visits over more moves, lower deepens the best line.
     pub exploration: f32,
     /// First-play urgency where moves have no priors: an untried move is scored with its static
@@ -28,8 +29,9 @@ pub struct SearchConfig {
     /// Greatest number of bytes of the graph; nodes with their states get at most half of it. Every
     /// pool may hold 1024 records regardless.
     pub max_bytes: usize,
-    /// Playouts averaged into one result. 0 adapts the number to the rollout threads. Without them
-    /// it is a minimum: while few requests may be in flight, each asks for more to fill the lanes.
+    /// Playouts averaged into one result. 0 adapts the number: to the rollout threads, without them
+    /// to the cost of a playout. Without them it is a minimum: while few requests may be in flight,
+    /// each asks for more to fill the lanes.
     pub samples_per_request: u32,
     /// Greatest number of requests in flight to one rollout thread, raised to twice its lanes.
     pub ring_capacity: usize,

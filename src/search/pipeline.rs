@@ -61,7 +61,7 @@ const ADAPT_EVERY: u32 = 64;
 /// Without rollout threads and with 0 samples in the settings, a request gets as many playouts as
 /// this many operations pay for, about as much as its family costs. Operations are counted, not
 /// timed, so that a search can be repeated.
-const OPERATIONS_PER_REQUEST: f32 = 8_000.0;
+const OPERATIONS_PER_REQUEST: f32 = 32_000.0;
 /// Greatest number of samples per request then.
 const MAX_WRITER_SAMPLES: u32 = 16;
 /// The index of the writer's random stream.
@@ -234,6 +234,11 @@ impl Pipeline {
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    #[cfg(test)]
+    pub(super) fn samples(&self) -> u32 {
+        self.samples
     }
 
     /// Adapts the samples of a request to the mean cost of a playout so far.

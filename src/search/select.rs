@@ -337,7 +337,7 @@ impl Search {
             visits.ln().sqrt()
         };
         Scoring {
-            weight: 2.0 * self.config.exploration * self.spread.deviation() * growth,
+            weight: 4.0 * self.config.exploration * self.spread.deviation() * growth,
             has_priors: record.has_priors,
             minimax_share: self.config.minimax_share,
         }
