@@ -63,6 +63,15 @@ impl Player {
         reply.with_context(|| format!("engine {}", self.name))
     }
 
+    fn study(&mut self, seconds: f64, seed: u64) -> anyhow::Result<()> {
+        let command = Command::Study { seconds, seed };
+        let studied = serde_json::from_value(self.ask(&command)?);
+        let studied =
+            studied.with_context(|| format!("engine {}: no reply to `{command}`", self.name))?;
+        self.usage.studies.push(studied);
+        Ok(())
+    }
+
     fn think(&mut self, command: &Command) -> anyhow::Result<String> {
         let reply = self.ask(command)?;
         let thought: Thought = serde_json::from_value(reply)
@@ -106,8 +115,7 @@ impl Contest {
         let opening = opening::find(&mut self.referee, rules.reference, &mut random)?;
         if rules.study > 0.0 {
             for (player, seed) in self.players.iter_mut().zip(study_seeds) {
-                let seconds = rules.study;
-                player.ask(&Command::Study { seconds, seed })?;
+                player.study(rules.study, seed)?;
             }
         }
         let (mut points, mut lengths) = ([0.0; 2], [0; 2]);

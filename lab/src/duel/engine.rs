@@ -38,7 +38,10 @@ pub(super) struct NamedGame {
 
 /// Builds that engines of one process share, so that they have the same machine.
 #[derive(Clone, Default)]
-pub(super) struct Builds(Rc<RefCell<BTreeMap<(String, Option<usize>), NamedGame>>>);
+pub(super) struct Builds(Rc<RefCell<BTreeMap<BuildKey, NamedGame>>>);
+
+/// The path of a rulesheet, and the number of lanes where it is not measured.
+type BuildKey = (String, Option<usize>);
 
 /// The current build.
 pub struct LocalEngine {

@@ -115,7 +115,8 @@ pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<O
         elo0: arguments.elo0,
         elo1: arguments.elo1,
     };
-    if !(hypotheses.elo0 < hypotheses.elo1) {
+    let (elo0, elo1) = (hypotheses.elo0, hypotheses.elo1);
+    if !(elo0.is_finite() && elo1.is_finite() && elo1 > elo0) {
         bail!("--elo1 must be above --elo0");
     }
     let mut duel = Duel::start(arguments)?;

@@ -94,7 +94,7 @@ pub(super) fn find(
     Ok(closest)
 }
 
-/// Random joint moves from the initial state, after which the game is not over.
+/// Random joint moves from the initial state, after which a role has a choice.
 fn random_line(referee: &mut Referee, random: &mut Random) -> Option<Vec<Vec<MoveId>>> {
     let plies = MIN_PLIES + random.below(MAX_PLIES - MIN_PLIES + 1);
     referee.restart();
@@ -111,7 +111,8 @@ fn random_line(referee: &mut Referee, random: &mut Random) -> Option<Vec<Vec<Mov
             return None;
         }
     }
-    Some(moves)
+    let has_choice = referee.legal().iter().any(|legal| legal.len() > 1);
+    has_choice.then_some(moves)
 }
 
 /// The first role's expected goal in a state.

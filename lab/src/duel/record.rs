@@ -49,6 +49,17 @@ pub(super) struct Usage {
     pub seconds: f64,
     /// Visits of the played moves that were not proven.
     pub visits: Vec<u64>,
+    /// The study in use, one for each pair; none without studies.
+    pub studies: Vec<Studied>,
+}
+
+/// What an engine says of a study.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Studied {
+    /// Training games.
+    pub games: u64,
+    /// The weight of the evaluation.
+    pub evaluation_share: f64,
 }
 
 impl Usage {
@@ -56,6 +67,7 @@ impl Usage {
         self.iterations += other.iterations;
         self.seconds += other.seconds;
         self.visits.extend(&other.visits);
+        self.studies.extend(&other.studies);
     }
 }
 

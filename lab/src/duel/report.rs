@@ -61,6 +61,14 @@ impl Usage {
         let share = few as f64 / visits.len() as f64;
         Some((*visits.first()?, visits[visits.len() / 2], share))
     }
+
+    /// The mean numbers of training games and shares of the evaluation over the pairs.
+    fn mean_study(&self) -> Option<(f64, f64)> {
+        let n = self.studies.len() as f64;
+        let games: f64 = self.studies.iter().map(|study| study.games as f64).sum();
+        let shares = self.studies.iter().map(|study| study.evaluation_share);
+        (n > 0.0).then(|| (games / n, shares.sum::<f64>() / n))
+    }
 }
 
 pub(super) fn about(terms: &Terms, hypotheses: Hypotheses) -> String {
@@ -82,7 +90,7 @@ const ABOUT_RESULTS: &str = "A pair is an opening played twice with roles swappe
     from the variance of the pairs.";
 
 const ABOUT_ENGINES: &str = "Rates are per second of processor time. Visits are those of the \
-    played move, where it was not proven.";
+    played move, where it was not proven.\nStudies are means over the pairs.";
 
 const ALL_GAMES: &str = "all games";
 
@@ -140,18 +148,22 @@ pub(super) fn write(
         "iterations / s",
         "least visits",
         "median visits",
+        "study games",
+        "evaluation share",
     ];
     let mut table = Table::new(heads).with_text_columns(&[0, 1]);
     let mut alarms = Vec::new();
     for result in results {
         for (name, usage) in ["A", "B"].into_iter().zip(&result.usage) {
-            let visits = usage.visits();
+            let (visits, studied) = (usage.visits(), usage.mean_study());
             table.push(vec![
                 result.game.clone(),
                 name.to_string(),
                 or_dash(usage.iterations_per_second().map(quantity)),
                 or_dash(visits.map(|(least, _, _)| grouped(least))),
                 or_dash(visits.map(|(_, median, _)| grouped(median))),
+                or_dash(studied.map(|(games, _)| count(games.round() as u64))),
+                or_dash(studied.map(|(_, share)| format!("{share:.2}"))),
             ]);
             if let Some((_, median, share)) = visits
                 && share > 0.0
@@ -216,6 +228,8 @@ pub(super) fn objects(
             "iterations_per_second": usage.iterations_per_second(),
             "least_visits": visits.map(|(least, _, _)| least),
             "median_visits": visits.map(|(_, median, _)| median),
+            "study_games": usage.mean_study().map(|(games, _)| games),
+            "evaluation_share": usage.mean_study().map(|(_, share)| share),
         })
     };
     let games = results.iter().map(|result| {

@@ -337,7 +337,7 @@ fn a_duel_needs_two_roles_engines_that_answer_and_settings() {
             "the program ended at `version`",
         ),
         (
-            &["--game", "ticTacToe", "--b-program", "echo hi"],
+            &["--game", "ticTacToe", "--b-program", "head -n 1"],
             "is no reply to `version`",
         ),
     ] {
