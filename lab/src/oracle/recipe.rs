@@ -48,8 +48,8 @@ const RECIPES: &[Recipe] = &[
     recipe(
         "breakthroughSmall",
         SolverKind::AlphaBeta,
-        22..=32,
-        20 * THOUSAND,
+        24..=34,
+        10 * THOUSAND,
     ),
     recipe(
         "nineBoardTicTacToe",
