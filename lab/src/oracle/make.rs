@@ -1,7 +1,8 @@
 //! `cargo lab oracle make`: finds positions of a game and solves them.
 //!
 //! A position is kept when it is solved within the budget, is not in the file yet, and choosing all
-//! moves alike loses at least a point. Equal arguments give equal files.
+//! moves alike loses at least a point. With `--hard`, random playouts must also prefer a move that
+//! loses value. Equal arguments give equal files.
 
 use std::collections::HashSet;
 use std::fs;
@@ -38,6 +39,9 @@ pub(super) struct MakeArguments {
     /// Nodes that the solver visits for each position. [default: by game]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
+    /// Keep only positions in which random playouts prefer a move that loses value.
+    #[arg(long)]
+    hard: bool,
     /// Write the oracle to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -54,6 +58,7 @@ struct MakeReport<'a> {
     over: u64,
     unsolved: u64,
     alike: u64,
+    easy: u64,
 }
 
 pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome> {
@@ -71,7 +76,7 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
     let mut walker = Walker::new(&machine, arguments.seed);
     let mut met: HashSet<Vec<u64>> = HashSet::new();
     let mut positions = Vec::new();
-    let (mut lines, mut over, mut unsolved, mut alike) = (0, 0, 0, 0);
+    let (mut lines, mut over, mut unsolved, mut alike, mut easy) = (0, 0, 0, 0, 0);
     let bar = progress_bar(arguments.count.into(), "positions");
     bar.set_message(name.to_string());
     while positions.len() < arguments.count as usize
@@ -97,6 +102,10 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
             alike += 1;
             continue;
         }
+        if arguments.hard && !walker.is_misled(line.last(), role, &table) {
+            easy += 1;
+            continue;
+        }
         positions.push(OraclePosition::new(&machine, &line, role, &table));
         bar.inc(1);
     }
@@ -109,14 +118,16 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
         over,
         unsolved,
         alike,
+        easy,
     })?;
     let file = OracleFile {
         head: Head {
             game: arguments.game.clone(),
             about: format!(
-                "after {} to {} joint moves, seed {}",
+                "after {} to {} joint moves{}, seed {}",
                 steps.start(),
                 steps.end(),
+                if arguments.hard { ", hard" } else { "" },
                 arguments.seed
             ),
         },
@@ -128,7 +139,7 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
                 .with_context(|| format!("cannot write `{}`", path.display()))?;
             output.line(format_args!(
                 "{name}: {found} positions of {lines} lines of play; {over} lines ended before, {unsolved} positions \
-                 were beyond the budget, in {alike} all moves are worth about the same"
+                 were beyond the budget, in {alike} all moves are worth about the same, {easy} were easy"
             ))?;
         }
         None => output.text(&file.text()?)?,

@@ -67,6 +67,7 @@ enum Command {
             choose at once by backward induction. They must have two roles with goals that add up to 100.\n\
             Equal arguments give equal files. Status 1: fewer positions were found than wanted.\n\n\
             Examples:\n  cargo lab oracle make connectFour --count 500 --seed 1 --out lab/oracles/connectFour.jsonl\n  \
+            cargo lab oracle make reversi --hard --count 150 --out lab/oracles/reversiHard.jsonl\n  \
             cargo lab oracle make ../shared/corpus/games/quarto.kif --steps 16-20 --count 50"
     )]
     Make(make::MakeArguments),

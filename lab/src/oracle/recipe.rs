@@ -33,7 +33,7 @@ pub(super) struct Recipe {
     pub nodes: u64,
 }
 
-const MILLION: u64 = 1_000_000;
+const THOUSAND: u64 = 1_000;
 
 /// The recipes of games by the names of their rulesheets.
 const RECIPES: &[Recipe] = &[
@@ -41,29 +41,42 @@ const RECIPES: &[Recipe] = &[
         "connectFour",
         SolverKind::ConnectFour,
         16..=24,
-        20 * MILLION,
+        20_000 * THOUSAND,
     ),
-    recipe("reversi", SolverKind::Reversi, 44..=52, 10 * MILLION),
-    recipe("hexFive", SolverKind::AlphaBeta, 4..=12, MILLION),
-    recipe("breakthrough", SolverKind::AlphaBeta, 40..=60, MILLION),
-    recipe("breakthroughSmall", SolverKind::AlphaBeta, 10..=24, MILLION),
+    recipe("reversi", SolverKind::Reversi, 44..=52, 10_000 * THOUSAND),
+    recipe("hexFive", SolverKind::AlphaBeta, 9..=15, 30 * THOUSAND),
+    recipe(
+        "breakthroughSmall",
+        SolverKind::AlphaBeta,
+        24..=34,
+        10 * THOUSAND,
+    ),
     recipe(
         "nineBoardTicTacToe",
         SolverKind::AlphaBeta,
-        16..=30,
-        MILLION,
+        26..=38,
+        20 * THOUSAND,
     ),
-    recipe("pentago", SolverKind::AlphaBeta, 52..=66, MILLION),
-    recipe("ticTacToe", SolverKind::AlphaBeta, 1..=5, MILLION),
-    recipe("ticTacToeThree", SolverKind::AlphaBeta, 1..=8, MILLION),
-    recipe("ticTacToeLarge", SolverKind::AlphaBeta, 8..=16, MILLION),
+    recipe("pentago", SolverKind::AlphaBeta, 56..=66, 100 * THOUSAND),
+    recipe("ticTacToe", SolverKind::AlphaBeta, 1..=5, 1_000 * THOUSAND),
+    recipe(
+        "ticTacToeLarge",
+        SolverKind::AlphaBeta,
+        12..=18,
+        20 * THOUSAND,
+    ),
     recipe(
         "biddingTicTacToe",
         SolverKind::Simultaneous,
         6..=12,
-        MILLION / 5,
+        200 * THOUSAND,
     ),
-    recipe("tron_10x10", SolverKind::Simultaneous, 20..=40, MILLION / 5),
+    recipe(
+        "tron_10x10",
+        SolverKind::Simultaneous,
+        22..=32,
+        20 * THOUSAND,
+    ),
 ];
 
 const fn recipe(

@@ -36,7 +36,7 @@ use super::{Oracle, open_all};
 use crate::page::{Page, Table, check_place, count, quantity};
 
 /// A choice loses value from so many points on.
-const LOSING: f64 = 1.0;
+pub(super) const LOSING: f64 = 1.0;
 /// Wall time between two readings of the processor time.
 const SLICE: Duration = Duration::from_millis(2);
 /// Iterations where no budget is given.

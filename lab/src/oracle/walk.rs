@@ -10,9 +10,15 @@ use panza::ids::{Id, MoveId, RoleId};
 use panza::machine::random::Random;
 use panza::machine::{Machine, Reasoner};
 
+use super::score::LOSING;
+use super::solve::ValueTable;
 use crate::positions::file::Line;
 use crate::positions::prove::{all_legal, final_goal};
 
+/// Playouts after each move.
+const PLAYOUTS: u32 = 100;
+/// Joint moves of a playout.
+const MAX_STEPS: u32 = 10_000;
 /// Joint moves drawn where both roles choose at once.
 const TRIES: u32 = 20;
 
@@ -50,6 +56,33 @@ impl Walker {
         choosers.map(RoleId::from_index).collect()
     }
 
+    /// Whether the role's move with the best playouts loses value.
+    pub fn is_misled(&mut self, state: &[u64], role: RoleId, table: &ValueTable) -> bool {
+        let legal = self.legal(state);
+        let mut goals = vec![0; self.n_roles];
+        let mut best: Option<(u32, usize)> = None;
+        for (index, &mv) in table.moves().iter().enumerate() {
+            let mut sum = 0;
+            for _ in 0..PLAYOUTS {
+                let mut joint_move = self.draw(&legal);
+                joint_move[role.index()] = mv;
+                let next = self.after(state, &joint_move);
+                self.reasoner.set_state(&next);
+                self.reasoner
+                    .playout(&mut self.random, MAX_STEPS, &mut goals);
+                sum += u32::from(goals[role.index()]);
+            }
+            if best.is_none_or(|(most, _)| sum > most) {
+                best = Some((sum, index));
+            }
+        }
+        let mut strategy = vec![0.0; table.moves().len()];
+        if let Some((_, index)) = best {
+            strategy[index] = 1.0;
+        }
+        table.lost(&strategy) >= LOSING
+    }
+
     fn choose(&mut self, state: &[u64]) -> Option<Vec<MoveId>> {
         if self.is_over(state) {
             return None;
@@ -78,18 +111,23 @@ impl Walker {
     }
 
     fn choose_at_once(&mut self, state: &[u64], legal: &[Vec<MoveId>]) -> Vec<MoveId> {
-        let mut joint_move = Vec::new();
-        for _ in 0..TRIES {
-            joint_move.clear();
-            for moves in legal {
-                joint_move.push(moves[self.random.below(moves.len() as u32) as usize]);
-            }
+        for _ in 1..TRIES {
+            let joint_move = self.draw(legal);
             let child = self.after(state, &joint_move);
             if !self.is_over(&child) {
-                break;
+                return joint_move;
             }
         }
-        joint_move
+        self.draw(legal)
+    }
+
+    /// A random joint move.
+    fn draw(&mut self, legal: &[Vec<MoveId>]) -> Vec<MoveId> {
+        let mut draw = |moves: &Vec<MoveId>| {
+            let index = self.random.below(moves.len() as u32);
+            moves[index as usize]
+        };
+        legal.iter().map(&mut draw).collect()
     }
 
     /// Whether the game goes on after a state, and no other role wins with its next move.

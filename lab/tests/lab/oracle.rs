@@ -203,7 +203,15 @@ fn made(folder: &Path, game: &str, count: &str) -> PathBuf {
     let report = &objects(&arguments, 0)[0];
     assert_keys(
         report,
-        &["game", "positions", "lines", "over", "unsolved", "alike"],
+        &[
+            "game",
+            "positions",
+            "lines",
+            "over",
+            "unsolved",
+            "alike",
+            "easy",
+        ],
     );
     path
 }
