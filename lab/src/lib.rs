@@ -1,11 +1,9 @@
 //! The laboratory: measures and tests Panza itself.
 //!
 //! Everything here serves the people who work on Panza, and nothing of it is part of a user's
-//! program: speed beside other programs, strength of one build against another, published games,
-//! fingerprints, positions with proven good moves, and the pages in `docs` that are made of their
-//! results.
-//! program: speed beside other programs, published games, fingerprints, positions with proven good
-//! moves, oracles with the exact values of moves, and the pages in `docs` that are made of their results.
+//! program: speed beside other programs, strength of one build against another, oracles with the
+//! exact values of moves, published games, fingerprints, positions with proven good moves, and the
+//! pages in `docs` that are made of their results.
 
 mod analysis;
 mod children;
