@@ -92,7 +92,7 @@ pub(super) struct Graph {
     pub(super) root_children: Vec<NodeId>,
     /// Nodes whose generations are used up.
     pub(super) retired: u64,
-    /// The sum of the values of two roles, where it is constant.
+    /// The sum of the values of two roles, while it was the same in all results.
     pub(super) fixed_sum: Option<f32>,
     score_ranges: Arc<[ScoreRange]>,
     // Buffers of single functions, kept so that nothing is allocated per iteration.
@@ -153,10 +153,7 @@ impl Graph {
             eviction_threshold: 1,
             root_children: Vec::new(),
             retired: 0,
-            fixed_sum: config
-                .evaluation
-                .as_ref()
-                .and_then(|evaluation| evaluation.weights().fixed_sum),
+            fixed_sum: None,
             score_ranges: Arc::clone(&config.score_ranges),
             joint_edges: Vec::new(),
             probabilities: Vec::new(),

@@ -94,6 +94,9 @@ pub struct Search {
     strategy_draw: f32,
     strategy_random: Random,
     spread: Spread,
+    /// The sum of both roles' goals in the first result, and whether it differed in another.
+    first_sum: Option<u64>,
+    has_varying_sum: bool,
     /// Longest path since the current state was reached.
     max_depth: u32,
 }
@@ -125,6 +128,8 @@ impl Search {
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
+            first_sum: None,
+            has_varying_sum: false,
             max_depth: 0,
             config,
         };
