@@ -2,12 +2,14 @@
 //!
 //! Everything here serves the people who work on Panza, and nothing of it is part of a user's
 //! program: speed beside other programs, published games, fingerprints, positions with proven good
-//! moves, and the pages in `docs` that are made of their results.
+//! moves, the quality of trained evaluations, and the pages in `docs` that are made of their
+//! results.
 
 mod analysis;
 mod children;
 pub mod corpus;
 pub mod fingerprint;
+mod nets;
 mod page;
 mod performance;
 pub mod positions;
@@ -74,6 +76,16 @@ enum Command {
             cargo lab fingerprint --against tests/fingerprints.json\n  cargo lab fingerprint connectFour --playouts 1000 --json"
     )]
     Fingerprint(fingerprint::FingerprintArguments),
+    /// Train evaluations of games with different seeds, and compare each with positions that deep
+    /// searches have valued.
+    #[command(
+        after_help = "Regret is what the best move by the evaluation loses, in points; tau is Kendall's of the order of moves; loss is the\n\
+            cross-entropy of results of searched games; r is the correlation of values. The other columns are the\n\
+            validation's, and what a search would use.\n\n\
+            Examples:\n  cargo lab nets breakthrough hex --nets 5 --seconds 5\n  \
+            cargo lab nets connectFour --nets 20 --seconds 3 --references /tmp/references --json"
+    )]
+    Nets(nets::NetsArguments),
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -92,6 +104,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Positions(arguments) => positions::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
+        Command::Nets(arguments) => nets::run(arguments, output),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }
