@@ -35,6 +35,7 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
         cancelled: Default::default(),
         learning: false,
         tuning: false,
+        threads: 1,
         sampling: Some(SampleSize {
             games: 300,
             playouts: 3_000,

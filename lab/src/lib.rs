@@ -2,14 +2,15 @@
 //!
 //! Everything here serves the people who work on Panza, and nothing of it is part of a user's
 //! program: speed beside other programs, strength of one build against another, oracles with the
-//! exact values of moves, published games, fingerprints, positions with proven good moves, and the
-//! pages in `docs` that are made of their results.
+//! exact values of moves, the quality of trained evaluations, published games, fingerprints,
+//! positions with proven good moves, and the pages in `docs` that are made of their results.
 
 mod analysis;
 mod children;
 pub mod corpus;
 pub mod duel;
 pub mod fingerprint;
+mod nets;
 pub mod oracle;
 mod page;
 mod performance;
@@ -105,7 +106,7 @@ enum Command {
             version                 name and commit\n  \
             game PATH               build a game\n  \
             study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
-            set KEY VALUE           exploration, first_play_visits, max_nodes, max_bytes, max_playout_steps, samples_per_request,\n                          \
+            set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, max_nodes, max_bytes, max_playout_steps, samples_per_request,\n                          \
             ring_capacity, evaluation_share, factored, width (lanes of the next game; 0 measures)\n  \
             new ROLE SEED           search for a role, from 0, at the initial state\n  \
             advance MOVE | MOVE     play a joint move\n  \
@@ -115,6 +116,16 @@ enum Command {
             Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
     )]
     Engine,
+    /// Train evaluations of games with different seeds, and compare each with positions that deep
+    /// searches have valued.
+    #[command(
+        after_help = "Regret is what the best move by the evaluation loses, in points; tau is Kendall's of the order of moves; loss is the\n\
+            cross-entropy of results of searched games; r is the correlation of values. The other columns are the\n\
+            validation's, and what a search would use.\n\n\
+            Examples:\n  cargo lab nets breakthrough hex --nets 5 --seconds 5\n  \
+            cargo lab nets connectFour --nets 20 --seconds 3 --references /tmp/references --json"
+    )]
+    Nets(nets::NetsArguments),
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -136,6 +147,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Engine => duel::protocol::serve(),
+        Command::Nets(arguments) => nets::run(arguments, output),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }

@@ -15,7 +15,7 @@
 use crate::machine::random::Random;
 
 /// The units of the hidden layer.
-pub const UNITS: usize = 32;
+pub const UNITS: usize = 64;
 /// The first units, which skip the ReLU; also the maximum number of outputs.
 pub const LINEAR_UNITS: usize = 4;
 
@@ -39,6 +39,14 @@ impl Row {
     fn subtract(&mut self, other: &Self) {
         for (sum, number) in self.0.iter_mut().zip(&other.0) {
             *sum -= number;
+        }
+    }
+
+    /// Goes a share of the way to another row.
+    #[inline]
+    fn approach(&mut self, other: &Self, share: f32) {
+        for (number, other) in self.0.iter_mut().zip(&other.0) {
+            *number += (other - *number) * share;
         }
     }
 
@@ -86,6 +94,18 @@ pub struct Weights {
     pub bias: Row,
     /// One row per output: a single output for two roles with a fixed sum, else one per role.
     pub outputs: Vec<Row>,
+}
+
+impl Weights {
+    /// Goes a share of the way to other weights of the same game.
+    fn approach(&mut self, other: &Self, share: f32) {
+        let rows = self.rows.iter_mut().chain(&mut self.outputs);
+        let others = other.rows.iter().chain(&other.outputs);
+        for (to, from) in rows.zip(others) {
+            to.approach(from, share);
+        }
+        self.bias.approach(&other.bias, share);
+    }
 }
 
 /// The maximum number of roles.
@@ -193,8 +213,18 @@ impl Evaluation {
         self.read_values(&units, values);
     }
 
-    /// Writes the logit of each role: what [`values_from`](Self::values_from) puts through the
-    /// sigmoid.
+    /// The number of outputs: a single one for two roles with a fixed sum, else one per role.
+    pub fn n_outputs(&self) -> usize {
+        self.weights.outputs.len()
+    }
+
+    /// The goal that an output of 1 stands for.
+    pub fn scale(&self) -> f32 {
+        self.weights.fixed_sum.unwrap_or(100.0).max(1.0)
+    }
+
+    /// Writes the logit of each output, as [`values_from`](Self::values_from) puts it through the
+    /// sigmoid. A single output is that of the first role.
     #[inline]
     pub fn logits_from(
         &self,
@@ -205,7 +235,9 @@ impl Evaluation {
     ) {
         let mut units = self.sums_from(accumulator, from, state);
         relu(&mut units);
-        self.read_logits(&units, logits);
+        for (logit, output) in logits.iter_mut().zip(&self.weights.outputs) {
+            *logit = output.dot(&units);
+        }
     }
 
     #[inline]
@@ -240,18 +272,6 @@ impl Evaluation {
                 for (value, output) in values.iter_mut().zip(&self.weights.outputs) {
                     *value = 100.0 * sigmoid(output.dot(units));
                 }
-            }
-        }
-    }
-
-    #[inline]
-    fn read_logits(&self, units: &Row, logits: &mut [f32]) {
-        if self.weights.fixed_sum.is_some() {
-            logits[0] = self.weights.outputs[0].dot(units);
-            logits[1] = -logits[0];
-        } else {
-            for (logit, output) in logits.iter_mut().zip(&self.weights.outputs) {
-                *logit = output.dot(units);
             }
         }
     }
@@ -296,47 +316,131 @@ impl Evaluation {
     }
 }
 
-/// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011). Rows
-/// of facts that are rarely true take longer steps.
+/// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011), and
+/// averages its weights. Rows of facts that are rarely true take longer steps.
 #[derive(Clone, Debug)]
 pub struct Trainer {
     /// The evaluation in training.
     pub evaluation: Evaluation,
-    learning_rate: f32,
+    /// The moving average of its weights.
+    average: Evaluation,
+    /// Weights in the average, up to its horizon.
+    n_averaged: u32,
     /// Sums of squared gradients, of rows, bias and outputs.
     rows: Vec<Row>,
     bias: Row,
     outputs: Vec<Row>,
 }
 
+/// The means of the sums of squared gradients over the units, with which training goes on as if it
+/// had not been interrupted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GradientSums {
+    /// For each row.
+    pub rows: Vec<f32>,
+    /// For the bias.
+    pub bias: f32,
+    /// For each output.
+    pub outputs: Vec<f32>,
+}
+
 /// The initial value of each sum of squared gradients, which bounds the first steps.
 const INITIAL_SQUARES: f32 = 0.1;
 
 impl Trainer {
-    /// A trainer of this evaluation.
-    pub fn new(evaluation: Evaluation, learning_rate: f32) -> Self {
-        let start = Row([INITIAL_SQUARES; UNITS]);
+    /// A trainer of this evaluation. `sums` are from its earlier training; without them, or if they
+    /// do not fit, training starts with long steps.
+    pub fn new(evaluation: Evaluation, sums: Option<&GradientSums>) -> Self {
+        let weights = &evaluation.weights;
+        let (n_rows, n_outputs) = (weights.rows.len(), weights.outputs.len());
+        let start = |sum: f32| Row([sum.max(INITIAL_SQUARES); UNITS]);
+        let sums = sums.filter(|sums| {
+            let mut numbers = sums.rows.iter().chain(&sums.outputs).chain([&sums.bias]);
+            let is_finite = numbers.all(|number| number.is_finite());
+            is_finite && sums.rows.len() == n_rows && sums.outputs.len() == n_outputs
+        });
+        let (rows, bias, outputs) = match sums {
+            Some(sums) => (
+                sums.rows.iter().map(|&sum| start(sum)).collect(),
+                start(sums.bias),
+                sums.outputs.iter().map(|&sum| start(sum)).collect(),
+            ),
+            None => (
+                vec![start(0.0); n_rows],
+                start(0.0),
+                vec![start(0.0); n_outputs],
+            ),
+        };
         Self {
-            rows: vec![start; evaluation.weights.rows.len()],
-            bias: start,
-            outputs: vec![start; evaluation.weights.outputs.len()],
+            average: evaluation.clone(),
+            n_averaged: 0,
+            rows,
+            bias,
+            outputs,
             evaluation,
-            learning_rate,
         }
     }
 
-    /// Makes a gradient step for a state with these target goals, 0 to 100.
+    /// The evaluation with averaged weights.
+    pub fn average(&self) -> &Evaluation {
+        &self.average
+    }
+
+    /// The sums of squared gradients.
+    pub fn gradient_sums(&self) -> GradientSums {
+        let mean = |row: &Row| row.0.iter().sum::<f32>() / UNITS as f32;
+        GradientSums {
+            rows: self.rows.iter().map(mean).collect(),
+            bias: mean(&self.bias),
+            outputs: self.outputs.iter().map(mean).collect(),
+        }
+    }
+
+    /// Adds the present weights to their moving average over the last `horizon` calls.
+    pub fn update_average(&mut self, horizon: u32) {
+        self.n_averaged = (self.n_averaged + 1).min(horizon.max(1));
+        let share = 1.0 / self.n_averaged as f32;
+        self.average
+            .weights
+            .approach(&self.evaluation.weights, share);
+    }
+
+    /// Replaces the weights, their averages and the sums of these trainers of one game by the means
+    /// of all.
+    pub fn unite(trainers: &mut [&mut Self]) {
+        let Some((first, others)) = trainers.split_first_mut() else {
+            return;
+        };
+        for (index, other) in others.iter().enumerate() {
+            let share = 1.0 / (index + 2) as f32;
+            let (to, from) = (&mut first.evaluation.weights, &other.evaluation.weights);
+            to.approach(from, share);
+            first
+                .average
+                .weights
+                .approach(&other.average.weights, share);
+            let squares = first.rows.iter_mut().chain(&mut first.outputs);
+            let others = other.rows.iter().chain(&other.outputs);
+            for (to, from) in squares.zip(others) {
+                to.approach(from, share);
+            }
+            first.bias.approach(&other.bias, share);
+        }
+        for other in others {
+            (**other).clone_from(first);
+        }
+    }
+
+    /// Makes a gradient step for a state with these targets, one for each output, 0 to 1.
     #[inline]
-    pub fn train(&mut self, state: &[u64], targets: &[f32]) {
+    pub fn train(&mut self, state: &[u64], targets: &[f32], learning_rate: f32) {
         let sums = self.evaluation.sums(state);
         let mut units = sums;
         relu(&mut units);
         let weights = &mut self.evaluation.weights;
         let mut gradient = Row::ZERO;
         for (index, output) in weights.outputs.iter_mut().enumerate() {
-            let value = sigmoid(output.dot(&units));
-            let scale = weights.fixed_sum.unwrap_or(100.0).max(1.0);
-            let error = value - (targets[index] / scale).clamp(0.0, 1.0);
+            let error = sigmoid(output.dot(&units)) - targets[index];
             let mut output_gradient = Row::ZERO;
             for unit in 0..UNITS {
                 gradient.0[unit] += error * output.0[unit];
@@ -344,37 +448,18 @@ impl Trainer {
             }
             // The weights between linear units and outputs are fixed.
             output_gradient.0[..LINEAR_UNITS].fill(0.0);
-            step(
-                output,
-                &mut self.outputs[index],
-                &output_gradient,
-                self.learning_rate,
-            );
+            let squares = &mut self.outputs[index];
+            step(output, squares, &output_gradient, learning_rate);
         }
         for unit in LINEAR_UNITS..UNITS {
             if sums.0[unit] <= 0.0 {
                 gradient.0[unit] = 0.0;
             }
         }
-        step(
-            &mut weights.bias,
-            &mut self.bias,
-            &gradient,
-            self.learning_rate,
-        );
+        step(&mut weights.bias, &mut self.bias, &gradient, learning_rate);
         for bit in bits(state) {
             if let Some(row) = weights.rows.get_mut(bit) {
-                step(row, &mut self.rows[bit], &gradient, self.learning_rate);
-            }
-        }
-    }
-
-    /// Halves the sums of squared gradients, which makes steps longer again after play has changed.
-    pub fn decay_squares(&mut self) {
-        let all = self.rows.iter_mut().chain(&mut self.outputs);
-        for row in all.chain([&mut self.bias]) {
-            for square in &mut row.0 {
-                *square = (*square * 0.5).max(INITIAL_SQUARES);
+                step(row, &mut self.rows[bit], &gradient, learning_rate);
             }
         }
     }
@@ -406,7 +491,7 @@ fn bits(state: &[u64]) -> impl Iterator<Item = usize> {
 
 /// The logistic function.
 #[inline]
-fn sigmoid(number: f32) -> f32 {
+pub(super) fn sigmoid(number: f32) -> f32 {
     1.0 / (1.0 + (-number).exp())
 }
 
@@ -455,7 +540,6 @@ mod tests {
             }
             evaluation.logits_from(&accumulator, &from, &to, &mut incremental);
             assert!((100.0 * sigmoid(incremental[0]) - plain[0]).abs() < 0.01);
-            assert!((incremental[1] + incremental[0]).abs() < 1e-6);
         }
     }
 
@@ -469,20 +553,63 @@ mod tests {
     /// XOR needs the hidden units: no linear evaluation separates it.
     #[test]
     fn xor_is_learned() {
-        let mut trainer = Trainer::new(fresh(1, None), 0.1);
-        let goal = |state: u64| if state.count_ones() == 1 { 100.0 } else { 0.0 };
+        let mut trainer = Trainer::new(fresh(1, None), None);
+        let goal = |state: u64| if state.count_ones() == 1 { 1.0 } else { 0.0 };
         let random = &mut Random::new(5);
         for _ in 0..20_000 {
             let state = random.bits() & 3;
-            trainer.train(&[state, 0], &[goal(state)]);
+            trainer.train(&[state, 0], &[goal(state)], 0.1);
+            trainer.update_average(1_000);
         }
         for state in 0..4 {
-            let mut values = [0.0];
-            trainer.evaluation.values(&[state, 0], &mut values);
-            assert!(
-                (values[0] - goal(state)).abs() < 15.0,
-                "{state}: {values:?}"
-            );
+            for evaluation in [&trainer.evaluation, trainer.average()] {
+                let mut values = [0.0];
+                evaluation.values(&[state, 0], &mut values);
+                let error = values[0] - 100.0 * goal(state);
+                assert!(error.abs() < 15.0, "{state}: {values:?}");
+            }
+        }
+    }
+
+    /// The step of a trainer that goes on, against that of one that starts anew.
+    #[test]
+    fn training_goes_on_with_the_steps_that_it_had() {
+        let mut trainer = Trainer::new(fresh(1, None), None);
+        for _ in 0..1_000 {
+            trainer.train(&[1, 0], &[1.0], 0.1);
+            trainer.train(&[1, 0], &[0.0], 0.1);
+        }
+        let step = |sums: Option<&GradientSums>| {
+            let mut next = Trainer::new(trainer.evaluation.clone(), sums);
+            let mut values = [[0.0], [0.0]];
+            next.evaluation.values(&[1, 0], &mut values[0]);
+            next.train(&[1, 0], &[1.0], 0.1);
+            next.evaluation.values(&[1, 0], &mut values[1]);
+            values[1][0] - values[0][0]
+        };
+        let (anew, on) = (step(None), step(Some(&trainer.gradient_sums())));
+        assert!(on > 0.0 && anew > 3.0 * on, "{anew} {on}");
+        let mut other = trainer.gradient_sums();
+        other.rows.pop();
+        assert_eq!(step(Some(&other)), anew);
+    }
+
+    #[test]
+    fn united_trainers_have_the_mean_of_their_weights() {
+        let mut trainers = [1.0, 0.0].map(|target| {
+            let mut trainer = Trainer::new(fresh(1, None), None);
+            trainer.train(&[1, 0], &[target], 0.1);
+            trainer
+        });
+        let before = trainers
+            .each_ref()
+            .map(|it| it.evaluation.weights.bias.0[0]);
+        let [first, second] = &mut trainers;
+        Trainer::unite(&mut [first, second]);
+        let mean = (before[0] + before[1]) / 2.0;
+        assert!(before[0] != before[1]);
+        for trainer in &trainers {
+            assert!((trainer.evaluation.weights.bias.0[0] - mean).abs() < 1e-6);
         }
     }
 }

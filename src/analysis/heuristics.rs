@@ -130,7 +130,8 @@ mod tests {
         }
         facts.push("(turn black)".into());
         let random = &mut Random::new(1);
-        let mut trainer = Trainer::new(Evaluation::new(2, 64, Some(100), random).unwrap(), 0.1);
+        let evaluation = Evaluation::new(2, 64, Some(100), random).unwrap();
+        let mut trainer = Trainer::new(evaluation, None);
         for _ in 0..20_000 {
             let mut state = 0u64;
             let mut lead = 0i32;
@@ -140,7 +141,7 @@ mod tests {
                 state |= 1 << (square / 4 * 12 + piece * 4 + square % 4);
             }
             let goal = 50.0 + 50.0 * lead.signum() as f32;
-            trainer.train(&[state], &[goal, 100.0 - goal]);
+            trainer.train(&[state], &[goal / 100.0], 0.1);
         }
         let found = of(&trainer.evaluation, &facts);
         let worth = |kind: &str| {

@@ -1,28 +1,78 @@
-//! Learning: trains an evaluation by self-play and TD(lambda), many games in parallel.
+//! Learning: trains an evaluation by self-play, many games at once.
 //!
-//! In each state every move is made and the successor evaluated, and a move is drawn from the
-//! softmax of the logits (one-ply search). At the end of a game each of its states is replayed, the
-//! last one first, with the lambda-return as target: the final goals, mixed with the values of the
-//! states in between (Sutton 1988). The trained evaluation plays the next games, as in TD-Gammon
-//! (Tesauro 1995).
+//! Each game keeps the tree of all states whose moves were evaluated. A value in it is that of the
+//! best move below (minimax), and a move is drawn from the softmax of these values. At the end of a
+//! game its states are samples for training. Their targets are the values of the tree, mixed with
+//! the result of the game as far as the moves made were the best ones: TD(lambda) with search
+//! (TreeStrap; Veness, Silver, Uther and Blair 2009) and traces that end at other moves (Watkins
+//! 1989). Samples are trained on in random order, each as a random symmetric image. The trained
+//! evaluation plays the next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the
+//! average of its weights over the last part of training (Polyak and Juditsky 1992).
 //!
-//! Invariants: the same machine, seed and number of games give the same weights; each game has a
-//! bounded length.
+//! Several threads have games and weights of their own, which are averaged again and again.
 //!
-//! Never uses: search trees, GDL text.
+//! Invariants: with one thread the same machine, seed and number of games give the same weights;
+//! each game has a bounded length.
+//!
+//! Never uses: search trees of matches, GDL text.
 
+mod images;
+mod samples;
+mod tree;
+mod game;
 mod self_play;
 pub mod validation;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use self::images::Images;
+use self::samples::Samples;
 use self::self_play::{MAX_LENGTH, SelfPlay};
 use self::validation::{Validation, validate};
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, GradientSums, Trainer};
+use super::symmetry::Symmetries;
 use crate::machine::Machine;
 use crate::machine::random::Random;
+
+/// A time on some clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    /// The time.
+    pub at: Duration,
+    /// The clock.
+    pub clock: fn() -> Duration,
+}
+
+impl Deadline {
+    /// A time of day.
+    pub fn wall(until: Instant) -> Self {
+        static START: OnceLock<Instant> = OnceLock::new();
+        fn clock() -> Duration {
+            START.get_or_init(Instant::now).elapsed()
+        }
+        let now = clock();
+        Self {
+            at: now + until.saturating_duration_since(Instant::now()),
+            clock,
+        }
+    }
+
+    /// The time until then.
+    fn left(self) -> Duration {
+        self.at.saturating_sub((self.clock)())
+    }
+
+    /// The deadline that leaves a share of the time until this one.
+    fn before(self, share: f64) -> Self {
+        Self {
+            at: self.at - self.left().mul_f64(share),
+            ..self
+        }
+    }
+}
 
 /// The budget of learning.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +80,18 @@ pub struct LearningBudget<'a> {
     /// The number of games.
     pub games: usize,
     /// No state is expanded after this time.
-    pub until: Option<Instant>,
+    pub until: Option<Deadline>,
     /// Learning ends early once this is true.
     pub cancelled: Option<&'a AtomicBool>,
+    /// Threads that play and train.
+    pub threads: usize,
     /// Random seed.
     pub seed: u64,
 }
 
 impl LearningBudget<'_> {
-    pub(super) fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until)
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until.left().is_zero())
             || self
                 .cancelled
                 .is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
@@ -51,72 +103,142 @@ impl LearningBudget<'_> {
 pub struct Learned {
     /// The trained evaluation.
     pub evaluation: Evaluation,
+    /// What its training goes on with.
+    pub sums: GradientSums,
     /// The number of training games, earlier ones included.
     pub games: usize,
+    /// The training steps made now.
+    pub samples: u64,
     /// The mean number of joint moves of the games played now.
     pub mean_length: f64,
-    /// Correlations with the results of games that it was not trained on.
+    /// How well it predicts the values of positions that it was not trained on.
     pub validation: Validation,
+    /// Those positions.
+    pub positions: Vec<Vec<u64>>,
 }
 
-/// The divisor of the time budget that gives the time for validation.
-const VALIDATION_PART: u32 = 6;
+/// An evaluation to continue from.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The evaluation.
+    pub evaluation: Evaluation,
+    /// Its training games.
+    pub games: usize,
+    /// What its training goes on with, if that was kept.
+    pub sums: Option<GradientSums>,
+}
+
+/// The share of the time for validation, and that of its playouts.
+const VALIDATION_SHARE: f64 = 0.2;
+const PLAYOUT_SHARE: f64 = 0.4;
+/// Games for validation, at most.
+const VALIDATION_GAMES: usize = 2000;
+/// Parts of the training after each of which the threads average their weights.
+const THREAD_ROUNDS: u32 = 64;
 
 /// Playouts from which a fixed sum of goals is inferred.
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
-/// Trains an evaluation by self-play on the machine. `known` is an evaluation to continue from,
-/// with the number of its training games.
+/// Trains an evaluation by self-play on the machine, from `known` on if it fits.
 ///
 /// `None` for games with more than [`MAX_ROLES`](super::evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.
 pub fn learn(
     machine: &Arc<dyn Machine>,
-    known: Option<(Evaluation, usize)>,
+    symmetries: Option<&Symmetries>,
+    known: Option<Known>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
     let n_facts = machine.info().facts()?.len();
     let mut random = Random::new(budget.seed);
     let n_roles = machine.info().n_roles();
-    let known = known.filter(|(known, _)| known.n_roles() == n_roles && known.n_facts() == n_facts);
-    let (evaluation, earlier_games) = match known {
+    let known = known.filter(|Known { evaluation, .. }| {
+        evaluation.n_roles() == n_roles && evaluation.n_facts() == n_facts
+    });
+    let Known {
+        evaluation,
+        games: earlier_games,
+        sums,
+    } = match known {
         Some(known) => known,
         None => {
             let sum = fixed_sum(machine, &mut random, budget);
-            (Evaluation::new(n_roles, n_facts, sum, &mut random)?, 0)
+            Known {
+                evaluation: Evaluation::new(n_roles, n_facts, sum, &mut random)?,
+                games: 0,
+                sums: None,
+            }
         }
     };
-    let mut self_play = SelfPlay::new(machine, evaluation, earlier_games, random);
-    let started = Instant::now();
-    let trained_until = budget
-        .until
-        .map(|until| until - until.saturating_duration_since(started) / VALIDATION_PART);
-    self_play.run(LearningBudget {
-        until: trained_until,
-        ..budget
-    });
-    let games = earlier_games + self_play.finished;
-    let played_until = trained_until.zip(budget.until);
-    let results = self_play.validation_games(LearningBudget {
-        games: usize::MAX,
-        // The other half of the validation time is for playouts.
-        until: played_until.map(|(from, to)| from + (to - from) / 2),
-        ..budget
-    });
-    let evaluation = self_play.trainer.evaluation;
-    let validation = validate(
-        machine,
-        &evaluation,
-        &results,
-        &mut self_play.random,
-        budget,
-    );
+    let trainer = Trainer::new(evaluation, sums.as_ref());
+    let images = Arc::new(Images::new(symmetries, n_facts));
+    let mut players: Vec<SelfPlay> = (0..budget.threads.max(1))
+        .map(|index| {
+            let random = Random::new(random.bits().wrapping_add(index as u64));
+            let samples = Samples::new(trainer.clone(), Arc::clone(&images), earlier_games);
+            SelfPlay::new(machine, samples, earlier_games, random)
+        })
+        .collect();
+    train(&mut players, budget);
+    let mut player = players.swap_remove(0);
+    let games: usize = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
+    let moves = player.moves + players.iter().map(|it| it.moves).sum::<u64>();
+    let samples = player.samples.made + players.iter().map(|it| it.samples.made).sum::<u64>();
+    drop(players);
+    let evaluation = player.samples.trainer.average().clone();
+    let most = match budget.games {
+        usize::MAX => VALIDATION_GAMES,
+        games => games.min(VALIDATION_GAMES),
+    };
+    let until = budget.until.map(|until| until.before(PLAYOUT_SHARE));
+    let positions = player.validation_positions(most, LearningBudget { until, ..budget });
+    let random = &mut player.random;
+    let validation = validate(machine, &evaluation, &positions, random, budget);
+    let positions = positions.into_iter().map(|position| position.state);
     Some(Learned {
         evaluation,
-        games,
-        mean_length: self_play.moves as f64 / self_play.finished.max(1) as f64,
+        sums: player.samples.trainer.gradient_sums(),
+        games: earlier_games + games,
+        samples,
+        mean_length: moves as f64 / games.max(1) as f64,
         validation,
+        positions: positions.collect(),
     })
+}
+
+/// Plays and trains, on a thread for each player.
+fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
+    let until = budget.until.map(|until| until.before(VALIDATION_SHARE));
+    let budget = LearningBudget { until, ..budget };
+    if let [player] = players {
+        player.run(budget);
+        return player.samples.train_all();
+    }
+    let mut left = budget.games;
+    for round in (1..=THREAD_ROUNDS).rev() {
+        if budget.is_over() || left == 0 {
+            break;
+        }
+        let games = left.div_ceil(round as usize);
+        left -= games;
+        let of_round = LearningBudget {
+            games: games.div_ceil(players.len()),
+            until: until.map(|until| until.before(1.0 - 1.0 / f64::from(round))),
+            ..budget
+        };
+        thread::scope(|scope| {
+            for player in &mut *players {
+                scope.spawn(move || player.run(of_round));
+            }
+        });
+        let trainers = players.iter_mut().map(|player| &mut player.samples.trainer);
+        Trainer::unite(&mut trainers.collect::<Vec<_>>());
+    }
+    players
+        .iter_mut()
+        .for_each(|player| player.samples.train_all());
+    let trainers = players.iter_mut().map(|player| &mut player.samples.trainer);
+    Trainer::unite(&mut trainers.collect::<Vec<_>>());
 }
 
 /// The sum of the goals of two roles, if it is the same in all of some playouts.
@@ -184,8 +306,9 @@ mod tests {
     fn games(games: usize) -> LearningBudget<'static> {
         LearningBudget {
             games,
-            until: Some(Instant::now() + std::time::Duration::from_secs(60)),
+            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(60))),
             cancelled: None,
+            threads: 1,
             seed: 1,
         }
     }
@@ -204,7 +327,7 @@ mod tests {
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, games(3000)).unwrap();
+        let learned = learn(&machine, None, None, games(3000)).unwrap();
         assert_eq!(learned.games, 3000);
         let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
         let gold = worth("(has left gold)");
@@ -228,8 +351,46 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
-        let twice = [0, 1].map(|_| learn(&machine, None, games(300)).unwrap().evaluation);
+        let twice = [0, 1].map(|_| learn(&machine, None, None, games(300)).unwrap().evaluation);
         assert_eq!(twice[0], twice[1]);
+    }
+
+    #[test]
+    fn several_threads_learn_together() {
+        let machine = machine(FLAGS);
+        let budget = LearningBudget {
+            threads: 2,
+            ..games(3000)
+        };
+        let learned = learn(&machine, None, None, budget).unwrap();
+        // Each round has as many games of each thread.
+        assert!((3000..3200).contains(&learned.games), "{}", learned.games);
+        assert!(learned.evaluation.worth(bit(&machine, "(has left gold)"))[0] > 10.0);
+    }
+
+    /// The steps of a new training are long, those of one that goes on are not.
+    #[test]
+    fn training_goes_on_where_it_ended() {
+        let machine = machine(FLAGS);
+        let learned = learn(&machine, None, None, games(2000)).unwrap();
+        let again = |sums: Option<GradientSums>| {
+            let known = Known {
+                evaluation: learned.evaluation.clone(),
+                games: learned.games,
+                sums,
+            };
+            let next = learn(&machine, None, Some(known), games(20)).unwrap();
+            assert_eq!(next.games, 2020);
+            let rows = next.evaluation.weights().rows.iter();
+            let before = learned.evaluation.weights().rows.iter();
+            let numbers = rows.zip(before).flat_map(|(row, before)| {
+                let pairs = row.0.into_iter().zip(before.0);
+                pairs.map(|(number, before)| (number - before).abs())
+            });
+            numbers.sum::<f32>()
+        };
+        let (on, anew) = (again(Some(learned.sums.clone())), again(None));
+        assert!(on > 0.0 && anew > 2.0 * on, "{on} {anew}");
     }
 
     #[test]
@@ -238,11 +399,12 @@ mod tests {
         let now = Instant::now();
         let budget = LearningBudget {
             games: usize::MAX,
-            until: Some(now),
+            until: Some(Deadline::wall(now)),
             cancelled: None,
+            threads: 1,
             seed: 1,
         };
-        let learned = learn(&machine, None, budget).unwrap();
+        let learned = learn(&machine, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.validation, Validation::default());
     }
@@ -254,7 +416,7 @@ mod tests {
             cancelled: Some(&cancelled),
             ..games(usize::MAX)
         };
-        let learned = learn(&machine(FLAGS), None, budget).unwrap();
+        let learned = learn(&machine(FLAGS), None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
     }
 
@@ -268,7 +430,7 @@ mod tests {
         let network = propnet::build(&program, limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
-        let learned = learn(&machine, None, games(usize::MAX)).unwrap();
+        let learned = learn(&machine, None, None, games(usize::MAX)).unwrap();
         assert_eq!(learned.games, 0);
     }
 }

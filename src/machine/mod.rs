@@ -127,12 +127,6 @@ pub trait BatchPlayouts: Send {
     /// The most playouts that run at once.
     fn width(&self) -> usize;
 
-    /// Operations on vectors of all lanes executed so far: the cost of playouts in a unit that does
-    /// not depend on the time. 0 if they are not counted.
-    fn n_operations(&self) -> u64 {
-        0
-    }
-
     /// Requested playouts that have not ended. While there are fewer than the width, lanes are
     /// idle.
     fn n_outstanding(&self) -> u64;

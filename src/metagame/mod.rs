@@ -9,6 +9,7 @@
 //!
 //! Never knows: messages, match threads, settings files.
 
+mod move_order;
 mod parameters;
 mod structure;
 mod tuning;
@@ -21,6 +22,7 @@ mod notes;
 
 pub use history::{GameHistory, term};
 pub use memory::{MatchMemory, MemoryService, RememberedMatch};
+pub use move_order::{MoveOrder, move_order};
 pub use notes::{notes, prior_study};
 pub use parameters::Parameters;
 pub use structure::Structure;

@@ -1,9 +1,10 @@
 //! A study as notes for later matches of the game, and back.
 //!
 //! Weights of the evaluation are stored by the names of their facts, since facts have other numbers
-//! in the next match. Notes that do not fit the game at hand are ignored.
+//! in the next match. Notes that do not fit the game at hand are ignored. Notes of an evaluation
+//! with fewer units give one with the same values whose other units are yet to be trained.
 //!
-//! Invariant: weights come back equal up to the third decimal.
+//! Invariant: weights and sums of gradients come back equal up to the third decimal.
 //!
 //! Never knows: files.
 
@@ -13,8 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::history::{GameHistory, term, term_text};
 use super::study::{PriorStudy, Study};
-use crate::analysis::evaluation::{Evaluation, Row, UNITS, Weights};
+use crate::analysis::evaluation::{Evaluation, GradientSums, LINEAR_UNITS, Row, UNITS, Weights};
+use crate::analysis::learning::Known;
 use crate::machine::GameInfo;
+use crate::machine::random::Random;
 use crate::memory::Kind;
 
 /// Facts above which evaluations are not stored: their rows would fill the file.
@@ -26,26 +29,40 @@ pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
     if let Some(evaluation) = &study.evaluation
         && evaluation.n_facts() <= MAX_FACTS
     {
-        let note = evaluation_note(info, evaluation, study.games);
+        let note = evaluation_note(info, evaluation, study);
         notes.push((Kind::Evaluation, note));
     }
     notes
 }
 
-fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, games: usize) -> Value {
+fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) -> Value {
     let weights = evaluation.weights();
-    let named = info.facts().unwrap_or_default().iter().zip(&weights.rows);
-    let rows: Map<String, Value> = named
-        .map(|(fact, row)| (term(fact), numbers(row)))
+    let facts = info.facts().unwrap_or_default();
+    let rows: Map<String, Value> = facts
+        .iter()
+        .zip(&weights.rows)
+        .map(|(fact, row)| (term(fact), numbers(&row.0)))
         .collect();
-    json!({
+    let mut note = json!({
         "roles": roles(info),
-        "games": games,
+        "games": study.games,
         "sum": weights.fixed_sum,
         "rows": rows,
-        "bias": numbers(&weights.bias),
-        "outputs": weights.outputs.iter().map(numbers).collect::<Vec<_>>(),
-    })
+        "bias": numbers(&weights.bias.0),
+        "outputs": weights.outputs.iter().map(|row| numbers(&row.0)).collect::<Vec<_>>(),
+    });
+    if let Some(sums) = &study.sums {
+        let of_rows = facts.iter().zip(&sums.rows);
+        let of_rows: Map<String, Value> = of_rows
+            .map(|(fact, &sum)| (term(fact), rounded(sum).into()))
+            .collect();
+        note["gradients"] = json!({
+            "rows": of_rows,
+            "bias": rounded(sums.bias),
+            "outputs": numbers(&sums.outputs),
+        });
+    }
+    note
 }
 
 /// The study in the notes of earlier matches. `None` where no note fits.
@@ -60,26 +77,38 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
         .iter()
         .filter_map(|(fact, row)| Some((term_text(fact)?, row)))
         .collect();
-    let rows = info.facts()?.iter();
-    let rows = rows.map(|fact| row(stored.get(fact.as_str())?));
+    let facts = info.facts()?;
+    let fixed_sum = note["sum"].as_f64().map(|sum| sum as f32);
+    let n_units = note["bias"].as_array()?.len();
+    // Units that are not in the note have random weights, but none to the outputs.
+    let sum = fixed_sum.map(|sum| sum as u32);
+    let fresh = Evaluation::new(info.n_roles(), facts.len(), sum, &mut Random::new(1))?;
+    let fresh = fresh.weights();
+    let rows = facts.iter().zip(&fresh.rows);
+    let rows = rows.map(|(fact, fresh)| row(stored.get(fact.as_str())?, n_units, fresh));
+    let outputs = note["outputs"].as_array()?.iter();
     let weights = Weights {
-        fixed_sum: note["sum"].as_f64().map(|sum| sum as f32),
+        fixed_sum,
         rows: rows.collect::<Option<_>>()?,
-        bias: row(&note["bias"])?,
-        outputs: note["outputs"]
-            .as_array()?
-            .iter()
-            .map(row)
+        bias: row(&note["bias"], n_units, &fresh.bias)?,
+        outputs: outputs
+            .map(|output| row(output, n_units, &Row::ZERO))
             .collect::<Option<_>>()?,
     };
     let evaluation = Evaluation::from_weights(info.n_roles(), weights)?;
+    let sums = (n_units == UNITS)
+        .then(|| gradient_sums(&note["gradients"], facts))
+        .flatten();
     let exploration = history
         .note(Kind::Parameters)
         .and_then(|note| note["parameters"]["exploration"].as_f64())
         .filter(|exploration| (0.1..=10.0).contains(exploration));
     Some(PriorStudy {
-        evaluation,
-        games: usize::try_from(note["games"].as_u64()?).ok()?,
+        known: Known {
+            evaluation,
+            games: usize::try_from(note["games"].as_u64()?).ok()?,
+            sums,
+        },
         exploration: exploration.unwrap_or(1.0) as f32,
     })
 }
@@ -89,14 +118,39 @@ fn roles(info: &dyn GameInfo) -> Vec<String> {
     roles.iter().map(|role| term(role)).collect()
 }
 
-fn numbers(row: &Row) -> Value {
-    let short = |number: &f32| (f64::from(*number) * 1000.0).round() / 1000.0;
-    row.0.iter().map(short).collect::<Vec<f64>>().into()
+fn gradient_sums(note: &Value, facts: &[String]) -> Option<GradientSums> {
+    let number = |value: &Value| value.as_f64().map(|number| number as f32);
+    let of_facts = note["rows"].as_object()?;
+    let rows = facts.iter().map(|fact| number(of_facts.get(&term(fact))?));
+    Some(GradientSums {
+        rows: rows.collect::<Option<_>>()?,
+        bias: number(&note["bias"])?,
+        outputs: note["outputs"]
+            .as_array()?
+            .iter()
+            .map(number)
+            .collect::<Option<_>>()?,
+    })
 }
 
-fn row(value: &Value) -> Option<Row> {
-    let numbers = value.as_array().filter(|numbers| numbers.len() == UNITS)?;
-    let mut row = Row::ZERO;
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1000.0).round() / 1000.0
+}
+
+fn numbers(numbers: &[f32]) -> Value {
+    let numbers = numbers.iter().map(|&number| rounded(number));
+    numbers.collect::<Vec<f64>>().into()
+}
+
+/// A row of `n_units` stored numbers; further units are those of `rest`.
+fn row(value: &Value, n_units: usize, rest: &Row) -> Option<Row> {
+    let numbers = value
+        .as_array()
+        .filter(|numbers| numbers.len() == n_units)?;
+    if !(LINEAR_UNITS..=UNITS).contains(&n_units) {
+        return None;
+    }
+    let mut row = *rest;
     for (place, number) in row.0.iter_mut().zip(numbers) {
         *place = number.as_f64()? as f32;
     }
@@ -133,9 +187,15 @@ mod tests {
         let study = Study {
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
+            sums: Some(GradientSums {
+                rows: (0..n_facts).map(|fact| fact as f32).collect(),
+                bias: 2.5,
+                outputs: vec![1.0, 0.25],
+            }),
             parameters: Parameters {
                 evaluation_share: 0.5,
                 exploration: 1.7,
+                ..Parameters::default()
             },
             ..Study::default()
         };
@@ -145,13 +205,61 @@ mod tests {
             matches: Vec::new(),
         };
         let prior = prior_study(machine.info(), &history).unwrap();
-        assert_eq!(prior.games, 1234);
+        assert_eq!(prior.known.games, 1234);
+        assert_eq!(prior.known.sums, study.sums);
         assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
         study.evaluation.unwrap().values(&state, &mut before);
-        prior.evaluation.values(&state, &mut after);
+        prior.known.evaluation.values(&state, &mut after);
         assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn an_evaluation_of_fewer_units_keeps_its_values() {
+        let machine = machine();
+        let facts = machine.info().facts().unwrap();
+        let few = |index: usize| (0..16).map(move |unit| ((unit + index) % 5) as f64 / 10.0);
+        let rows: Map<String, Value> = facts
+            .iter()
+            .enumerate()
+            .map(|(index, fact)| (term(fact), few(index).collect::<Vec<_>>().into()))
+            .collect();
+        let note = json!({
+            "roles": ["gdl:a", "gdl:b"],
+            "games": 7,
+            "sum": null,
+            "rows": rows,
+            "bias": few(0).collect::<Vec<_>>(),
+            "outputs": [few(1).collect::<Vec<_>>(), few(2).collect::<Vec<_>>()],
+        });
+        let history = GameHistory {
+            is_exact: true,
+            notes: vec![(Kind::Evaluation, note)],
+            matches: Vec::new(),
+        };
+        let prior = prior_study(machine.info(), &history).unwrap().known;
+        assert!(prior.games == 7 && prior.sums.is_none());
+        let mut values = [0.0; 2];
+        let state = machine.initial_state();
+        prior.evaluation.values(&state, &mut values);
+        let true_facts: Vec<usize> = (0..facts.len())
+            .filter(|fact| state[fact / 64] >> (fact % 64) & 1 == 1)
+            .collect();
+        for (role, value) in values.into_iter().enumerate() {
+            let logit: f64 = (0..16)
+                .map(|unit| {
+                    let number = |index: usize| few(index).nth(unit).unwrap();
+                    let sum: f64 = true_facts.iter().map(|&fact| number(fact)).sum();
+                    (sum + number(0)) * number(role + 1)
+                })
+                .sum();
+            let expected = 100.0 / (1.0 + (-logit).exp());
+            assert!(
+                (f64::from(value) - expected).abs() < 0.01,
+                "{value} {expected}"
+            );
+        }
     }
 
     #[test]

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::parameters::{Parameters, evaluation_share};
+use super::move_order::{MoveOrder, move_order};
+use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use super::tuning::{self, Trial};
 use crate::analysis::autonomous::{self, Autonomous};
-use crate::analysis::evaluation::Evaluation;
+use crate::analysis::evaluation::{Evaluation, GradientSums};
 use crate::analysis::heuristics::{self, Heuristic};
 use crate::analysis::learning::validation::Validation;
-use crate::analysis::learning::{self, LearningBudget};
+use crate::analysis::learning::{self, Deadline, Known, LearningBudget};
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::analysis::step_budget::StepBudget;
 use crate::build::BuiltGame;
@@ -33,6 +34,8 @@ pub struct StudyBudget {
     pub learning: bool,
     /// Whether search settings are tuned.
     pub tuning: bool,
+    /// Threads that train.
+    pub threads: usize,
     /// Random games for statistics, which only people read.
     pub sampling: Option<SampleSize>,
 }
@@ -49,10 +52,8 @@ pub struct SampleSize {
 /// What an earlier study of the same game has found.
 #[derive(Clone, Debug)]
 pub struct PriorStudy {
-    /// The evaluation.
-    pub evaluation: Evaluation,
-    /// Its training games.
-    pub games: usize,
+    /// The evaluation and its training.
+    pub known: Known,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
 }
@@ -66,8 +67,12 @@ pub struct Study {
     pub evaluation: Option<Arc<Evaluation>>,
     /// Its training games.
     pub games: usize,
-    /// Its correlation with results.
+    /// What its training goes on with.
+    pub sums: Option<GradientSums>,
+    /// How well it predicts.
     pub validation: Validation,
+    /// How well it orders moves.
+    pub order: MoveOrder,
     /// Values of kinds of facts, for people.
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
@@ -87,8 +92,11 @@ const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts and for random games, where wanted.
 const AUTONOMOUS_SHARE: f64 = 0.25;
 const SAMPLING_SHARE: f64 = 0.5;
-/// The share of the time left for training, where settings are tuned too.
+/// The share of the time left for training, where settings are tuned too and where not.
 const LEARNING_SHARE: f64 = 0.65;
+const LEARNING_SHARE_ALONE: f64 = 0.9;
+/// The share of the time left then for the order of moves.
+const ORDER_SHARE: f64 = 0.2;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
@@ -105,8 +113,9 @@ pub fn study(
     };
     if let Some(prior) = prior {
         study.parameters.exploration = prior.exploration;
-        study.games = prior.games;
-        study.evaluation = Some(Arc::new(prior.evaluation));
+        study.games = prior.known.games;
+        study.sums = prior.known.sums;
+        study.evaluation = Some(Arc::new(prior.known.evaluation));
     }
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
@@ -144,15 +153,26 @@ impl Study {
         if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
             return;
         }
-        let share = if budget.tuning { LEARNING_SHARE } else { 1.0 };
+        let share = if budget.tuning {
+            LEARNING_SHARE
+        } else {
+            LEARNING_SHARE_ALONE
+        };
         let prior = self.evaluation.as_deref().cloned();
+        let known = prior.map(|evaluation| Known {
+            evaluation,
+            games: self.games,
+            sums: self.sums.take(),
+        });
         let learned = learning::learn(
             &game.machine,
-            prior.map(|evaluation| (evaluation, self.games)),
+            self.structure.symmetries.as_deref(),
+            known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.share(share),
+                until: budget.share(share).map(Deadline::wall),
                 cancelled: Some(&budget.cancelled),
+                threads: budget.threads,
                 seed: config.seed,
             },
         );
@@ -161,7 +181,19 @@ impl Study {
         };
         self.games = learned.games;
         self.validation = learned.validation;
-        self.parameters.evaluation_share = evaluation_share(learned.games, &learned.validation);
+        self.order = move_order(
+            &game.machine,
+            &tuning::trial_config(config.clone()),
+            &learned.evaluation,
+            &learned.positions,
+            budget.share(ORDER_SHARE).unwrap_or(until),
+            &budget.cancelled,
+        );
+        self.parameters = Parameters {
+            exploration: self.parameters.exploration,
+            ..Parameters::of(&learned.validation, self.order)
+        };
+        self.sums = Some(learned.sums);
         let evaluation = Arc::new(learned.evaluation);
         if let Some(facts) = game.info().facts() {
             self.heuristics = heuristics::of(&evaluation, facts);
@@ -202,6 +234,7 @@ impl Study {
             "correlation": self.validation.evaluation,
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,
+            "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),

@@ -114,7 +114,7 @@ pub(super) fn tune(
 }
 
 /// Search settings of a trial: one thread, little memory.
-fn trial_config(config: SearchConfig) -> SearchConfig {
+pub(super) fn trial_config(config: SearchConfig) -> SearchConfig {
     SearchConfig {
         rollout_threads: 0,
         max_nodes: MAX_NODES,
@@ -283,7 +283,7 @@ mod tests {
         for evaluation_share in [0.0, 0.4, 1.0] {
             let current = Parameters {
                 evaluation_share,
-                exploration: 1.0,
+                ..Parameters::default()
             };
             let changes = changes(current);
             assert_eq!(changes.len(), if evaluation_share > 0.0 { 3 } else { 2 });

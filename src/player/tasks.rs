@@ -128,6 +128,8 @@ impl Tasks {
             cancelled: Arc::clone(&self.cancelled),
             learning: true,
             tuning,
+            // Beside the search that prepares a first answer.
+            threads: config.rollout_threads.max(1),
             sampling: None,
         };
         let (game, memory, config) = (game.clone(), memory.clone(), config.clone());

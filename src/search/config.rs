@@ -29,9 +29,8 @@ pub struct SearchConfig {
     /// Greatest number of bytes of the graph; nodes with their states get at most half of it. Every
     /// pool may hold 1024 records regardless.
     pub max_bytes: usize,
-    /// Playouts averaged into one result. 0 adapts the number: to the rollout threads, without them
-    /// to the cost of a playout. Without them it is a minimum: while few requests may be in flight,
-    /// each asks for more to fill the lanes.
+    /// Playouts averaged into one result. 0 adapts the number to the rollout threads. Without them
+    /// it is a minimum: while few requests may be in flight, each asks for more to fill the lanes.
     pub samples_per_request: u32,
     /// Greatest number of requests in flight to one rollout thread, raised to twice its lanes.
     pub ring_capacity: usize,

@@ -14,10 +14,8 @@ use crate::ids::{Id, NodeId};
 /// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the
 /// root. The statistics do not change while no answer comes: with a thousand requests in flight
 /// from the start, nine in ten descents of Connect Four repeated the one before.
-const MIN_IN_FLIGHT: u32 = 32;
-const VISITS_PER_REQUEST: u32 = 16;
-/// Answers between two adaptations of the samples to the cost of playouts.
-const ADAPT_EVERY: u64 = 256;
+const MIN_IN_FLIGHT: u32 = 16;
+const VISITS_PER_REQUEST: u32 = 64;
 
 impl Search {
     /// Searches until the limit is reached or the position is proven. A limit that has passed
@@ -180,9 +178,6 @@ impl Search {
     fn apply(&mut self, mut answer: BoxedRequest) {
         let mut timer = StageTimer::start(self.counters.answers);
         self.counters.answers += 1;
-        if self.counters.answers.is_multiple_of(ADAPT_EVERY) {
-            self.pipeline.adapt_to_cost(self.counters.playouts);
-        }
         let mut is_stale = true;
         if answer.epoch == self.epoch {
             self.read_result(&answer);

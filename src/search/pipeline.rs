@@ -58,12 +58,9 @@ const MAX_WIDTHS: u64 = 8;
 const MAX_SAMPLES: u32 = 1_000;
 /// Requests between two adaptations.
 const ADAPT_EVERY: u32 = 64;
-/// Without rollout threads and with 0 samples in the settings, a request gets as many playouts as
-/// this many operations pay for, about as much as its family costs. Operations are counted, not
-/// timed, so that a search can be repeated.
-const OPERATIONS_PER_REQUEST: f32 = 32_000.0;
-/// Greatest number of samples per request then.
-const MAX_WRITER_SAMPLES: u32 = 16;
+/// Samples per request of the writer's own lanes where the setting is 0, and the most that it asks
+/// for to fill them.
+const WRITER_SAMPLES: u32 = 16;
 /// The index of the writer's random stream.
 const WRITER_STREAM: usize = usize::MAX >> 1;
 
@@ -91,8 +88,6 @@ pub(super) struct Pipeline {
     /// Without rollout threads: whether requests are being collected. They go to the lanes in
     /// bursts, since the generation of positions is cheap only for many at once.
     is_collecting: bool,
-    /// Without rollout threads: whether samples follow the cost of playouts.
-    adapts_to_cost: bool,
     /// Set when a rollout thread has panicked: lanes may be the cause, so the writer uses none.
     avoids_lanes: bool,
     machine: Arc<dyn Machine>,
@@ -207,14 +202,12 @@ impl Pipeline {
             writer_worker: None,
             writer_in_flight: 0,
             is_collecting: true,
-            adapts_to_cost: false,
             avoids_lanes: false,
             machine: Arc::clone(machine),
             config: config.clone(),
         };
         if adapts && n_threads == 0 && pipeline.writer_worker().width() > 0 {
-            pipeline.samples = MAX_WRITER_SAMPLES;
-            pipeline.adapts_to_cost = true;
+            pipeline.samples = WRITER_SAMPLES;
         }
         pipeline
     }
@@ -241,16 +234,6 @@ impl Pipeline {
         self.samples
     }
 
-    /// Adapts the samples of a request to the mean cost of a playout so far.
-    pub(super) fn adapt_to_cost(&mut self, n_playouts: u64) {
-        if !self.adapts_to_cost {
-            return;
-        }
-        let operations = self.writer_worker().n_operations() as f32 / n_playouts.max(1) as f32;
-        let samples = OPERATIONS_PER_REQUEST / operations.max(1.0);
-        self.samples = (samples as u32).clamp(1, MAX_WRITER_SAMPLES);
-    }
-
     /// Samples of the next request where at most `max_in_flight` requests may be in flight: the
     /// fewer, the more each asks for, to keep the writer's own lanes busy.
     #[inline]
@@ -258,7 +241,7 @@ impl Pipeline {
         match &self.writer_worker {
             Some(worker) if self.threads.is_empty() => {
                 let enough = (worker.width() as u32).div_ceil(max_in_flight.max(1));
-                self.samples.max(enough.min(MAX_WRITER_SAMPLES))
+                self.samples.max(enough.min(WRITER_SAMPLES))
             }
             _ => self.samples,
         }
@@ -287,7 +270,7 @@ impl Pipeline {
     }
 
     /// Whether another request belongs to the burst that is being collected. A new one begins when
-    /// less than half a width of playouts is left.
+    /// lanes run empty.
     fn collects(&mut self, is_bounded: bool) -> bool {
         let worker = self.writer_worker();
         let is_full = is_bounded || !worker.could_use_request();

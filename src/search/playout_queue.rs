@@ -62,11 +62,6 @@ impl PlayoutQueue {
         self.lanes.as_ref().map_or(0, |lanes| lanes.width())
     }
 
-    /// See [`BatchPlayouts::n_operations`].
-    pub(super) fn n_operations(&self) -> u64 {
-        self.lanes.as_ref().map_or(0, |lanes| lanes.n_operations())
-    }
-
     /// Playouts wanted that have not ended.
     pub(super) fn n_outstanding(&self) -> u64 {
         self.lanes.as_ref().map_or(0, |lanes| lanes.n_outstanding()) + self.n_sequential

@@ -71,11 +71,6 @@ impl Worker {
         self.playouts.n_outstanding() + self.new_samples
     }
 
-    /// See [`BatchPlayouts::n_operations`](crate::machine::BatchPlayouts::n_operations).
-    pub(super) fn n_operations(&self) -> u64 {
-        self.playouts.n_operations()
-    }
-
     /// Whether it accepts another request.
     pub(super) fn has_room(&self) -> bool {
         match self.width() as u64 {
@@ -92,15 +87,15 @@ impl Worker {
         self.n_outstanding() < self.width().max(1) as u64
     }
 
-    /// Whether fewer than 5/4 playouts a lane are wanted.
+    /// Whether fewer than 3/2 playouts a lane are wanted.
     pub(super) fn could_use_request(&self) -> bool {
         let width = self.width() as u64;
-        (width == 0 || 4 * self.n_outstanding() < 5 * width) && self.has_room()
+        (width == 0 || 2 * self.n_outstanding() < 3 * width) && self.has_room()
     }
 
-    /// Whether less than half a playout a lane is wanted.
+    /// Whether at most one playout a lane is wanted.
     pub(super) fn is_low(&self) -> bool {
-        2 * self.n_outstanding() <= self.width() as u64
+        self.n_outstanding() <= self.width() as u64
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -1,7 +1,10 @@
-//! Validation: the correlation of an evaluation with game results, beside that of playout means.
+//! Validation: how well an evaluation and playouts predict the values of positions.
 //!
-//! The positions are from self-play games that were not trained on. Least squares give the weight
-//! of the evaluation in the mean of evaluation and playouts that predicts results best.
+//! The positions are from games that were not trained on, one of each game, so that they are
+//! independent. The target of a position is the mean of the result of its game and of its value in
+//! the tree of that game, which is exact where the tree reaches the end. Playouts are as many as a
+//! search makes at a leaf, so their noise counts. Least squares give the weight of the evaluation
+//! in the mean of both that predicts targets best.
 
 use std::sync::Arc;
 
@@ -10,16 +13,26 @@ use crate::analysis::evaluation::Evaluation;
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 
-/// Correlations, -1 to 1, of predictions of the first role's goal with the result of the game.
+/// A position of a game that was not trained on. Values are those of the first role, 0 to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Position {
+    pub state: Vec<u64>,
+    /// Its goal at the end of the game.
+    pub result: f32,
+    /// Its value in the tree of the game: exact where the tree reaches the end.
+    pub value: f32,
+}
+
+/// How well an evaluation and playouts predict the first role's goal.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Validation {
     /// The number of positions.
     pub positions: usize,
-    /// The correlation of the evaluation with results.
+    /// The correlation of the evaluation with targets.
     pub evaluation: f64,
-    /// The correlation of means of [`PLAYOUTS`] playouts with results.
+    /// The correlation of means of [`PLAYOUTS`] playouts with targets.
     pub playouts: f64,
-    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts results best.
+    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts targets best.
     pub share: f64,
 }
 
@@ -27,32 +40,61 @@ pub struct Validation {
 pub const PLAYOUTS: u32 = 16;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;
-
-/// Correlates the evaluation and playouts from the positions of `results` with those games'
-/// results: each entry is a state and the final goal of the first role.
+/// Compares the evaluation and playouts from the positions with their targets: the means of result
+/// and value.
 pub(super) fn validate(
     machine: &Arc<dyn Machine>,
     evaluation: &Evaluation,
-    results: &[(Vec<u64>, f32)],
+    positions: &[Position],
     random: &mut Random,
     budget: LearningBudget<'_>,
 ) -> Validation {
+    let means = playout_means(machine, positions, random, budget);
+    let mut values = vec![0.0; machine.info().n_roles()];
+    let scale = f64::from(evaluation.scale());
+    let [mut by_evaluation, mut by_playouts, mut between] = [Correlation::default(); 3];
+    for (position, mean) in positions.iter().zip(&means) {
+        let Some(mean) = *mean else {
+            continue;
+        };
+        evaluation.values(&position.state, &mut values);
+        let value = f64::from(values[0]) / scale;
+        let target = f64::from(position.result + position.value) / 2.0;
+        by_evaluation.add(value, target);
+        by_playouts.add(mean / scale, target);
+        between.add(value, mean / scale);
+    }
+    Validation {
+        positions: by_evaluation.n as usize,
+        evaluation: by_evaluation.value(),
+        playouts: by_playouts.value(),
+        share: best_share(&by_evaluation, &by_playouts, &between),
+    }
+}
+
+/// The first role's mean goal in playouts from each position; `None` where none ended.
+fn playout_means(
+    machine: &Arc<dyn Machine>,
+    positions: &[Position],
+    random: &mut Random,
+    budget: LearningBudget<'_>,
+) -> Vec<Option<f64>> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);
     let mut goals = vec![0; machine.info().n_roles()];
-    let mut values = vec![0.0; machine.info().n_roles()];
     let mut tally = PlayoutTotals::default();
-    let mut means: Vec<Option<f64>> = vec![None; results.len()];
+    let mut finished = PlayoutTotals::default();
+    let mut means: Vec<Option<f64>> = vec![None; positions.len()];
     // The position of each ticket. Tickets are small numbers and are reused.
     let mut position_of: Vec<usize> = Vec::new();
     let mut advance =
         |playouts: &mut dyn BatchPlayouts, position_of: &[usize], means: &mut [Option<f64>]| {
             playouts.advance();
-            while let Some(ticket) = playouts.take_finished(&mut tally) {
-                means[position_of[ticket as usize]] = mean_of(&tally);
+            while let Some(ticket) = playouts.take_finished(&mut finished) {
+                means[position_of[ticket as usize]] = mean_of(&finished);
             }
         };
-    for (position, (state, _)) in results.iter().enumerate() {
+    for (position, Position { state, .. }) in positions.iter().enumerate() {
         if budget.is_over() {
             break;
         }
@@ -67,40 +109,23 @@ pub(super) fn validate(
             }
             continue;
         }
-        let mut total = 0.0;
+        tally.clear(goals.len());
         for _ in 0..PLAYOUTS {
             reasoner.set_state(state);
-            if reasoner.playout(random, MAX_STEPS, &mut goals) == PlayoutEnd::CutOff {
-                continue;
+            tally.playouts += 1;
+            match reasoner.playout(random, MAX_STEPS, &mut goals) {
+                PlayoutEnd::CutOff => tally.cut_off += 1,
+                PlayoutEnd::Finished { .. } => tally.totals[0] += u64::from(goals[0]),
             }
-            total += f64::from(goals[0]);
         }
-        means[position] = Some(total / f64::from(PLAYOUTS));
+        means[position] = mean_of(&tally);
     }
     if let Some(playouts) = playouts.as_deref_mut() {
         while playouts.n_outstanding() > 0 && !budget.is_over() {
             advance(playouts, &position_of, &mut means);
         }
     }
-    let mut by_evaluation = Correlation::default();
-    let mut by_playouts = Correlation::default();
-    let mut between = Correlation::default();
-    for ((state, goal), mean) in results.iter().zip(&means) {
-        let Some(mean) = *mean else {
-            continue;
-        };
-        evaluation.values(state, &mut values);
-        let value = f64::from(values[0]);
-        by_evaluation.add(value, f64::from(*goal));
-        by_playouts.add(mean, f64::from(*goal));
-        between.add(value, mean);
-    }
-    Validation {
-        positions: by_evaluation.n as usize,
-        evaluation: by_evaluation.value(),
-        playouts: by_playouts.value(),
-        share: best_share(&by_evaluation, &by_playouts, &between),
-    }
+    means
 }
 
 /// The weight of the first of two series in the mean of both that is nearest to a third, by least

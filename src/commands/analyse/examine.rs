@@ -55,6 +55,7 @@ pub fn examine(
         cancelled: Default::default(),
         learning: settings.metagame.learning,
         tuning: settings.metagame.tuning,
+        threads: config.rollout_threads.max(1),
         sampling: Some(SampleSize {
             games: most.games,
             playouts: most.playouts,

@@ -17,7 +17,6 @@ enum Form {
 #[derive(Clone, Debug)]
 struct Section {
     form: Form,
-    n_operations: usize,
     repeat: Option<FixpointLoop>,
 }
 
@@ -43,7 +42,6 @@ impl Code {
         };
         let sections = sections.iter().map(|section| Section {
             form: form(section),
-            n_operations: section.program.operations.len(),
             repeat: section.repeat,
         });
         Self {
@@ -61,21 +59,14 @@ impl Code {
         slots.max().unwrap_or(0)
     }
 
-    /// Runs all sections, and returns the number of operations executed.
     #[inline(always)]
-    pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) -> usize {
-        let mut executed = 0;
+    pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
         for section in &self.sections {
-            let times = match section.repeat {
-                None => {
-                    section.run(self.features, memory, side);
-                    1
-                }
+            match section.repeat {
+                None => section.run(self.features, memory, side),
                 Some(repeat) => section.run_to_rest(self.features, memory, side, repeat),
-            };
-            executed += times * section.n_operations;
+            }
         }
-        executed
     }
 }
 
@@ -89,20 +80,19 @@ impl Section {
     }
 
     /// Iterates a block from all gates off until no lane changes. That is the least fixpoint, since
-    /// the block is monotone. Returns the number of iterations.
+    /// the block is monotone.
     fn run_to_rest<const N: usize>(
         &self,
         features: Features,
         memory: &mut Memory<N>,
         side: Side,
         repeat: FixpointLoop,
-    ) -> usize {
+    ) {
         let FixpointLoop { old, new, n_gates } = repeat;
         let (old, new, n_gates) = (old as usize, new as usize, n_gates as usize);
         memory.slots()[old..old + n_gates].fill([0; N]);
         // Each iteration but the last switches a gate on in some lane.
-        let most = n_gates * 64 * N + 1;
-        for iteration in 1..=most {
+        for _ in 0..=n_gates * 64 * N {
             self.run(features, memory, side);
             let slots = memory.slots();
             let mut changed = [0u64; N];
@@ -113,9 +103,8 @@ impl Section {
                 slots[old + gate] = slots[new + gate];
             }
             if !is_any(&changed) {
-                return iteration;
+                return;
             }
         }
-        most
     }
 }

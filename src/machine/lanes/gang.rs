@@ -181,8 +181,6 @@ struct Gang<const N: usize> {
     free: Vec<PlayoutTicket>,
     n_open: usize,
     done: VecDeque<PlayoutTicket>,
-    /// Operations executed so far.
-    n_operations: u64,
 }
 
 impl<const N: usize> Gang<N> {
@@ -210,7 +208,6 @@ impl<const N: usize> Gang<N> {
             free: Vec::new(),
             n_open: 0,
             done: VecDeque::new(),
-            n_operations: 0,
             layout,
         }
     }
@@ -223,7 +220,7 @@ impl<const N: usize> Gang<N> {
             return;
         }
         let phase = &layout.phases[self.phase];
-        self.n_operations += phase.look.run(&mut self.memory, self.side) as u64;
+        phase.look.run(&mut self.memory, self.side);
         if let Some(slot) = phase.over {
             let over = both(&self.memory.slots()[slot], &self.live);
             if is_any(&over) {
@@ -247,7 +244,7 @@ impl<const N: usize> Gang<N> {
                 &mut rank[..count.len()],
             );
         }
-        self.n_operations += phase.step.run(&mut self.memory, self.side) as u64;
+        phase.step.run(&mut self.memory, self.side);
         self.clock += 1;
         self.side = self.side.swapped();
         self.phase = phase.successor;
@@ -255,7 +252,7 @@ impl<const N: usize> Gang<N> {
         if let Some(end) = &phase.end
             && is_any(&self.live)
         {
-            self.n_operations += end.run(&mut self.memory, self.side) as u64;
+            end.run(&mut self.memory, self.side);
             let ended = both(&self.memory.slots()[phase.ended], &self.live);
             if is_any(&ended) {
                 self.set_aside(&layout, &ended, false);
@@ -368,7 +365,7 @@ impl<const N: usize> Gang<N> {
             if !is_any(&unchecked) {
                 return;
             }
-            self.n_operations += end.run(&mut self.memory, self.side) as u64;
+            end.run(&mut self.memory, self.side);
             let ended = both(&self.memory.slots()[phase.ended], &unchecked);
             if !is_any(&ended) {
                 return;
@@ -458,10 +455,6 @@ step_with!(step_avx2, "avx2,popcnt");
 impl<const N: usize> BatchPlayouts for Gang<N> {
     fn width(&self) -> usize {
         64 * N
-    }
-
-    fn n_operations(&self) -> u64 {
-        self.n_operations
     }
 
     fn n_outstanding(&self) -> u64 {

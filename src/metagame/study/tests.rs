@@ -26,6 +26,7 @@ fn budget(until: Option<Instant>) -> StudyBudget {
         cancelled: Arc::default(),
         learning: true,
         tuning: true,
+        threads: 1,
         sampling: Some(SampleSize {
             games: 100,
             playouts: 2_000,
