@@ -183,6 +183,7 @@ impl LocalEngine {
                 until: Some(Instant::now() + Duration::from_secs_f64(seconds)),
                 cancelled: Arc::default(),
                 learning: true,
+                threads: 1,
                 tuning,
                 sampling: None,
             };

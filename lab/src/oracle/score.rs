@@ -279,6 +279,7 @@ fn studied(
     let budget = StudyBudget {
         until: Some(Instant::now() + time),
         cancelled: Default::default(),
+        threads: 1,
         learning: settings.metagame.learning,
         tuning: settings.metagame.tuning,
         sampling: None,
