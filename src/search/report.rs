@@ -203,7 +203,12 @@ impl Search {
             0 => f32::NEG_INFINITY,
             _ => {
                 let (mean, minimax) = (block.means[slot], block.minimax[slot]);
-                let value = mean + (minimax - mean) * self.config.minimax_share;
+                // Edges of a simultaneous choice have no minimax value.
+                let share = match self.graph.nodes[self.graph.root].mover {
+                    SIMULTANEOUS => 0.0,
+                    _ => self.config.minimax_share,
+                };
+                let value = mean + (minimax - mean) * share;
                 value - self.spread.deviation() / (visits as f32).sqrt()
             }
         };
