@@ -3,7 +3,7 @@
 use super::{config, iterations, tic_tac_toe};
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::search::Search;
-use crate::search::record::{Bounds, Prior, SIMULTANEOUS, UntriedMove};
+use crate::search::record::{Bounds, EdgeBlock, Prior, SIMULTANEOUS, UntriedMove};
 use crate::search::spread::Spread;
 
 #[test]
@@ -22,12 +22,12 @@ fn the_mean_of_a_node_is_that_of_its_own_results_and_its_edges() {
         let mover = record.mover as usize;
         let role_moves = graph.role_moves(node, mover);
         let blocks = graph.blocks_of(role_moves);
-        let edges =
-            blocks.flat_map(|(_, block)| (0..block.len as usize).map(move |slot| (block, slot)));
-        let is_proven = graph.bounds[node][mover] != Bounds::UNKNOWN
-            || edges
-                .clone()
-                .any(|(block, slot)| block.bounds(slot).is_exact());
+        let slots = |block: &EdgeBlock| 0..block.len as usize;
+        let edges: Vec<(&EdgeBlock, usize)> = blocks
+            .flat_map(|(_, block)| slots(block).map(move |slot| (block, slot)))
+            .collect();
+        let is_exact = |&(block, slot): &(&EdgeBlock, usize)| block.bounds(slot).is_exact();
+        let is_proven = graph.bounds[node][mover] != Bounds::UNKNOWN || edges.iter().any(is_exact);
         if is_proven || record.visits == 0 {
             continue;
         }
