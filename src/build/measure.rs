@@ -1,8 +1,8 @@
 //! The choice between counters and lanes, by measurement.
 //!
 //! Each engine runs random playouts for some hundredths of a second of processor time. Playouts are
-//! made by the one with the best rating, which weighs throughput against latency; single states stay
-//! with the counters.
+//! made by the one with the best rating, which weighs throughput against latency; single states
+//! stay with the counters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -4,7 +4,8 @@
 //! the values of its child, and the node's values are recomputed from its edges: the mean over own
 //! results and visited edges, and the greatest minimax value. So a node with several parents is
 //! worth the same to all of them. Elsewhere, and for the other roles of games without a fixed sum
-//! of goals, results are averaged.
+//! of goals, results are averaged; the result of a move that is proven inferior is replaced by the
+//! values of its node.
 //!
 //! A [`ProofUpdate`] travels along: each step updates its bounds from its child's (see `proof`),
 //! and the update ends where nothing changes.
@@ -83,6 +84,9 @@ impl Search {
             }
             graph.average(node, selected.is_empty(), values);
             graph.recompute(node);
+            if has_mover && graph.is_refuted(node, selected[0]) {
+                graph.read_values(node, values);
+            }
             child = node;
         }
         is_complete
@@ -102,7 +106,14 @@ impl Graph {
         }
     }
 
-    /// Counts a visit of a node and averages its result. `is_own` says that the result passed
+    /// Whether a move is proven worse than the mean of its node, so that it will not be played.
+    fn is_refuted(&self, node: NodeId, edge: EdgeId) -> bool {
+        let (block, slot) = (&self.edge_blocks[edge.block()], edge.slot());
+        block.bounds(slot).is_exact()
+            && f32::from(block.upper[slot]) < self.values[node][block.role as usize].mean
+    }
+
+    /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says that the result passed
     /// through no edge.
     fn average(&mut self, node: NodeId, is_own: bool, results: &mut [f32]) {
         let record = &mut self.nodes[node];
@@ -111,9 +122,23 @@ impl Graph {
         record.own_visits += u32::from(is_own);
         let step = 1.0 / record.visits as f32;
         let own_step = 1.0 / record.own_visits.max(1) as f32;
-        let known = self.bounds[node].iter().zip(&mut self.values[node]);
-        for ((bounds, value), result) in known.zip(results) {
-            *result = bounds.clamp(*result);
+        let bounds = &self.bounds[node];
+        match (self.fixed_sum, &mut *results) {
+            (Some(sum), [a, b]) if bounds[0].clamp(*a) == *a => {
+                *b = bounds[1].clamp(*b);
+                *a = sum - *b;
+            }
+            (Some(sum), [a, b]) => {
+                *a = bounds[0].clamp(*a);
+                *b = sum - *a;
+            }
+            (_, results) => {
+                for (result, bounds) in results.iter_mut().zip(bounds) {
+                    *result = bounds.clamp(*result);
+                }
+            }
+        }
+        for (value, result) in self.values[node].iter_mut().zip(&*results) {
             value.mean += (*result - value.mean) * step;
             value.minimax = value.mean;
             if is_own {

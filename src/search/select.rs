@@ -1,13 +1,13 @@
 //! Selection: the descent from the root to a leaf.
 //!
 //! Each role with a choice selects the edge with the greatest sum of value and exploration term.
-//! The value is the mean, mixed with the minimax value by [`SearchConfig::minimax_share`] (implicit
+//! The value is the mean, mixed with the minimax value by `SearchConfig::minimax_share` (implicit
 //! minimax; Lanctot, Winands, Pepels and Sturtevant 2014). The exploration term is that of PUCT
-//! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis and
-//! Szepesvári 2006). Both are in units of the spread of results, so that the weight suits playouts
-//! and evaluations alike. Where several roles choose, each does so independently (decoupled UCT;
-//! Finnsson and Björnsson 2008). Iterations in flight count as visits in the exploration term but
-//! not in the mean (WU-UCT; Liu et al. 2020).
+//! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis
+//! and Szepesvári 2006). Both are in units of the spread of results, so that the weight suits
+//! playouts and evaluations alike. Where several roles choose, each does so independently
+//! (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits in the
+//! exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
 //! Untried moves are in the order of rising static values, so only the next one competes with the
 //! edges: wide nodes widen as far as it pays.
@@ -38,7 +38,7 @@ const NEAR_TIE: f32 = 1.0;
 
 /// Factor of the exploration weight where several roles choose: the exploration of the others adds
 /// variance already. It won two matches of three in Connect Four on two boards, and half in Tron.
-const SIMULTANEOUS_EXPLORATION: f32 = 0.5;
+const SIMULTANEOUS_EXPLORATION: f32 = 0.3;
 
 /// Factor of the exploration weight at the root of one mover, so that a move with unlucky first
 /// results is tried again. Neutral in matches.

@@ -50,7 +50,7 @@ fn priors_keep_small_probabilities() {
     for probability in [0.0, 0.000_1, 0.001, 0.03, 0.5, 1.0f32] {
         let kept = Prior::new(probability).probability();
         assert!(
-            (kept - probability).abs() < 0.01 * probability.sqrt(),
+            (kept - probability).abs() <= 0.01 * probability.sqrt(),
             "{probability}: {kept}"
         );
     }
