@@ -31,14 +31,16 @@ use super::record::{
 };
 use super::regret_matching;
 use super::request::RequestKind;
+use super::spread::MAX_DEVIATION;
 use crate::ids::NodeId;
 
 /// Where several roles choose, bounds that differ by at most this many points are equal.
 const NEAR_TIE: f32 = 1.0;
 
 /// Factor of the exploration weight where several roles choose: the exploration of the others adds
-/// variance already. It won two matches of three in Connect Four on two boards, and half in Tron.
-const SIMULTANEOUS_EXPLORATION: f32 = 0.3;
+/// variance already. The unit there is the greatest deviation, since strategies stay mixed when
+/// results vary little.
+const SIMULTANEOUS_EXPLORATION: f32 = 0.25;
 
 /// Factor of the exploration weight at the root of one mover, so that a move with unlucky first
 /// results is tried again. Neutral in matches.
@@ -291,7 +293,7 @@ impl Search {
         }
         let record = self.graph.nodes[node];
         let mut scoring = self.scoring(&record, false);
-        scoring.weight *= SIMULTANEOUS_EXPLORATION;
+        scoring.weight *= SIMULTANEOUS_EXPLORATION * MAX_DEVIATION / self.spread.deviation();
         scoring.minimax_share = 0.0;
         let best = best_edges(&self.graph.edge_blocks, role_moves.first_block, scoring, 0);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
