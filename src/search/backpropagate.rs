@@ -113,8 +113,8 @@ impl Graph {
             && f32::from(block.upper[slot]) < self.values[node][block.role as usize].mean
     }
 
-    /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says that the result passed
-    /// through no edge.
+    /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says
+    /// that the result passed through no edge.
     fn average(&mut self, node: NodeId, is_own: bool, results: &mut [f32]) {
         let record = &mut self.nodes[node];
         record.in_flight -= 1;

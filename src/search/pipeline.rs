@@ -229,7 +229,7 @@ impl Pipeline {
         self.in_flight
     }
 
-    #[cfg(test)]
+    #[inline]
     pub(super) fn samples(&self) -> u32 {
         self.samples
     }

@@ -1,4 +1,4 @@
-//! The spread of results: the unit of the exploration term.
+//! The spread of results: the unit of the exploration term of PUCT.
 //!
 //! Means of many playouts and static values differ less from move to move than single playouts do.
 //! An exploration term in units of the spread suits all of them.
@@ -6,7 +6,7 @@
 //! Invariant: the spread lies between [`MIN_DEVIATION`] and [`MAX_DEVIATION`] points.
 
 /// The standard deviation of a coin toss between 0 and 100.
-pub(super) const MAX_DEVIATION: f32 = 50.0;
+const MAX_DEVIATION: f32 = 50.0;
 const MIN_DEVIATION: f32 = 1.0;
 /// Results that the initial value counts for.
 const INITIAL_WEIGHT: u32 = 32;
