@@ -47,6 +47,9 @@ const ROOT_EXPLORATION: f32 = 2.0;
 /// Factor of the exploration weight of PUCT, so that one setting serves it and UCT.
 const PUCT_FACTOR: f32 = 5.0;
 
+/// The greatest variance of numbers from 0 to 100.
+const MAX_VARIANCE: f32 = 2500.0;
+
 /// Greatest number of nodes on a path. Games without a step counter may have long cycles.
 const MAX_PATH: usize = 4000;
 
@@ -80,22 +83,27 @@ struct BestEdges {
 /// What the scores of all edges of a node share.
 #[derive(Clone, Copy, Debug)]
 struct Scoring {
-    /// Weight of the exploration term, in points: for PUCT times the square root of the node's
-    /// visits, for UCT times the square root of their logarithm.
+    /// Weight of the exploration term: for PUCT in points and times the square root of the node's
+    /// visits, for UCT a factor.
     weight: f32,
+    /// Logarithm of the node's visits.
+    ln_visits: f32,
     has_priors: bool,
     minimax_share: f32,
 }
 
 impl Scoring {
-    /// The exploration term of an edge with so many visits.
+    /// The exploration term of an edge of this value with so many visits. That of UCT is
+    /// UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002) with the greatest variance that results of
+    /// this mean can have.
     #[inline(always)]
-    fn exploration(self, visits: f32, prior: Prior) -> f32 {
+    fn exploration(self, value: f32, visits: f32, prior: Prior) -> f32 {
         if self.has_priors {
-            self.weight * prior.probability() / (1.0 + visits)
-        } else {
-            self.weight / visits.max(1.0).sqrt()
+            return self.weight * prior.probability() / (1.0 + visits);
         }
+        let ratio = self.ln_visits / visits.max(1.0);
+        let variance = value * (100.0 - value) + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
+        self.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt()
     }
 }
 
@@ -144,10 +152,10 @@ fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
     }
 }
 
-/// The unit of exploration without priors, in points, for means of `samples` playouts. In Connect
-/// Four the weight 0.4 beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
-fn deviation_of_means(samples: u32) -> f32 {
-    50.0 * (0.5 + 0.5 / (samples.max(1) as f32).sqrt())
+/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4 beats
+/// 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
+fn exploration_of_means(samples: u32) -> f32 {
+    0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
 
 /// The scores of all edges of a block, unused ones included; free of branches, so that the compiler
@@ -162,8 +170,9 @@ fn scores(block: &EdgeBlock, scoring: Scoring) -> [f32; EDGES_PER_BLOCK] {
         let upper = i32::from(block.upper[slot]) as f32;
         let mean = block.means[slot];
         let value = mean + (block.minimax[slot] - mean) * scoring.minimax_share;
-        let bonus = scoring.exploration(visits, block.priors[slot]);
-        *score = value.max(lower).min(upper) + if lower < upper { bonus } else { 0.0 };
+        let value = value.max(lower).min(upper);
+        let bonus = scoring.exploration(value, visits, block.priors[slot]);
+        *score = value + if lower < upper { bonus } else { 0.0 };
     }
     scores
 }
@@ -335,14 +344,15 @@ impl Search {
     #[inline]
     fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
-        let growth = if record.has_priors {
+        let unit = if record.has_priors {
             PUCT_FACTOR * self.spread.deviation() * visits.sqrt()
         } else {
             let factor = if is_root { ROOT_EXPLORATION } else { 1.0 };
-            factor * deviation_of_means(self.pipeline.samples()) * visits.ln().sqrt()
+            factor * exploration_of_means(self.pipeline.samples())
         };
         Scoring {
-            weight: 2.0 * self.config.exploration * growth,
+            weight: 2.0 * self.config.exploration * unit,
+            ln_visits: visits.ln(),
             has_priors: record.has_priors,
             minimax_share: self.config.minimax_share,
         }
@@ -357,13 +367,16 @@ impl Search {
             50.0
         };
         match untried.value() {
-            Some(value) if scoring.has_priors => value + scoring.exploration(0.0, untried.prior),
+            Some(value) if scoring.has_priors => {
+                value + scoring.exploration(value, 0.0, untried.prior)
+            }
             value => {
                 let visits = self.config.first_play_visits;
                 if visits <= 0.0 {
                     return f32::INFINITY;
                 }
-                value.unwrap_or(mean) + scoring.weight / visits.sqrt()
+                let ratio = scoring.ln_visits / visits;
+                value.unwrap_or(mean) + scoring.weight * (ratio * MAX_VARIANCE).sqrt()
             }
         }
     }
