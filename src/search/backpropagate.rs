@@ -63,11 +63,9 @@ impl Search {
                 block.visits[slot] += 1;
                 if has_mover && child.is_some() {
                     let of_child = graph.values[child][role];
+                    block.means[slot] = of_child.mean;
+                    block.minimax[slot] = of_child.minimax;
                     let known = graph.bounds[child][role];
-                    if !known.is_exact() {
-                        block.means[slot] = of_child.mean;
-                        block.minimax[slot] = of_child.minimax;
-                    }
                     let is_stale = block.bounds(slot) != block.bounds(slot).intersect(known)
                         || graph.nodes[child].solved != block.is_solved(slot);
                     if update.is_none() && is_stale {
@@ -171,17 +169,15 @@ impl Graph {
             let block = &self.edge_blocks[at];
             for slot in 0..block.len as usize {
                 let bounds_of_edge = block.bounds(slot);
-                let visits = block.visits[slot] as f32;
-                n_visits += visits;
-                // A move that is proven inferior will not be played; its results before the proof
-                // stay in the mean, since removing them played worse.
+                // A move that is proven inferior will not be played.
                 let is_refuted =
                     bounds_of_edge.is_exact() && f32::from(bounds_of_edge.upper) < mean;
                 if is_refuted || bounds_of_edge.upper < bounds.lower {
-                    sum += visits * block.means[slot];
                     continue;
                 }
+                let visits = block.visits[slot] as f32;
                 sum += visits * bounds_of_edge.clamp(block.means[slot]);
+                n_visits += visits;
                 let value = bounds_of_edge.clamp(block.minimax[slot]);
                 if value > minimax {
                     minimax = value;

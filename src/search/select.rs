@@ -152,8 +152,8 @@ fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
     }
 }
 
-/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4
-/// beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
+/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4 beats
+/// 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
 fn exploration_of_means(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
