@@ -19,6 +19,7 @@ use super::path::Path;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{EdgeId, Node, RoleValue, SIMULTANEOUS};
+use super::regret_matching;
 use crate::ids::NodeId;
 
 impl Node {
@@ -56,8 +57,9 @@ impl Search {
                 graph.update_regrets(node, selected);
             }
             for &edge in selected {
+                let role = graph.edge_blocks[edge.block()].role as usize;
+                let is_small = graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
                 let block = &mut graph.edge_blocks[edge.block()];
-                let role = block.role as usize;
                 let slot = edge.slot();
                 block.in_flight[slot] -= 1;
                 block.visits[slot] += 1;
@@ -73,8 +75,14 @@ impl Search {
                         update = Some(graph.nodes[child].proof_update());
                     }
                 } else {
-                    let step = (values[role] - block.means[slot]) / block.visits[slot] as f32;
-                    block.means[slot] += step;
+                    // Welford's online mean and variance.
+                    let visits = block.visits[slot] as f32;
+                    let before = values[role] - block.means[slot];
+                    block.means[slot] += before / visits;
+                    if !has_mover && !(has_regrets && is_small) {
+                        let after = values[role] - block.means[slot];
+                        block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
+                    }
                 }
             }
             if !selected.is_empty()

@@ -89,20 +89,21 @@ struct Scoring {
     /// Logarithm of the node's visits.
     ln_visits: f32,
     has_priors: bool,
+    /// Whether edges store variances in place of minimax values.
+    has_variances: bool,
     minimax_share: f32,
 }
 
 impl Scoring {
-    /// The exploration term of an edge of this value with so many visits. That of UCT is
-    /// UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002) with the greatest variance that results of
-    /// this mean can have.
+    /// The exploration term of an edge with so many visits. That of UCT is UCB1-Tuned (Auer,
+    /// Cesa-Bianchi and Fischer 2002).
     #[inline(always)]
-    fn exploration(self, value: f32, visits: f32, prior: Prior) -> f32 {
+    fn exploration(self, variance: f32, visits: f32, prior: Prior) -> f32 {
         if self.has_priors {
             return self.weight * prior.probability() / (1.0 + visits);
         }
         let ratio = self.ln_visits / visits.max(1.0);
-        let variance = value * (100.0 - value) + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
+        let variance = variance + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
         self.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt()
     }
 }
@@ -152,8 +153,8 @@ fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
     }
 }
 
-/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4 beats
-/// 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
+/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4
+/// beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
 fn exploration_of_means(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
@@ -171,7 +172,13 @@ fn scores(block: &EdgeBlock, scoring: Scoring) -> [f32; EDGES_PER_BLOCK] {
         let mean = block.means[slot];
         let value = mean + (block.minimax[slot] - mean) * scoring.minimax_share;
         let value = value.max(lower).min(upper);
-        let bonus = scoring.exploration(value, visits, block.priors[slot]);
+        // Without a stored variance: the greatest that results of this mean can have.
+        let variance = if scoring.has_variances {
+            block.minimax[slot]
+        } else {
+            value * (100.0 - value)
+        };
+        let bonus = scoring.exploration(variance, visits, block.priors[slot]);
         *score = value + if lower < upper { bonus } else { 0.0 };
     }
     scores
@@ -308,6 +315,7 @@ impl Search {
         let mut scoring = self.scoring(&record, false);
         scoring.weight *= SIMULTANEOUS_EXPLORATION;
         scoring.minimax_share = 0.0;
+        scoring.has_variances = true;
         let best = best_edges(&self.graph.edge_blocks, role_moves.first_block, scoring, 0);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
             && (!best.any.is_some() || self.urgency(node, role, untried, scoring) >= best.any_score)
@@ -354,6 +362,7 @@ impl Search {
             weight: 2.0 * self.config.exploration * unit,
             ln_visits: visits.ln(),
             has_priors: record.has_priors,
+            has_variances: false,
             minimax_share: self.config.minimax_share,
         }
     }
