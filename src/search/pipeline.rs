@@ -61,6 +61,8 @@ const ADAPT_EVERY: u32 = 64;
 /// Samples per request of the writer's own lanes where the setting is 0, and the most that it asks
 /// for to fill them.
 const WRITER_SAMPLES: u32 = 16;
+/// Requests that the writer collects for its own lanes.
+const BURST: u64 = 8;
 /// The index of the writer's random stream.
 const WRITER_STREAM: usize = usize::MAX >> 1;
 
@@ -270,11 +272,13 @@ impl Pipeline {
     }
 
     /// Whether another request belongs to the burst that is being collected. A new one begins when
-    /// lanes run empty.
+    /// the lanes could use [`BURST`] requests. Larger ones play worse, since their descents do not
+    /// see each other's results.
     fn collects(&mut self, is_bounded: bool) -> bool {
+        let burst = BURST * u64::from(self.samples);
         let worker = self.writer_worker();
         let is_full = is_bounded || !worker.could_use_request();
-        let is_low = worker.is_low();
+        let is_low = worker.could_use(burst) || worker.n_outstanding() == 0;
         self.is_collecting = !is_full && (self.is_collecting || is_low);
         self.is_collecting
     }

@@ -87,15 +87,15 @@ impl Worker {
         self.n_outstanding() < self.width().max(1) as u64
     }
 
-    /// Whether fewer than 3/2 playouts a lane are wanted.
+    /// Whether fewer than 5/4 playouts a lane are wanted.
     pub(super) fn could_use_request(&self) -> bool {
-        let width = self.width() as u64;
-        (width == 0 || 2 * self.n_outstanding() < 3 * width) && self.has_room()
+        self.could_use(0)
     }
 
-    /// Whether at most one playout a lane is wanted.
-    pub(super) fn is_low(&self) -> bool {
-        self.n_outstanding() <= self.width() as u64
+    /// Whether that would still be so after so many more playouts.
+    pub(super) fn could_use(&self, more: u64) -> bool {
+        let width = self.width() as u64;
+        (width == 0 || 4 * (self.n_outstanding() + more) < 5 * width) && self.has_room()
     }
 
     pub(super) fn is_idle(&self) -> bool {
