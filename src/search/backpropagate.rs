@@ -39,6 +39,7 @@ impl Search {
     pub(super) fn backpropagate(&mut self, path: &Path, mut update: Option<ProofUpdate>) -> bool {
         let graph = &mut self.graph;
         let values = &mut self.values;
+        let has_evaluation = self.config.evaluation.is_some();
         let mut is_complete = true;
         // The next node of the path, if it is alive.
         let mut child = NodeId::NONE;
@@ -63,25 +64,27 @@ impl Search {
                 let slot = edge.slot();
                 block.in_flight[slot] -= 1;
                 block.visits[slot] += 1;
+                // Welford's online mean and variance.
+                let visits = block.visits[slot] as f32;
+                let before = values[role] - block.means[slot];
+                block.means[slot] += before / visits;
+                let stores_regret = has_regrets && is_small;
+                if (!has_mover || !has_evaluation) && !stores_regret {
+                    let after = values[role] - block.means[slot];
+                    block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
+                }
                 if has_mover && child.is_some() {
                     let of_child = graph.values[child][role];
                     block.means[slot] = of_child.mean;
-                    block.minimax[slot] = of_child.minimax;
+                    if has_evaluation {
+                        block.minimax[slot] = of_child.minimax;
+                    }
                     let known = graph.bounds[child][role];
                     let is_stale = block.bounds(slot) != block.bounds(slot).intersect(known)
                         || graph.nodes[child].solved != block.is_solved(slot);
                     if update.is_none() && is_stale {
                         self.update_bounds.copy_from_slice(&graph.bounds[child]);
                         update = Some(graph.nodes[child].proof_update());
-                    }
-                } else {
-                    // Welford's online mean and variance.
-                    let visits = block.visits[slot] as f32;
-                    let before = values[role] - block.means[slot];
-                    block.means[slot] += before / visits;
-                    if !has_mover && !(has_regrets && is_small) {
-                        let after = values[role] - block.means[slot];
-                        block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
                     }
                 }
             }

@@ -132,7 +132,7 @@ impl Graph {
         let edge = self.push_edge(node, role, untried.mv)?;
         let (block, slot) = (&mut self.edge_blocks[edge.block()], edge.slot());
         block.means[slot] = value;
-        if self.nodes[node].mover != SIMULTANEOUS {
+        if untried.value().is_some() {
             block.minimax[slot] = value;
         }
         block.priors[slot] = untried.prior;

@@ -259,9 +259,10 @@ pub(super) struct EdgeBlock {
     /// over the visits through the edge. Before the first visit the static value, or the mean of
     /// the node.
     pub(super) means: [f32; EDGES_PER_BLOCK],
-    /// Minimax value for the role, 0 to 100, where the role alone has a choice: that of the child,
-    /// before the first visit the static value. Of simultaneous moves: the variance of results, in
-    /// squared points, and at the root the cumulative regret of `regret_matching`, in points.
+    /// With an evaluation, where the role alone has a choice: the minimax value for the role, 0 to
+    /// 100, which is that of the child, before the first visit the static value. Otherwise the
+    /// variance of results, in squared points. At the root of simultaneous moves: the cumulative
+    /// regret of `regret_matching`, in points.
     pub(super) minimax: [f32; EDGES_PER_BLOCK],
     /// Finished visits.
     pub(super) visits: [u32; EDGES_PER_BLOCK],

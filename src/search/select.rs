@@ -362,7 +362,7 @@ impl Search {
             weight: 2.0 * self.config.exploration * unit,
             ln_visits: visits.ln(),
             has_priors: record.has_priors,
-            has_variances: false,
+            has_variances: self.config.evaluation.is_none(),
             minimax_share: self.config.minimax_share,
         }
     }
