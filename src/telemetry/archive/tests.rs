@@ -171,7 +171,13 @@ fn the_oldest_give_way_and_nothing_else_does() {
     std::fs::write(root.path().join("memory.sqlite"), vec![0; 100_000]).unwrap();
     let archive = Archive::new(root.path());
     let one = read::bytes(&root.path().join("c"));
-    let live_bytes = read::bytes(&root.path().join("live"));
+    // Another thread writes the first lines of the live log.
+    let live_folder = root.path().join("live");
+    let mut live_bytes = 0;
+    while live_bytes == 0 || live_bytes != read::bytes(&live_folder) {
+        live_bytes = read::bytes(&live_folder);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     assert_eq!(archive.prune(u64::MAX).unwrap(), 0);
     assert_eq!(archive.prune(live_bytes + one + one / 2).unwrap(), 1);
     assert!(root.path().join("c/match.log").exists());
