@@ -48,6 +48,8 @@ after(async () => {
 /** Opens a page, does something with it, and sees that no error was written to its console; `mayFail`, where loading something may. */
 async function withPage({ mayFail = false, ...options }, act) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  // A browser on busy cores takes longer than the library's 30 s for some screenshots.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error.stack)));
