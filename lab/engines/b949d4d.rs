@@ -363,7 +363,7 @@ impl RoleSearch {
         self.is_proven = self.search.run(limit) == Stopped::Proven;
     }
 
-    /// Searches until so much processor time is spent, or the position is proven.
+    /// Searches until the processor time of the thread is spent, or the position is proven.
     fn run_for(&mut self, budget: Duration) {
         let (cpu, wall) = (thread_cpu_time(), Instant::now());
         let spent = || match cpu.zip(thread_cpu_time()) {
@@ -383,7 +383,7 @@ impl RoleSearch {
     }
 }
 
-/// The machine with so many lanes, or the counter machine where the game has no lanes.
+/// The lanes machine of width `width`, or the counter machine where the game has no lanes.
 fn build_with_width(rules: &Rules, width: usize) -> Result<Arc<dyn Machine>, String> {
     let limits = ground::Budget::generous();
     let Compiled { machine, lanes, .. } = player::compile(rules, limits)?;

@@ -27,7 +27,7 @@ pub trait Searcher: Send {
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &AtomicBool);
 
-    /// Searches for so many iterations, fewer once the position is proven. Without rollout threads
+    /// Makes `iterations` iterations, or fewer once the position is proven. Without rollout threads
     /// a seed reproduces the search.
     fn search_iterations(&mut self, iterations: u64);
 

@@ -82,8 +82,8 @@ struct SeededStudy {
 }
 
 impl Builds {
-    /// The game, built as in a match unless it was built before; with a machine of so many lanes
-    /// where a width is given and the game has lanes.
+    /// The game, from an earlier call or built as in a match. A `width` in lanes replaces the
+    /// measured one, if the game has lanes.
     pub fn get(&self, path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
         let key = (path.to_string(), width);
         if let Some(game) = self.0.borrow().get(&key) {
@@ -414,7 +414,7 @@ impl CpuClock {
     }
 }
 
-/// Searches until so much processor time is spent, or nothing is left to search.
+/// Searches until the processor time of the thread is spent, or nothing is left to search.
 fn search_for(search: &mut dyn Searcher, budget: Duration) {
     let clock = CpuClock::start();
     let never = AtomicBool::new(false);

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `version` | names the build | `name`, `commit` |
 //! | `game PATH` | builds a game, as a match does | `game`, `machine`, `roles` |
-//! | `study SECONDS SEED` | studies it, as a match does; a study made before is used again | `games`, `evaluation_share`, `exploration` |
+//! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share`, `exploration` |
 //! | `set KEY VALUE` | overrides a setting, see below | |
 //! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state | `role` |
 //! | `advance MOVE \| MOVE...` | plays a joint move in all searches | |
@@ -15,7 +15,8 @@
 //! | `iterate ROLE N` | searches for iterations | see [`Thought`] |
 //! | `quit` | ends the engine | |
 //!
-//! `study 0 SEED` plays unstudied. `new` after an `advance` begins a new game, in which the other
+//! A study is that of a match, and is made once for the same seconds and seed. `study 0 SEED` plays
+//! unstudied. `new` after an `advance` begins a new game, in which the other
 //! roles have no search yet. Moves are texts, since their numbers differ between builds.
 //!
 //! `set` overrides fields of the settings of a search: `exploration`, `first_play_visits`,

@@ -108,7 +108,7 @@ impl Oracle {
         })
     }
 
-    /// Positions on a machine: all, or so many at equal distances.
+    /// Positions on a machine: all, or `count` of them at equal distances in the file.
     pub fn set_up(
         &self,
         machine: &Arc<dyn Machine>,

@@ -29,7 +29,7 @@ pub(super) struct Recipe {
     pub solver: SolverKind,
     /// Joint moves before a position.
     pub steps: RangeInclusive<u32>,
-    /// Positions that a solver visits for each question.
+    /// Positions that a solver visits, at most, for each position to be solved.
     pub nodes: u64,
 }
 
@@ -105,7 +105,7 @@ impl Recipe {
 }
 
 impl SolverKind {
-    /// A solver with so many nodes for each question.
+    /// A solver that visits at most `nodes` positions for each position to be solved.
     pub fn solver(self, machine: &Arc<dyn Machine>, nodes: u64) -> anyhow::Result<Box<dyn Solver>> {
         Ok(match self {
             Self::ConnectFour => Box::new(ConnectFour::new(machine, nodes)),

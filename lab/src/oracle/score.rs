@@ -35,7 +35,7 @@ use super::file::OracleSetup;
 use super::{Oracle, open_all};
 use crate::page::{Page, Table, check_place, count, quantity};
 
-/// A choice loses value from so many points on.
+/// The least loss, in points, that counts as losing value.
 pub(super) const LOSING: f64 = 1.0;
 /// Wall time between two readings of the processor time.
 const SLICE: Duration = Duration::from_millis(2);
@@ -56,7 +56,7 @@ pub(super) struct ScoreArguments {
     /// Milliseconds of processor time for each position; several budgets separated by commas.
     #[arg(long, value_name = "MS,...", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     ms: Vec<u64>,
-    /// Search so many positions of each oracle. [default: all]
+    /// Number of positions searched of each oracle. [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     positions: Option<u32>,
     /// Study each game for so long first, as in the start clock of a match.

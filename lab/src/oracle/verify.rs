@@ -78,7 +78,8 @@ pub(super) fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result
     Ok(Outcome::holds_if(holds))
 }
 
-/// Verifies so many positions of an oracle, visiting about `states` states for each at most.
+/// Verifies `count` positions of an oracle, each with a proof-number search of about `states`
+/// states at most.
 pub fn verify(oracle: &Oracle, count: usize, states: usize) -> anyhow::Result<Verification> {
     let machine = build_machine(&oracle.game.rules)?;
     let setups = oracle.set_up(&machine, Some(count))?;

@@ -19,7 +19,7 @@ use crate::positions::prove::all_legal;
 
 /// Joint moves of a line.
 const MAX_DEPTH: usize = 1_000;
-/// States kept between questions.
+/// States kept from one position to the next.
 const MAX_KEPT: usize = 3_000_000;
 
 /// Why a state was not solved.
@@ -61,7 +61,7 @@ pub struct AlphaBeta {
 }
 
 impl AlphaBeta {
-    /// A solver that visits at most so many states for each question.
+    /// A solver that visits at most `nodes` states for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, nodes: u64) -> anyhow::Result<Self> {
         if machine.info().n_roles() != 2 {
             bail!("only games of two roles can be solved");

@@ -10,11 +10,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use panza::ids::{Id, RoleId};
 use panza::machine::{GameInfo, Machine};
 
-use super::{Budget, Solver, Spent, ValueTable, control, goal_of_result, in_cells};
+use super::{Budget, Solver, Spent, ValueTable, control, in_cells};
 
 const COLUMNS: u32 = 8;
 const ROWS: u32 = 6;
@@ -48,7 +48,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// The squares on which a disc can come to rest.
+    /// The lowest empty square of each column that is not full.
     fn playable(self) -> u64 {
         (self.all + BOTTOM) & BOARD
     }
@@ -88,7 +88,7 @@ pub struct ConnectFour {
 }
 
 impl ConnectFour {
-    /// A solver that visits at most so many positions for each question.
+    /// A solver that visits at most `nodes` positions for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, nodes: u64) -> Self {
         Self {
             machine: Arc::clone(machine),
@@ -232,15 +232,9 @@ impl Solver for ConnectFour {
         let Ok(results) = self.results(board) else {
             return Ok(None);
         };
-        let mut rows = Vec::new();
-        for (column, result) in results {
-            let text = format!("(drop {})", column + 1);
-            let mv = info
-                .find_move(role, &text)
-                .with_context(|| format!("the rules do not know {text}"))?;
-            rows.push((mv, vec![goal_of_result(result)]));
-        }
-        Ok(Some(ValueTable::new(info, rows)))
+        let results = results.into_iter();
+        let results = results.map(|(column, result)| (format!("(drop {})", column + 1), result));
+        ValueTable::of_results(info, role, results).map(Some)
     }
 }
 

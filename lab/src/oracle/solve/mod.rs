@@ -45,6 +45,22 @@ impl ValueTable {
         Self { moves, rows }
     }
 
+    /// The table of a role that chooses alone: the text of each move with its result for the role,
+    /// 1 for a win, 0 for a draw and -1 for a loss.
+    fn of_results(
+        info: &dyn GameInfo,
+        role: RoleId,
+        results: impl Iterator<Item = (String, i8)>,
+    ) -> anyhow::Result<Self> {
+        let rows = results.map(|(text, result)| {
+            let mv = info
+                .find_move(role, &text)
+                .with_context(|| format!("the rules do not know {text}"))?;
+            Ok((mv, vec![50.0 + 50.0 * f64::from(result)]))
+        });
+        Ok(Self::new(info, rows.collect::<anyhow::Result<_>>()?))
+    }
+
     /// The moves.
     pub fn moves(&self) -> &[MoveId] {
         &self.moves
@@ -81,16 +97,11 @@ impl ValueTable {
     }
 }
 
-/// The goal of a result: 1 for a win, 0 for a draw, -1 for a loss.
-fn goal_of_result(result: i8) -> f64 {
-    50.0 + 50.0 * f64::from(result)
-}
-
-/// The budget of a question was spent.
+/// The budget of a position was spent before it was solved.
 #[derive(Debug)]
 struct Spent;
 
-/// Positions that may be visited for one question.
+/// Positions that may be visited to solve one.
 struct Budget {
     all: u64,
     left: u64,

@@ -9,11 +9,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use panza::ids::{Id, RoleId};
 use panza::machine::{GameInfo, Machine};
 
-use super::{Budget, Solver, Spent, ValueTable, control, goal_of_result, in_cells};
+use super::{Budget, Solver, Spent, ValueTable, control, in_cells};
 
 const SIZE: u32 = 8;
 const FIRST_COLUMN: u64 = 0x0101_0101_0101_0101;
@@ -137,7 +137,7 @@ pub struct Reversi {
 }
 
 impl Reversi {
-    /// A solver that visits at most so many positions for each question.
+    /// A solver that visits at most `nodes` positions for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, nodes: u64) -> Self {
         Self {
             machine: Arc::clone(machine),
@@ -284,16 +284,12 @@ impl Solver for Reversi {
         let Ok(results) = self.results(board) else {
             return Ok(None);
         };
-        let mut rows = Vec::new();
-        for (square, result) in results {
+        let results = results.into_iter().map(|(square, result)| {
             let index = square.trailing_zeros();
             let text = format!("(place {} {})", index % SIZE + 1, index / SIZE + 1);
-            let mv = info
-                .find_move(role, &text)
-                .with_context(|| format!("the rules do not know {text}"))?;
-            rows.push((mv, vec![goal_of_result(result)]));
-        }
-        Ok(Some(ValueTable::new(info, rows)))
+            (text, result)
+        });
+        ValueTable::of_results(info, role, results).map(Some)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::positions::file::in_order;
 
 /// What the two strategies of a solution may differ in.
 const TOLERANCE: f64 = 1e-6;
-/// States kept between questions.
+/// States kept from one position to the next.
 const MAX_KEPT: usize = 3_000_000;
 
 /// Solves states of a machine.
@@ -31,7 +31,7 @@ pub struct Simultaneous {
 }
 
 impl Simultaneous {
-    /// A solver that visits at most so many states for each question.
+    /// A solver that visits at most `states` states for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, states: u64) -> anyhow::Result<Self> {
         if machine.info().n_roles() != 2 {
             bail!("only games of two roles can be solved");
