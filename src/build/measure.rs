@@ -1,7 +1,8 @@
 //! The choice between counters and lanes, by measurement.
 //!
 //! Each engine runs random playouts for some hundredths of a second of processor time. Playouts are
-//! made by the fastest; single states stay with the counters.
+//! made by the one with the best rating, which weighs throughput against latency; single states
+//! stay with the counters.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +25,19 @@ pub struct Speed {
     pub width: Option<usize>,
     /// Joint moves per second in random playouts from the initial state.
     pub steps_per_second: f64,
+}
+
+/// The time of a playout in lanes that halves the rating of a width: a search gets the results of
+/// all lanes after that time, and its next descents depend on them.
+const LATENCY: f64 = 0.002;
+
+impl Speed {
+    /// Steps per second, less for playouts that take long because many run at once.
+    fn rating(&self, mean_length: f64) -> f64 {
+        let playouts_per_second = self.steps_per_second / mean_length.max(1.0);
+        let latency = self.width.unwrap_or(1) as f64 / playouts_per_second.max(1e-9);
+        self.steps_per_second / (1.0 + latency / LATENCY)
+    }
 }
 
 /// Widths to try, the best one of most games first.
@@ -64,7 +78,8 @@ pub fn fastest(
     };
     let time = MEASURING_TIME.min(left(&limits) / MEASURING_SHARE);
     let mut speeds = vec![counter_speed(&counter, time)];
-    let mut best = (speeds[0].steps_per_second, None);
+    let mean_length = compiled.lanes.mean_length;
+    let mut best = (speeds[0].rating(mean_length), None);
     let n_roles = counter.info().n_roles();
     for width in WIDTHS {
         let started = Instant::now();
@@ -72,8 +87,9 @@ pub fn fastest(
         let layout = Arc::new(layout);
         let speed = gang_speed(&layout, &counter.initial_state(), time);
         speeds.push(speed);
-        if speed.steps_per_second > best.0 {
-            best = (speed.steps_per_second, Some(layout));
+        let rating = speed.rating(mean_length);
+        if rating > best.0 {
+            best = (rating, Some(layout));
         }
         if left(&limits) < started.elapsed() * 2 {
             break;

@@ -99,7 +99,7 @@ pub struct PlayerSettings {
 pub struct SearchSettings {
     /// Rollout threads; 0 derives the number from the cores.
     pub threads: usize,
-    /// Weight of the exploration term of UCB1-Tuned, for goals scaled to 0..1.
+    /// Weight of the exploration term of UCT, for goals scaled to 0..1, and of PUCT.
     pub exploration: f64,
     /// Greatest number of nodes in the game graph.
     pub max_nodes: usize,

@@ -34,6 +34,11 @@ impl Default for Parameters {
 /// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
 const EXPLORATION_REDUCTION: f32 = 0.4;
 
+/// The temperature of the softmax that makes priors of evaluations, in points.
+const PRIOR_TEMPERATURE: f32 = 6.0;
+/// The weight of minimax values of evaluations against means.
+const MINIMAX_SHARE: f32 = 0.3;
+
 impl Parameters {
     /// The settings of a search with these parameters, and with the evaluation if it has weight or
     /// gives a prior.
@@ -44,16 +49,17 @@ impl Parameters {
     ) -> SearchConfig {
         let is_used = self.prior || self.evaluation_share > 0.0;
         let evaluation = evaluation.filter(|_| is_used).cloned();
-        let share = match evaluation {
-            Some(_) => self.evaluation_share,
-            None => 0.0,
-        };
+        let is_mixed = evaluation.is_some() && self.evaluation_share > 0.0;
+        let has_prior = evaluation.is_some() && self.prior;
+        let share = if is_mixed { self.evaluation_share } else { 0.0 };
         SearchConfig {
             exploration: config.exploration
                 * self.exploration
                 * (1.0 - EXPLORATION_REDUCTION * share),
             evaluation,
             evaluation_share: share,
+            prior_temperature: if has_prior { PRIOR_TEMPERATURE } else { 0.0 },
+            minimax_share: if is_mixed { MINIMAX_SHARE } else { 0.0 },
             ..config.clone()
         }
     }

@@ -1,9 +1,11 @@
 //! Backpropagation: a result travels from the leaf of its path to the root.
 //!
-//! Steps whose nodes were freed meanwhile are skipped. The result is averaged over all visits, with
-//! two exceptions. Where selection passed over a solved edge, the value of that edge is
-//! backpropagated. Where the selected move is proven worse than the mean of its node, that mean is,
-//! since the move will not be played; in Connect Four this won two matches of three.
+//! Steps whose nodes were freed meanwhile are skipped. Where one role has a choice, the edge takes
+//! the values of its child, and the node's values are recomputed from its edges: the mean over own
+//! results and visited edges, and the greatest minimax value. So a node with several parents is
+//! worth the same to all of them. Elsewhere, and for the other roles of games without a fixed sum
+//! of goals, results are averaged; the result of a move that is proven inferior is replaced by the
+//! values of its node.
 //!
 //! A [`ProofUpdate`] travels along: each step updates its bounds from its child's (see `proof`),
 //! and the update ends where nothing changes.
@@ -16,7 +18,7 @@ use super::graph::Graph;
 use super::path::Path;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
-use super::record::{EdgeId, Node, SIMULTANEOUS};
+use super::record::{EdgeId, Node, RoleValue, SIMULTANEOUS};
 use super::regret_matching;
 use crate::ids::NodeId;
 
@@ -37,6 +39,7 @@ impl Search {
     pub(super) fn backpropagate(&mut self, path: &Path, mut update: Option<ProofUpdate>) -> bool {
         let graph = &mut self.graph;
         let values = &mut self.values;
+        let has_evaluation = self.config.evaluation.is_some();
         let mut is_complete = true;
         // The next node of the path, if it is alive.
         let mut child = NodeId::NONE;
@@ -56,8 +59,7 @@ impl Search {
             }
             for &edge in selected {
                 let role = graph.edge_blocks[edge.block()].role as usize;
-                let stores_regret = has_regrets
-                    && graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
+                let is_small = graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
                 let block = &mut graph.edge_blocks[edge.block()];
                 let slot = edge.slot();
                 block.in_flight[slot] -= 1;
@@ -66,13 +68,17 @@ impl Search {
                 let visits = block.visits[slot] as f32;
                 let before = values[role] - block.means[slot];
                 block.means[slot] += before / visits;
-                if !stores_regret {
+                let stores_regret = has_regrets && is_small;
+                if (!has_mover || !has_evaluation) && !stores_regret {
                     let after = values[role] - block.means[slot];
-                    block.variances[slot] += (before * after - block.variances[slot]) / visits;
+                    block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
                 }
                 if has_mover && child.is_some() {
-                    // The child's mean includes visits from its other parents.
-                    block.means[slot] = graph.means[child][role];
+                    let of_child = graph.values[child][role];
+                    block.means[slot] = of_child.mean;
+                    if has_evaluation {
+                        block.minimax[slot] = of_child.minimax;
+                    }
                     let known = graph.bounds[child][role];
                     let is_stale = block.bounds(slot) != block.bounds(slot).intersect(known)
                         || graph.nodes[child].solved != block.is_solved(slot);
@@ -87,68 +93,132 @@ impl Search {
             {
                 update = graph.update_proof(node, selected, of_child, &mut self.update_bounds);
             }
-            if step.solved_edge.is_some() {
-                graph.use_solved_edge(step.solved_edge, values);
-            } else if has_mover {
-                graph.discard_refuted_move(node, selected[0], values);
-            }
-            for (value, bounds) in values.iter_mut().zip(&graph.bounds[node]) {
-                *value = bounds.clamp(*value);
-            }
-            let record = &mut graph.nodes[node];
-            record.in_flight -= 1;
-            record.visits += 1;
-            let weight = 1.0 / record.visits as f32;
-            for (mean, &value) in graph.means[node].iter_mut().zip(&*values) {
-                *mean += (value - *mean) * weight;
+            graph.average(node, selected.is_empty(), values);
+            graph.recompute(node);
+            if has_mover && graph.is_refuted(node, selected[0]) {
+                graph.read_values(node, values);
             }
             child = node;
         }
         is_complete
     }
 }
-
 impl Graph {
     /// The mean values of a node within its bounds; the middle of the bounds before any visit.
     pub(super) fn read_values(&self, node: NodeId, values: &mut [f32]) {
         let is_unvisited = self.nodes[node].visits == 0;
-        let known = self.bounds[node].iter().zip(&self.means[node]);
-        for (value, (bounds, &mean)) in values.iter_mut().zip(known) {
+        let known = self.bounds[node].iter().zip(&self.values[node]);
+        for (value, (bounds, known)) in values.iter_mut().zip(known) {
             *value = if is_unvisited {
                 f32::from(bounds.lower).midpoint(f32::from(bounds.upper))
             } else {
-                bounds.clamp(mean)
+                bounds.clamp(known.mean)
             };
         }
     }
 
-    /// Replaces the result of a move that is proven worse than the mean of its node by that mean.
-    /// Earlier results of the move stay in the mean; removing them played worse.
-    fn discard_refuted_move(&self, node: NodeId, edge: EdgeId, values: &mut [f32]) {
+    /// Whether a move is proven worse than the mean of its node, so that it will not be played.
+    fn is_refuted(&self, node: NodeId, edge: EdgeId) -> bool {
         let (block, slot) = (&self.edge_blocks[edge.block()], edge.slot());
-        let record = &self.nodes[node];
-        let is_refuted = block.is_solved(slot)
-            && block.bounds(slot).is_exact()
-            && record.visits > 0
-            && f32::from(block.upper[slot]) < self.means[node][block.role as usize]
-            && !record.solved;
-        if is_refuted {
-            values.copy_from_slice(&self.means[node]);
+        block.bounds(slot).is_exact()
+            && f32::from(block.upper[slot]) < self.values[node][block.role as usize].mean
+    }
+
+    /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says
+    /// that the result passed through no edge.
+    fn average(&mut self, node: NodeId, is_own: bool, results: &mut [f32]) {
+        let record = &mut self.nodes[node];
+        record.in_flight -= 1;
+        record.visits += 1;
+        record.own_visits += u32::from(is_own);
+        let step = 1.0 / record.visits as f32;
+        let own_step = 1.0 / record.own_visits.max(1) as f32;
+        let bounds = &self.bounds[node];
+        match (self.fixed_sum, &mut *results) {
+            (Some(sum), [a, b]) if bounds[0].clamp(*a) == *a => {
+                *b = bounds[1].clamp(*b);
+                *a = sum - *b;
+            }
+            (Some(sum), [a, b]) => {
+                *a = bounds[0].clamp(*a);
+                *b = sum - *a;
+            }
+            (_, results) => {
+                for (result, bounds) in results.iter_mut().zip(bounds) {
+                    *result = bounds.clamp(*result);
+                }
+            }
+        }
+        for (value, result) in self.values[node].iter_mut().zip(&*results) {
+            value.mean += (*result - value.mean) * step;
+            value.minimax = value.mean;
+            if is_own {
+                value.own += (*result - value.own) * own_step;
+            }
         }
     }
 
-    /// Replaces a result by the value of a solved edge, and counts a visit of that edge.
-    fn use_solved_edge(&mut self, edge: EdgeId, values: &mut [f32]) {
-        let block = &mut self.edge_blocks[edge.block()];
-        let slot = edge.slot();
-        let role = block.role as usize;
-        let value = block.bounds(slot).clamp(block.means[slot]);
-        block.visits[slot] += 1;
-        block.means[slot] = value;
-        let child = self.child_of(edge);
-        if child.is_some() {
-            self.read_values(child, values);
+    /// Recomputes the values of an expanded node with one mover from its edges.
+    fn recompute(&mut self, node: NodeId) {
+        let record = self.nodes[node];
+        if record.mover == SIMULTANEOUS || !record.is_expanded() {
+            return;
         }
-        values[role] = value;
+        let mover = record.mover as usize;
+        let bounds = self.bounds[node][mover];
+        let RoleValue { own, mean, .. } = self.values[node][mover];
+        let own_visits = record.own_visits as f32;
+        let mut sum = own * own_visits;
+        let mut n_visits = own_visits;
+        let mut best = EdgeId::NONE;
+        let mut minimax = match self.next_untried(record.untried) {
+            Some(untried) => untried.value_or(f32::NEG_INFINITY),
+            None => f32::NEG_INFINITY,
+        };
+        let mut at = record.first_block;
+        while at.is_some() {
+            let block = &self.edge_blocks[at];
+            for slot in 0..block.len as usize {
+                let bounds_of_edge = block.bounds(slot);
+                // A move that is proven inferior will not be played.
+                let is_refuted =
+                    bounds_of_edge.is_exact() && f32::from(bounds_of_edge.upper) < mean;
+                if is_refuted || bounds_of_edge.upper < bounds.lower {
+                    continue;
+                }
+                let visits = block.visits[slot] as f32;
+                sum += visits * bounds_of_edge.clamp(block.means[slot]);
+                n_visits += visits;
+                let value = bounds_of_edge.clamp(block.minimax[slot]);
+                if value > minimax {
+                    minimax = value;
+                    best = EdgeId::new(at, slot);
+                }
+            }
+            at = block.link;
+        }
+        let mean = bounds.clamp(sum / n_visits.max(1.0));
+        let minimax = bounds.clamp(if minimax.is_finite() { minimax } else { mean });
+        if let Some(fixed_sum) = self.fixed_sum {
+            let [a, b] = &mut self.values[node] else {
+                return;
+            };
+            let (own, other) = if mover == 0 { (a, b) } else { (b, a) };
+            (own.mean, own.minimax) = (mean, minimax);
+            (other.mean, other.minimax) = (fixed_sum - mean, fixed_sum - minimax);
+            return;
+        }
+        let child = if best.is_some() {
+            self.child_of(best)
+        } else {
+            NodeId::NONE
+        };
+        for role in 0..self.roles {
+            let of_child = child.is_some().then(|| self.values[child][role].minimax);
+            let value = &mut self.values[node][role];
+            value.minimax = of_child.unwrap_or(value.mean);
+        }
+        let value = &mut self.values[node][mover];
+        (value.mean, value.minimax) = (mean, minimax);
     }
 }

@@ -14,12 +14,17 @@ use crate::sync::stop::StopFlag;
 pub struct SearchConfig {
     /// Weight of the exploration term `sqrt(ln N / n)` for single playouts and scores in 0..1;
     /// usually 0.4 to 1.4. Higher spreads the visits over more moves, lower deepens the best line.
-    /// Means of several playouts get less, at least half of it.
+    /// Means of several playouts get less, at least half of it. Where moves have priors, the term
+    /// is that of PUCT in units of ten times the spread of results.
     pub exploration: f32,
-    /// First-play urgency: an untried move is scored with the mean of its node and this many
-    /// visits. 0 tries every move once before any move twice; higher values follow good moves
-    /// sooner.
+    /// First-play urgency where moves have no priors: an untried move is scored with its static
+    /// value or the mean of its node, and this many visits. 0 tries every move once before any move
+    /// twice; higher values follow good moves sooner.
     pub first_play_visits: f32,
+    /// Weight of the minimax value against the mean in the value of a move, 0 to 1.
+    pub minimax_share: f32,
+    /// Temperature of the softmax that makes priors of static values, in points. 0: no priors.
+    pub prior_temperature: f32,
     /// Greatest number of nodes; at least 2.
     pub max_nodes: u32,
     /// Greatest number of bytes of the graph; nodes with their states get at most half of it. Every
@@ -36,7 +41,7 @@ pub struct SearchConfig {
     pub pin_threads: bool,
     /// A playout is cut off after this many joint moves and scored by the goals of its last state.
     pub max_playout_steps: u32,
-    /// The evaluation function learned for this game. New edges start with its values.
+    /// The evaluation function learned for this game, which gives moves their static values.
     pub evaluation: Option<Arc<Evaluation>>,
     /// Weight of the evaluation against playouts, 0 to 1. At 1 nothing is played out.
     pub evaluation_share: f32,
@@ -56,6 +61,8 @@ impl SearchConfig {
         Self {
             exploration: 0.4,
             first_play_visits: 1.0,
+            minimax_share: 0.0,
+            prior_temperature: 0.0,
             max_nodes: 1 << 20,
             max_bytes: 1 << 30,
             samples_per_request: 1,

@@ -13,31 +13,30 @@ use rustc_hash::FxHasher;
 use super::graph::Graph;
 use super::pool::{Linked, PoolId};
 use super::record::{
-    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, MOVES_PER_BLOCK,
-    RoleMoves, RoleMovesId, SIMULTANEOUS,
+    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, MoveBlockId,
+    RoleMoves, RoleMovesId, SIMULTANEOUS, UntriedMove,
 };
 use crate::ids::{MoveId, NodeId};
 
-/// Which moves of a new node get edges at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum InitialEdges {
-    None,
-    /// All, in order.
+/// The moves without an edge of a new node.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Untried<'a> {
+    /// All legal moves; their values are unknown.
     All,
-    /// The mover's move of this index, which proves the node. The others are not stored.
-    Only(usize),
+    /// These moves of the mover.
+    Some(&'a [UntriedMove]),
 }
 
 impl Graph {
     /// Expands a node: `legal` holds the moves of all roles in role order, `ends` the end of each
-    /// role's moves. Untried moves are tried last to first. `None` when memory is exhausted; the
-    /// node then stays unexpanded. The node must be in flight.
+    /// role's moves. No move has an edge yet; untried moves are tried last to first. `None` when
+    /// memory is exhausted; the node then stays unexpanded. The node must be in flight.
     pub(super) fn expand_with(
         &mut self,
         node: NodeId,
         legal: &[MoveId],
         ends: &[u32],
-        initial: InitialEdges,
+        untried: Untried<'_>,
     ) -> Option<()> {
         debug_assert!(!self.nodes[node].is_expanded() && self.nodes[node].in_flight > 0);
         let set = self.with_eviction(|graph| graph.role_moves_pool.allocate(&mut graph.budget))?;
@@ -56,10 +55,12 @@ impl Graph {
                 } else {
                     SIMULTANEOUS
                 });
-                let stored = match initial {
-                    InitialEdges::None => self.store_untried(set, role, moves),
-                    InitialEdges::All => self.store_edges(set, role, moves),
-                    InitialEdges::Only(index) => self.store_edges(set, role, &moves[index..=index]),
+                let stored = match untried {
+                    Untried::All => {
+                        let moves = moves.iter().map(|&mv| UntriedMove::unknown(mv));
+                        self.store_untried(set, role, moves)
+                    }
+                    Untried::Some(moves) => self.store_untried(set, role, moves.iter().copied()),
                 };
                 if stored.is_none() {
                     self.free_role_moves(set);
@@ -74,36 +75,26 @@ impl Graph {
         Some(())
     }
 
-    fn store_untried(&mut self, set: RoleMovesId, role: usize, moves: &[MoveId]) -> Option<()> {
-        for part in moves.chunks(MOVES_PER_BLOCK) {
+    /// Stores moves so that the last one is tried first.
+    fn store_untried(
+        &mut self,
+        set: RoleMovesId,
+        role: usize,
+        mut moves: impl ExactSizeIterator<Item = UntriedMove>,
+    ) -> Option<()> {
+        while moves.len() > 0 {
             let block =
                 self.with_eviction(|graph| graph.move_blocks.allocate(&mut graph.budget))?;
             let link = self.role_moves[set][role].untried;
             let record = &mut self.move_blocks[block];
-            record.moves[..part.len()].copy_from_slice(part);
-            record.len = part.len() as u32;
+            record.len = 0;
+            for (place, mv) in record.moves.iter_mut().zip(&mut moves) {
+                *place = mv;
+                record.len += 1;
+            }
             record.link = link;
             self.role_moves[set][role].untried = block;
         }
-        Some(())
-    }
-
-    /// Stores the blocks so that iteration yields the moves in order.
-    fn store_edges(&mut self, set: RoleMovesId, role: usize, moves: &[MoveId]) -> Option<()> {
-        for part in moves.chunks(EDGES_PER_BLOCK).rev() {
-            let block =
-                self.with_eviction(|graph| graph.edge_blocks.allocate(&mut graph.budget))?;
-            let record = &mut self.edge_blocks[block];
-            *record = EdgeBlock {
-                link: self.role_moves[set][role].first_block,
-                role: role as u16,
-                len: part.len() as u8,
-                ..EdgeBlock::BLANK
-            };
-            record.moves[..part.len()].copy_from_slice(part);
-            self.role_moves[set][role].first_block = block;
-        }
-        self.role_moves[set][role].n_edges = moves.len() as u32;
         Some(())
     }
 
@@ -122,37 +113,60 @@ impl Graph {
         &self.role_moves[self.nodes[node].role_moves][role]
     }
 
+    /// The next untried move of a role.
+    #[inline]
+    pub(super) fn next_untried(&self, untried: MoveBlockId) -> Option<UntriedMove> {
+        untried.is_some().then(|| {
+            let block = &self.move_blocks[untried];
+            block.moves[block.len as usize - 1]
+        })
+    }
+
     /// Adds an edge for the next untried move. `None` when none is left or memory is exhausted. The
     /// node must be in flight.
     pub(super) fn add_edge(&mut self, node: NodeId, role: usize) -> Option<EdgeId> {
         let set = self.nodes[node].role_moves;
-        let role_moves = self.role_moves[set][role];
-        if !role_moves.has_untried() {
-            return None;
+        let head = self.role_moves[set][role].untried;
+        let untried = self.next_untried(head)?;
+        let value = untried.value_or(self.values[node][role].mean);
+        let edge = self.push_edge(node, role, untried.mv)?;
+        let (block, slot) = (&mut self.edge_blocks[edge.block()], edge.slot());
+        block.means[slot] = value;
+        if untried.value().is_some() {
+            block.minimax[slot] = value;
         }
-        let mut block = role_moves.first_block;
+        block.priors[slot] = untried.prior;
+        let record = &mut self.move_blocks[head];
+        record.len -= 1;
+        if record.len == 0 {
+            self.role_moves[set][role].untried = record.link;
+            self.move_blocks.release(head);
+        }
+        self.copy_mover_lists(node);
+        Some(edge)
+    }
+
+    /// Adds an edge without statistics. `None` when memory is exhausted. The node must be in
+    /// flight.
+    pub(super) fn push_edge(&mut self, node: NodeId, role: usize, mv: MoveId) -> Option<EdgeId> {
+        let set = self.nodes[node].role_moves;
+        let first = self.role_moves[set][role].first_block;
+        let mut block = first;
         if !block.is_some() || self.edge_blocks[block].len as usize == EDGES_PER_BLOCK {
             block = self.with_eviction(|graph| graph.edge_blocks.allocate(&mut graph.budget))?;
             self.edge_blocks[block] = EdgeBlock {
-                link: role_moves.first_block,
+                link: first,
                 role: role as u16,
                 ..EdgeBlock::BLANK
             };
             self.role_moves[set][role].first_block = block;
-        }
-        let untried = &mut self.move_blocks[role_moves.untried];
-        untried.len -= 1;
-        let mv = untried.moves[untried.len as usize];
-        if untried.len == 0 {
-            self.role_moves[set][role].untried = untried.link;
-            self.move_blocks.release(role_moves.untried);
+            self.copy_mover_lists(node);
         }
         self.role_moves[set][role].n_edges += 1;
         let record = &mut self.edge_blocks[block];
         let slot = record.len as usize;
         record.moves[slot] = mv;
         record.len += 1;
-        self.copy_mover_lists(node);
         Some(EdgeId::new(block, slot))
     }
 
@@ -229,7 +243,7 @@ impl Graph {
             })
         })
         .flatten()
-        .copied()
+        .map(|untried| untried.mv)
     }
 
     /// The child behind the selected edges, one per role with a choice; none where it was never

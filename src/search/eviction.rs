@@ -109,7 +109,7 @@ impl Graph {
         let age = self.age.wrapping_sub(record.age);
         let weight = record
             .visits
-            .checked_shr(age.saturating_mul(HALVINGS_PER_AGE))
+            .checked_shr(u32::from(age).saturating_mul(HALVINGS_PER_AGE))
             .unwrap_or(0);
         let descents = self.descent.wrapping_sub(record.last_descent);
         let is_recent = age == 0
@@ -149,8 +149,8 @@ impl Graph {
         }
     }
 
-    /// Frees the moves of an expanded node with their statistics. Its mean and bounds stay.
-    fn collapse(&mut self, node: NodeId) {
+    /// Frees the moves of an expanded node with their statistics. Its values and bounds stay.
+    pub(super) fn collapse(&mut self, node: NodeId) {
         let mut at = std::mem::replace(&mut self.nodes[node].joint_children, JointChildId::NONE);
         while at.is_some() {
             let next = self.joint_children[at].link;

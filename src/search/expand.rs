@@ -6,11 +6,11 @@
 //!
 //! Invariant: the moves of an expanded node are the legal moves of its state.
 
-use super::edges::InitialEdges;
+use super::edges::Untried;
 use super::graph::Graph;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
-use super::record::{EdgeId, SIMULTANEOUS};
+use super::record::{EdgeId, Prior};
 use super::request::PositionInfo;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
@@ -198,7 +198,7 @@ impl Graph {
         }
         record.in_flight += 1;
         shuffle_per_role(&mut game.legal, &game.legal_ends, &mut game.random);
-        self.expand_with(root, &game.legal, &game.legal_ends, InitialEdges::None);
+        self.expand_with(root, &game.legal, &game.legal_ends, Untried::All);
         self.nodes[root].in_flight -= 1;
     }
 
@@ -208,90 +208,77 @@ impl Graph {
             return;
         }
         debug_assert_eq!(position.legal_ends.len(), self.roles);
-        if !position.children.is_empty() {
-            let initial = position
-                .winning_child(self.roles)
-                .map_or(InitialEdges::All, InitialEdges::Only);
-            if let Some(()) = self.expand_with(node, &position.legal, &position.legal_ends, initial)
-            {
-                self.initialise_edges(node, position, initial);
+        let (legal, ends) = (&position.legal, &position.legal_ends);
+        // Untried moves of unknown value are tried in random order.
+        if let Some(mover) = position.mover().filter(|_| position.has_children) {
+            let mut untried = std::mem::take(&mut self.untried_moves);
+            untried.clear();
+            let winning = position.winning_move(self.roles);
+            if winning.is_none() {
+                untried.extend_from_slice(&position.untried);
             }
+            if position.value.is_empty() {
+                shuffle(&mut untried, random);
+            }
+            if let Some(()) = self.expand_with(node, legal, ends, Untried::Some(&untried)) {
+                self.nodes[node].has_priors = untried
+                    .last()
+                    .is_some_and(|untried| untried.prior != Prior::NONE);
+                self.add_terminal_children(node, mover, position, winning);
+            }
+            self.untried_moves = untried;
             return;
         }
-        // Untried moves are tried in random order.
-        let mut legal = std::mem::take(&mut self.shuffled);
-        legal.clear();
-        legal.extend_from_slice(&position.legal);
-        shuffle_per_role(&mut legal, &position.legal_ends, random);
-        self.expand_with(node, &legal, &position.legal_ends, InitialEdges::None);
-        self.shuffled = legal;
+        let mut shuffled = std::mem::take(&mut self.shuffled);
+        shuffled.clear();
+        shuffled.extend_from_slice(legal);
+        shuffle_per_role(&mut shuffled, ends, random);
+        self.expand_with(node, &shuffled, ends, Untried::All);
+        self.shuffled = shuffled;
     }
 
-    /// Initialises the edges of a new node with one mover by their priors, and proves those to
-    /// terminal children.
-    fn initialise_edges(&mut self, node: NodeId, position: &PositionInfo, initial: InitialEdges) {
-        let mover = self.nodes[node].mover;
-        if mover == SIMULTANEOUS {
-            return;
-        }
-        let mover = mover as usize;
-        let mut index = match initial {
-            InitialEdges::Only(index) => index,
-            _ => 0,
-        };
-        let mut last_terminal = EdgeId::NONE;
-        let mut goals = std::mem::take(&mut self.goals);
+    /// Adds the edges to the terminal children of a new node, only the one of the winning move
+    /// where there is one, and proves what they prove.
+    fn add_terminal_children(
+        &mut self,
+        node: NodeId,
+        mover: usize,
+        position: &PositionInfo,
+        winning: Option<MoveId>,
+    ) {
         let best = position.best_terminal_goal(mover, self.roles);
-        let mut at = self.nodes[node].first_block;
-        while at.is_some() {
-            let (len, link) = (self.edge_blocks[at].len as usize, self.edge_blocks[at].link);
-            for slot in 0..len {
-                let child = position.children[index];
-                let totals = &position.child_totals[index * self.roles..][..self.roles];
-                let evaluation = position.child_values.get(index * self.roles + mover);
-                index += 1;
-                let block = &mut self.edge_blocks[at];
-                if !child.terminal {
-                    if child.playouts > 0 {
-                        block.visits[slot] = 1;
-                        block.means[slot] = totals[mover] as f32 / child.playouts as f32;
-                        if let Some(evaluation) = evaluation {
-                            block.means[slot] +=
-                                (evaluation - block.means[slot]) * self.evaluation_share;
-                        }
-                    } else if let Some(&evaluation) = evaluation {
-                        block.visits[slot] = 1;
-                        block.means[slot] = evaluation;
-                    }
-                    continue;
-                }
-                let goal = totals[mover] as u8;
-                block.visits[slot] = 1;
-                block.means[slot] = f32::from(goal);
-                block.lower[slot] = goal;
-                block.upper[slot] = goal;
-                // A terminal child worse than another is never played and needs no node.
-                if best.is_some_and(|best| totals[mover] < best) {
-                    continue;
-                }
-                goals.clear();
-                goals.extend(totals.iter().map(|&goal| goal as u8));
-                let edge = EdgeId::new(at, slot);
-                if let Some(child) = self.make_node(&[], Some(&goals)) {
-                    self.nodes[child].in_flight += 1;
-                    self.set_child(node, &[edge], child);
-                    self.nodes[child].in_flight -= 1;
-                    self.edge_blocks[at].solved |= 1 << slot;
-                    last_terminal = edge;
-                }
+        let mut last_terminal = EdgeId::NONE;
+        let rows = position.terminal_rows(self.roles);
+        for (&mv, goals) in position.terminal_moves.iter().zip(rows) {
+            if winning.is_some_and(|winning| winning != mv) {
+                continue;
             }
-            at = link;
+            let Some(edge) = self.push_edge(node, mover, mv) else {
+                self.collapse(node);
+                return;
+            };
+            let (block, slot) = (&mut self.edge_blocks[edge.block()], edge.slot());
+            let goal = goals[mover];
+            block.means[slot] = f32::from(goal);
+            block.minimax[slot] = f32::from(goal);
+            block.lower[slot] = goal;
+            block.upper[slot] = goal;
+            // A terminal child worse than another is never played and needs no node.
+            if best.is_some_and(|best| goal < best) {
+                continue;
+            }
+            if let Some(child) = self.make_node(&[], Some(goals)) {
+                self.nodes[child].in_flight += 1;
+                self.set_child(node, &[edge], child);
+                self.nodes[child].in_flight -= 1;
+                self.edge_blocks[edge.block()].solved |= 1 << slot;
+                last_terminal = edge;
+            }
         }
-        self.goals = goals;
-        if !last_terminal.is_some() {
-            return;
-        }
-        let child = self.child_of(last_terminal);
+        let child = match last_terminal.is_some() {
+            true => self.child_of(last_terminal),
+            false => return,
+        };
         if child.is_some() {
             let mut bounds = std::mem::take(&mut self.child_bounds);
             bounds.clear();
@@ -302,13 +289,16 @@ impl Graph {
     }
 }
 
+fn shuffle<T>(moves: &mut [T], random: &mut Random) {
+    for last in (1..moves.len()).rev() {
+        moves.swap(last, random.below(last as u32 + 1) as usize);
+    }
+}
+
 fn shuffle_per_role(moves: &mut [MoveId], ends: &[u32], random: &mut Random) {
     let mut start = 0;
     for &end in ends {
-        let of_role = &mut moves[start..end as usize];
-        for last in (1..of_role.len()).rev() {
-            of_role.swap(last, random.below(last as u32 + 1) as usize);
-        }
+        shuffle(&mut moves[start..end as usize], random);
         start = end as usize;
     }
 }

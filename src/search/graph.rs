@@ -1,20 +1,20 @@
 //! The game graph: nodes, their legal moves with statistics, and the links between them.
 //!
 //! Equal states are one node (transpositions; Childs, Brodeur and Kocsis 2008). An expanded node
-//! has a [`RoleMoves`] per role: the untried moves, and an *edge* with visit count and mean value
-//! for each other. A role with one legal move has no edges. Where one role has a choice, the
+//! has a [`RoleMoves`] per role: the untried moves, and an *edge* with its statistics for each
+//! other. A role with one legal move has no edges. Where one role has a choice, the
 //! *mover*, each edge names its child. Where several have one, each keeps edges of its own
 //! (decoupled statistics, so that joint moves are never enumerated), and a hash table leads from
 //! one edge per role to the child.
 //!
 //! ```text
 //! table ─▶ node ──role_moves──▶ [RoleMoves; roles] ──▶ block of 8 edges ──link──▶ block ...
-//!           │                          └──untried──▶ block of 14 moves ──link──▶ block ...
+//!           │                          └──untried──▶ block of 7 moves ──link──▶ block ...
 //!           └──joint_children (several roles choose)──▶ joint child ──link──▶ joint child ...
 //! ```
 //!
-//! Bytes, for R roles and a state of W words: an unexpanded node takes `72 + 6 R + 8 W`; expansion
-//! adds `4 + 20 R`, 256 for every 8 edges and 64 for every 14 untried moves; a joint child takes
+//! Bytes, for R roles and a state of W words: an unexpanded node takes `72 + 14 R + 8 W`; expansion
+//! adds `4 + 20 R`, 256 for every 8 edges and 64 for every 7 untried moves; a joint child takes
 //! `20 + 4 R`. The transposition table takes 4 to 8 more for each node of the limit.
 //!
 //! Edges never move, so that paths in flight can name them. Every link to a node carries the
@@ -32,7 +32,7 @@ use super::config::SearchConfig;
 use super::pool::{Budget, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
     Bounds, EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly,
-    MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, StateId,
+    MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, RoleValue, StateId, UntriedMove,
 };
 use crate::analysis::score_ranges::ScoreRange;
 use crate::ids::{Id, MoveId, NodeId};
@@ -62,8 +62,8 @@ pub(super) struct Graph {
     /// None only before the first root is set.
     pub(super) root: NodeId,
     pub(super) nodes: Pool<NodeId, Node>,
-    /// Mean value of each role over a node's visits.
-    pub(super) means: Strided<NodeId, f32>,
+    /// The values of each role.
+    pub(super) values: Strided<NodeId, RoleValue>,
     /// Proven bounds of each role's goal.
     pub(super) bounds: Strided<NodeId, Bounds>,
     pub(super) edge_blocks: Pool<EdgeBlockId, EdgeBlock>,
@@ -81,8 +81,8 @@ pub(super) struct Graph {
     pub(super) budget: Budget,
     /// The transposition table: heads of its hash chains as node index plus one; 0 is none.
     pub(super) table: Vec<u32>,
-    /// Number of roots so far.
-    pub(super) age: u32,
+    /// Number of roots so far, modulo 2^16.
+    pub(super) age: u16,
     /// Number of descents so far.
     pub(super) descent: u32,
     /// The next node that eviction examines, and the greatest weight that it evicts.
@@ -92,14 +92,14 @@ pub(super) struct Graph {
     pub(super) root_children: Vec<NodeId>,
     /// Nodes whose generations are used up.
     pub(super) retired: u64,
-    /// See [`SearchConfig::evaluation_share`].
-    pub(super) evaluation_share: f32,
+    /// The sum of the values of two roles, while it was the same in all results.
+    pub(super) fixed_sum: Option<f32>,
     score_ranges: Arc<[ScoreRange]>,
     // Buffers of single functions, kept so that nothing is allocated per iteration.
     pub(super) joint_edges: Vec<EdgeId>,
     pub(super) probabilities: Vec<f32>,
+    pub(super) untried_moves: Vec<UntriedMove>,
     pub(super) shuffled: Vec<MoveId>,
-    pub(super) goals: Vec<u8>,
     pub(super) child_bounds: Vec<Bounds>,
     pub(super) proof: ProofBuffers,
     pub(super) allocation_failures: u64,
@@ -114,8 +114,8 @@ impl Graph {
         searcher: usize,
         state_words: usize,
     ) -> Self {
-        let node_row =
-            Strided::<NodeId, f32>::row_bytes(roles) + Strided::<NodeId, Bounds>::row_bytes(roles);
+        let node_row = Strided::<NodeId, RoleValue>::row_bytes(roles)
+            + Strided::<NodeId, Bounds>::row_bytes(roles);
         let state_row = Strided::<StateId, u64>::row_bytes(state_words);
         let node_bytes = size_of::<Node>() + node_row + size_of::<StateId>() + state_row;
         let max_nodes = (config.max_nodes as usize)
@@ -129,7 +129,7 @@ impl Graph {
             searcher,
             root: NodeId::NONE,
             nodes: Pool::new(max_nodes, node_row),
-            means: Strided::new(roles),
+            values: Strided::new(roles),
             bounds: Strided::new(roles),
             edge_blocks: Pool::new(u32::MAX as usize / EDGES_PER_BLOCK, 0),
             role_moves: Strided::new(roles),
@@ -153,12 +153,12 @@ impl Graph {
             eviction_threshold: 1,
             root_children: Vec::new(),
             retired: 0,
-            evaluation_share: config.evaluation_share,
+            fixed_sum: None,
             score_ranges: Arc::clone(&config.score_ranges),
             joint_edges: Vec::new(),
             probabilities: Vec::new(),
+            untried_moves: Vec::new(),
             shuffled: Vec::new(),
-            goals: Vec::new(),
             child_bounds: Vec::new(),
             proof: ProofBuffers::default(),
             allocation_failures: 0,
@@ -201,7 +201,7 @@ impl Graph {
     /// A new unexpanded node, or a terminal one where goals are given.
     pub(super) fn make_node(&mut self, state: &[u64], goals: Option<&[u8]>) -> Option<NodeId> {
         let node = self.with_eviction(|graph| graph.nodes.allocate(&mut graph.budget))?;
-        self.means.grow_to(self.nodes.created);
+        self.values.grow_to(self.nodes.created);
         self.bounds.grow_to(self.nodes.created);
         let generation = self.nodes[node].generation;
         self.nodes[node] = Node {
@@ -213,7 +213,7 @@ impl Graph {
             in_flight: 1,
             ..Node::BLANK
         };
-        self.means[node].fill(0.0);
+        self.values[node].fill(RoleValue::default());
         self.bounds[node].fill(Bounds::UNKNOWN);
         let stored = if let Some(goals) = goals {
             self.set_goals(node, goals);

@@ -243,30 +243,54 @@ impl Search {
         self.graph.clear_in_flight();
     }
 
-    /// Counts the playouts of an answer, and writes its result to `values`: the mean of the
-    /// playouts mixed with the evaluation.
+    /// Counts the playouts of an answer, and writes its result to `values`: goals, the evaluation,
+    /// or the mean of the playouts mixed with it.
     fn read_result(&mut self, answer: &RolloutRequest) {
-        let tally = &answer.tally;
+        let (tally, position) = (&answer.tally, &answer.position);
         self.counters.playouts += u64::from(tally.playouts);
         self.counters.playout_steps += tally.steps;
         self.counters.cut_off += u64::from(tally.cut_off);
-        let factor = 1.0 / tally.playouts.max(1) as f32;
+        if position.terminal {
+            let goals = self.values.iter_mut().zip(&position.goals);
+            goals.for_each(|(value, &goal)| *value = f32::from(goal));
+            let sum = position.goals.iter().map(|&goal| u64::from(goal)).sum();
+            self.check_sum(sum, 1);
+            return;
+        }
+        if tally.playouts == 0 {
+            self.values.copy_from_slice(&position.value);
+            return;
+        }
+        self.check_sum(tally.totals.iter().sum(), u64::from(tally.playouts));
+        let factor = 1.0 / tally.playouts as f32;
         for (value, &total) in self.values.iter_mut().zip(&tally.totals) {
             *value = total as f32 * factor;
         }
-        let share = match tally.playouts {
-            0 => 1.0,
-            _ => self.config.evaluation_share,
-        };
-        for (value, evaluation) in self.values.iter_mut().zip(&answer.position.value) {
-            *value += (evaluation - *value) * share;
+        for (value, evaluation) in self.values.iter_mut().zip(&position.value) {
+            *value += (evaluation - *value) * self.config.evaluation_share;
         }
+    }
+
+    /// Compares the sum of the goals of two roles in so many results with that of all others.
+    fn check_sum(&mut self, sum: u64, n_results: u64) {
+        if self.graph.roles != 2 || self.has_varying_sum {
+            return;
+        }
+        let expected = *self.first_sum.get_or_insert(sum / n_results);
+        self.has_varying_sum = sum != expected * n_results;
+        self.graph.fixed_sum = (!self.has_varying_sum).then_some(expected as f32);
     }
 
     /// Backpropagates `values` along a path and counts the iteration. Returns whether the path was
     /// whole.
     fn finish(&mut self, request: &RolloutRequest, update: Option<ProofUpdate>) -> bool {
         self.counters.iterations += 1;
+        let role = self.role.index();
+        let root = self.graph.root;
+        if self.graph.nodes[root].visits > 0 {
+            self.spread
+                .add(self.values[role] - self.graph.values[root][role].mean);
+        }
         self.backpropagate(&request.path, update)
     }
 }

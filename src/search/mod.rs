@@ -7,9 +7,9 @@
 //! Modules, in reading order:
 //! * `config`: the plain types of the interface; `report`: the move to play, and statistics;
 //! * `pool`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its memory;
-//! * `iteration`: the loop; `path`, `select`, `regret_matching`: the descent; `expand`: growth;
-//!   `backpropagate`, `proof`: the way back;
-//! * `request`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
+//! * `iteration`: the loop; `path`, `select`, `spread`, `regret_matching`: the descent; `expand`:
+//!   growth; `backpropagate`, `proof`: the way back;
+//! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
 //!
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
 //! line of forced moves: the root is then at the end of the line.
@@ -25,6 +25,7 @@ mod config;
 mod edges;
 mod eviction;
 mod expand;
+mod family;
 mod graph;
 mod iteration;
 mod path;
@@ -38,6 +39,7 @@ mod report;
 mod request;
 mod rollout;
 mod select;
+mod spread;
 mod timing;
 mod transpositions;
 mod worker;
@@ -57,6 +59,7 @@ use self::pipeline::Pipeline;
 use self::pool::PoolId;
 use self::record::{Bounds, EdgeId};
 use self::request::BoxedRequest;
+use self::spread::Spread;
 use crate::ids::{Id, MoveId, NodeId, RoleId};
 use crate::machine::Machine;
 use crate::machine::random::Random;
@@ -90,8 +93,10 @@ pub struct Search {
     /// A uniform number that draws the move of a mixed strategy; one for each current state.
     strategy_draw: f32,
     strategy_random: Random,
-    /// Weight of the exploration term in the present descent.
-    exploration: f32,
+    spread: Spread,
+    /// The sum of both roles' goals in the first result, and whether it differed in another.
+    first_sum: Option<u64>,
+    has_varying_sum: bool,
     /// Longest path since the current state was reached.
     max_depth: u32,
 }
@@ -122,7 +127,9 @@ impl Search {
             visits_before_root: 0,
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
-            exploration: config.exploration,
+            spread: Spread::new(),
+            first_sum: None,
+            has_varying_sum: false,
             max_depth: 0,
             config,
         };

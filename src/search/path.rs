@@ -25,9 +25,6 @@ pub(super) struct PathStep {
     pub(super) generation: u16,
     /// The end of its selected edges; they start at the end of the step before.
     edges_end: u32,
-    /// The solved edge whose value is backpropagated above this node instead of the result, or
-    /// none.
-    pub(super) solved_edge: EdgeId,
 }
 
 impl Path {
@@ -44,16 +41,14 @@ impl Path {
             node,
             generation,
             edges_end: self.edges.len() as u32,
-            solved_edge: EdgeId::default(),
         });
     }
 
     /// Adds a selected edge to the last step.
-    pub(super) fn select(&mut self, edge: EdgeId, solved_edge: EdgeId) {
+    pub(super) fn select(&mut self, edge: EdgeId) {
         self.edges.push(edge);
         if let Some(step) = self.steps.last_mut() {
             step.edges_end += 1;
-            step.solved_edge = solved_edge;
         }
     }
 

@@ -58,9 +58,11 @@ const MAX_WIDTHS: u64 = 8;
 const MAX_SAMPLES: u32 = 1_000;
 /// Requests between two adaptations.
 const ADAPT_EVERY: u32 = 64;
-/// Samples per request of the writer's own lanes where the setting is 0, without adaptation to
-/// time.
+/// Samples per request of the writer's own lanes where the setting is 0, and the most that it asks
+/// for to fill them.
 const WRITER_SAMPLES: u32 = 16;
+/// Requests that the writer collects for its own lanes.
+const BURST: u64 = 8;
 /// The index of the writer's random stream.
 const WRITER_STREAM: usize = usize::MAX >> 1;
 
@@ -85,6 +87,9 @@ pub(super) struct Pipeline {
     /// The writer's own worker, made when first needed.
     writer_worker: Option<Worker>,
     writer_in_flight: u32,
+    /// Without rollout threads: whether requests are being collected. They go to the lanes in
+    /// bursts, since the generation of positions is cheap only for many at once.
+    is_collecting: bool,
     /// Set when a rollout thread has panicked: lanes may be the cause, so the writer uses none.
     avoids_lanes: bool,
     machine: Arc<dyn Machine>,
@@ -198,6 +203,7 @@ impl Pipeline {
             waiter,
             writer_worker: None,
             writer_in_flight: 0,
+            is_collecting: true,
             avoids_lanes: false,
             machine: Arc::clone(machine),
             config: config.clone(),
@@ -236,9 +242,8 @@ impl Pipeline {
     pub(super) fn samples_of_next(&self, max_in_flight: u32) -> u32 {
         match &self.writer_worker {
             Some(worker) if self.threads.is_empty() => {
-                let lanes = worker.width() as u32;
-                let enough = (lanes + lanes / 4).div_ceil(max_in_flight.max(1));
-                self.samples.max(enough.min(MAX_SAMPLES))
+                let enough = (worker.width() as u32).div_ceil(max_in_flight.max(1));
+                self.samples.max(enough.min(WRITER_SAMPLES))
             }
             _ => self.samples,
         }
@@ -249,6 +254,9 @@ impl Pipeline {
     pub(super) fn has_room(&mut self, max_in_flight: u32) -> bool {
         let capacity = self.capacity;
         let is_bounded = self.in_flight >= max_in_flight;
+        if self.threads.is_empty() {
+            return self.collects(is_bounded);
+        }
         if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
@@ -261,6 +269,18 @@ impl Pipeline {
             }
         }
         !is_bounded && self.writer_worker().could_use_request()
+    }
+
+    /// Whether another request belongs to the burst that is being collected. A new one begins when
+    /// the lanes could use [`BURST`] requests. Larger ones play worse, since their descents do not
+    /// see each other's results.
+    fn collects(&mut self, is_bounded: bool) -> bool {
+        let burst = BURST * u64::from(self.samples);
+        let worker = self.writer_worker();
+        let is_full = is_bounded || !worker.could_use_request();
+        let is_low = worker.could_use(burst) || worker.n_outstanding() == 0;
+        self.is_collecting = !is_full && (self.is_collecting || is_low);
+        self.is_collecting
     }
 
     pub(super) fn queued_requests(&self) -> u32 {

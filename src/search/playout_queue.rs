@@ -9,19 +9,10 @@ use std::sync::Arc;
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals, Reasoner};
 
-/// What a playout belongs to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PlayoutTarget {
-    /// The worker's slot of the request.
-    pub(super) slot: u32,
-    /// The child of the position, or the position itself.
-    pub(super) child: Option<u32>,
-}
-
 /// Playouts that the reasoner has to play.
 #[derive(Debug)]
 struct SequentialPlayouts {
-    target: PlayoutTarget,
+    slot: u32,
     state: Vec<u64>,
     samples: u32,
 }
@@ -30,8 +21,8 @@ struct SequentialPlayouts {
 pub(super) struct PlayoutQueue {
     machine: Arc<dyn Machine>,
     lanes: Option<Box<dyn BatchPlayouts>>,
-    /// By ticket; the lanes reuse small numbers.
-    targets: Vec<PlayoutTarget>,
+    /// The worker's slot of the request, by ticket; the lanes reuse small numbers.
+    slots: Vec<u32>,
     sequential: VecDeque<SequentialPlayouts>,
     n_sequential: u64,
     /// Made when first needed.
@@ -56,7 +47,7 @@ impl PlayoutQueue {
         };
         Self {
             lanes,
-            targets: Vec::new(),
+            slots: Vec::new(),
             sequential: VecDeque::new(),
             n_sequential: 0,
             reasoner: None,
@@ -80,29 +71,22 @@ impl PlayoutQueue {
         self.sequential.len()
     }
 
-    /// The reasoner, for questions beside playouts too.
-    pub(super) fn reasoner(&mut self) -> &mut dyn Reasoner {
-        &mut **self
-            .reasoner
-            .get_or_insert_with(|| Arc::clone(&self.machine).reasoner())
-    }
-
-    /// Adds playouts from a state. They end together: the target gets one tally from lanes, and one
-    /// per playout from the reasoner.
-    pub(super) fn submit(&mut self, target: PlayoutTarget, state: &[u64], samples: u32) {
+    /// Adds playouts from a state for a request. Lanes give one tally for all, the reasoner one for
+    /// each.
+    pub(super) fn submit(&mut self, slot: u32, state: &[u64], samples: u32) {
         let lanes = self.lanes.as_mut();
         match lanes.and_then(|lanes| lanes.submit(state, samples)) {
             Some(ticket) => {
                 let index = ticket as usize;
-                if index >= self.targets.len() {
-                    self.targets.resize(index + 1, target);
+                if index >= self.slots.len() {
+                    self.slots.resize(index + 1, slot);
                 }
-                self.targets[index] = target;
+                self.slots[index] = slot;
             }
             None => {
                 self.n_sequential += u64::from(samples);
                 self.sequential.push_back(SequentialPlayouts {
-                    target,
+                    slot,
                     state: state.to_vec(),
                     samples,
                 });
@@ -119,18 +103,15 @@ impl PlayoutQueue {
         }
     }
 
-    /// Writes the tally of playouts by lanes that have ended, and returns their target.
-    pub(super) fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTarget> {
+    /// Writes the tally of playouts by lanes that have ended, and returns their slot.
+    pub(super) fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<u32> {
         let ticket = self.lanes.as_mut()?.take_finished(tally)?;
-        Some(self.targets[ticket as usize])
+        Some(self.slots[ticket as usize])
     }
 
     /// Plays once with the reasoner, if a state waits for it. Writes the tally, and returns the
-    /// target and whether more playouts from the state follow.
-    pub(super) fn play_sequential(
-        &mut self,
-        tally: &mut PlayoutTotals,
-    ) -> Option<(PlayoutTarget, bool)> {
+    /// slot and whether more playouts from the state follow.
+    pub(super) fn play_sequential(&mut self, tally: &mut PlayoutTotals) -> Option<(u32, bool)> {
         let first = self.sequential.front_mut()?;
         let reasoner = self
             .reasoner
@@ -148,13 +129,13 @@ impl PlayoutQueue {
         for (total, &goal) in tally.totals.iter_mut().zip(&self.goals) {
             *total = u64::from(goal.min(100));
         }
-        let target = first.target;
+        let slot = first.slot;
         first.samples -= 1;
         self.n_sequential -= 1;
         let has_more = first.samples > 0;
         if !has_more {
             self.sequential.pop_front();
         }
-        Some((target, has_more))
+        Some((slot, has_more))
     }
 }

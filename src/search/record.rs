@@ -26,7 +26,7 @@ define_pool_ids! {
 /// Edges in a block.
 pub(super) const EDGES_PER_BLOCK: usize = 8;
 /// Moves in a block of untried moves.
-pub(super) const MOVES_PER_BLOCK: usize = 14;
+pub(super) const MOVES_PER_BLOCK: usize = 7;
 /// [`Node::mover`] where several roles have a choice.
 pub(super) const SIMULTANEOUS: u16 = u16::MAX;
 
@@ -108,6 +108,17 @@ impl Default for Bounds {
     }
 }
 
+/// The values of a node for a role, 0 to 100.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(super) struct RoleValue {
+    /// Mean over all visits, recomputed from the edges where one role has a choice.
+    pub(super) mean: f32,
+    /// Minimax value of the best edge; the mean where several roles choose.
+    pub(super) minimax: f32,
+    /// Mean of the node's own results, which passed through no edge.
+    pub(super) own: f32,
+}
+
 /// A state of the game with its statistics; one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -131,8 +142,10 @@ pub(super) struct Node {
     /// The first child of a node where several roles choose.
     pub(super) joint_children: JointChildId,
     pub(super) link: NodeId,
+    /// Results of the node itself, which passed through no edge.
+    pub(super) own_visits: u32,
     /// [`Graph::age`](super::graph::Graph::age) at the last descent through the node.
-    pub(super) age: u32,
+    pub(super) age: u16,
     /// Incremented when the node is freed. After the last generation the node is not reused.
     pub(super) generation: u16,
     /// Joint moves from the state to the end of the proven line, once the mover's goal is proven.
@@ -149,6 +162,8 @@ pub(super) struct Node {
     pub(super) in_table: bool,
     /// Whether the node must not be evicted.
     pub(super) pinned: bool,
+    /// Whether the mover's moves have priors.
+    pub(super) has_priors: bool,
 }
 
 const _: () = assert!(size_of::<Node>() == 64);
@@ -180,6 +195,7 @@ impl Linked<NodeId> for Node {
         next_in_bucket: NodeId::NONE,
         joint_children: JointChildId::NONE,
         link: NodeId::NONE,
+        own_visits: 0,
         age: 0,
         generation: 0,
         proof_length: 0,
@@ -189,6 +205,7 @@ impl Linked<NodeId> for Node {
         solved: false,
         in_table: false,
         pinned: false,
+        has_priors: false,
     };
     fn link(&mut self) -> &mut NodeId {
         &mut self.link
@@ -200,7 +217,7 @@ impl Linked<NodeId> for Node {
 pub(super) struct RoleMoves {
     /// The newest block of edges; the older ones are full.
     pub(super) first_block: EdgeBlockId,
-    /// The moves without an edge, in random order.
+    /// The moves without an edge, the one to try next first.
     pub(super) untried: MoveBlockId,
     pub(super) n_legal: u32,
     /// Moves with an edge.
@@ -238,19 +255,24 @@ impl Default for RoleMoves {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct EdgeBlock {
-    /// Mean value for the role, 0 to 100: over all visits of the child where the role alone has a
-    /// choice, else over the visits through the edge.
+    /// Mean value for the role, 0 to 100: that of the child where the role alone has a choice, else
+    /// over the visits through the edge. Before the first visit the static value, or the mean of
+    /// the node.
     pub(super) means: [f32; EDGES_PER_BLOCK],
-    /// Variance of single results, in squared points. At the root of simultaneous moves: the
-    /// cumulative regret of `regret_matching`, in points.
-    pub(super) variances: [f32; EDGES_PER_BLOCK],
-    /// Finished visits. The initial estimate counts as one.
+    /// With an evaluation, where the role alone has a choice: the minimax value for the role, 0 to
+    /// 100, which is that of the child, before the first visit the static value. Otherwise the
+    /// variance of results, in squared points. At the root of simultaneous moves: the cumulative
+    /// regret of `regret_matching`, in points.
+    pub(super) minimax: [f32; EDGES_PER_BLOCK],
+    /// Finished visits.
     pub(super) visits: [u32; EDGES_PER_BLOCK],
     pub(super) in_flight: [u16; EDGES_PER_BLOCK],
     /// Lower bounds of the role's goal after the move.
     pub(super) lower: [u8; EDGES_PER_BLOCK],
     /// Upper bounds of the role's goal after the move.
     pub(super) upper: [u8; EDGES_PER_BLOCK],
+    /// Priors as of [`Prior`].
+    pub(super) priors: [Prior; EDGES_PER_BLOCK],
     /// The children, where the role alone has a choice.
     pub(super) children: [NodeId; EDGES_PER_BLOCK],
     /// The generations of the children; a child of another generation was freed.
@@ -289,11 +311,12 @@ impl EdgeBlock {
 impl Linked<EdgeBlockId> for EdgeBlock {
     const BLANK: Self = Self {
         means: [0.0; EDGES_PER_BLOCK],
-        variances: [0.0; EDGES_PER_BLOCK],
+        minimax: [0.0; EDGES_PER_BLOCK],
         visits: [0; EDGES_PER_BLOCK],
         in_flight: [0; EDGES_PER_BLOCK],
         lower: [0; EDGES_PER_BLOCK],
         upper: [100; EDGES_PER_BLOCK],
+        priors: [Prior::NONE; EDGES_PER_BLOCK],
         children: [NodeId::NONE; EDGES_PER_BLOCK],
         generations: [0; EDGES_PER_BLOCK],
         link: EdgeBlockId::NONE,
@@ -308,10 +331,84 @@ impl Linked<EdgeBlockId> for EdgeBlock {
     }
 }
 
+/// A probability in a byte: the square of a multiple of 1/255, so that small ones are precise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Prior(u8);
+
+impl Prior {
+    /// Probability 0, or no prior.
+    pub(super) const NONE: Self = Self(0);
+
+    #[inline]
+    pub(super) fn new(probability: f32) -> Self {
+        Self((probability.sqrt() * 255.0 + 0.5) as u8)
+    }
+
+    #[inline]
+    pub(super) fn probability(self) -> f32 {
+        // Vector instructions convert signed integers only.
+        let root = i32::from(self.0) as f32 * (1.0 / 255.0);
+        root * root
+    }
+}
+
+/// A legal move without an edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct UntriedMove {
+    pub(super) mv: MoveId,
+    /// The static value of the child for the mover, in units of 1/600 points.
+    value: u16,
+    pub(super) prior: Prior,
+}
+
+const _: () = assert!(size_of::<UntriedMove>() == 8);
+
+impl UntriedMove {
+    const UNKNOWN: u16 = u16::MAX;
+    const UNITS_PER_POINT: f32 = 600.0;
+
+    /// A move of unknown value.
+    pub(super) fn unknown(mv: MoveId) -> Self {
+        Self {
+            mv,
+            value: Self::UNKNOWN,
+            prior: Prior::NONE,
+        }
+    }
+
+    /// A move with the static value of its child for the mover, 0 to 100.
+    #[inline]
+    pub(super) fn valued(mv: MoveId, value: f32) -> Self {
+        Self {
+            mv,
+            value: (value.clamp(0.0, 100.0) * Self::UNITS_PER_POINT) as u16,
+            prior: Prior::NONE,
+        }
+    }
+
+    /// A number that rises with the static value.
+    #[inline]
+    pub(super) fn order(&self) -> u16 {
+        self.value
+    }
+
+    /// The static value, unless it is unknown.
+    #[inline]
+    pub(super) fn value(self) -> Option<f32> {
+        (self.value != Self::UNKNOWN).then(|| f32::from(self.value) / Self::UNITS_PER_POINT)
+    }
+
+    /// The static value, or `other` where it is unknown.
+    #[inline]
+    pub(super) fn value_or(self, other: f32) -> f32 {
+        self.value().unwrap_or(other)
+    }
+}
+
 /// Untried legal moves; one cache line.
 #[derive(Clone, Copy)]
 pub(super) struct MoveBlock {
-    pub(super) moves: [MoveId; MOVES_PER_BLOCK],
+    pub(super) moves: [UntriedMove; MOVES_PER_BLOCK],
     pub(super) len: u32,
     pub(super) link: MoveBlockId,
 }
@@ -320,7 +417,11 @@ const _: () = assert!(size_of::<MoveBlock>() == 64);
 
 impl Linked<MoveBlockId> for MoveBlock {
     const BLANK: Self = Self {
-        moves: [MoveId(0); MOVES_PER_BLOCK],
+        moves: [UntriedMove {
+            mv: MoveId(0),
+            value: UntriedMove::UNKNOWN,
+            prior: Prior::NONE,
+        }; MOVES_PER_BLOCK],
         len: 0,
         link: MoveBlockId::NONE,
     };

@@ -64,7 +64,7 @@ pub(super) fn unit_interval(random: &mut Random) -> f32 {
 }
 
 impl Search {
-    /// Resets regrets and strategies of a new root, whose edges stored variances so far.
+    /// Resets regrets and strategies of a new root, whose edges stored minimax values so far.
     pub(super) fn reset_regrets(&mut self) {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
@@ -76,7 +76,7 @@ impl Search {
             let mut at = self.graph.role_moves(root, role).first_block;
             while at.is_some() {
                 let block = &mut self.graph.edge_blocks[at];
-                block.variances = [0.0; EDGES_PER_BLOCK];
+                block.minimax = [0.0; EDGES_PER_BLOCK];
                 block.average_strategy = [0.0; EDGES_PER_BLOCK];
                 at = block.link;
             }
@@ -107,7 +107,7 @@ impl Search {
                 if block.upper[slot] < floor {
                     continue;
                 }
-                let probability = strategy.probability(block.variances[slot]);
+                let probability = strategy.probability(block.minimax[slot]);
                 let average = &mut block.average_strategy[slot];
                 *average += (probability - *average) * step;
                 let probability = if explores {
@@ -135,7 +135,7 @@ impl Graph {
         for (_, block) in self.blocks_of(role_moves) {
             for slot in 0..block.len as usize {
                 if block.upper[slot] >= floor {
-                    regret_sum += block.variances[slot];
+                    regret_sum += block.minimax[slot];
                     count += 1;
                 }
             }
@@ -181,7 +181,7 @@ impl Graph {
             return 0.0;
         }
         let strategy = self.strategy(role_moves, floor);
-        let on_policy = (1.0 - EXPLORATION) * strategy.probability(block.variances[slot]);
+        let on_policy = (1.0 - EXPLORATION) * strategy.probability(block.minimax[slot]);
         on_policy / (on_policy + EXPLORATION * strategy.uniform)
     }
 
@@ -212,7 +212,7 @@ impl Graph {
             if let Some(value) = *value
                 && block.upper[slot] >= floor
             {
-                let probability = strategy.probability(block.variances[slot]);
+                let probability = strategy.probability(block.minimax[slot]);
                 sum += probability * value;
                 total_probability += probability;
             }
@@ -228,7 +228,7 @@ impl Graph {
             let block = &mut self.edge_blocks[at];
             for (slot, value) in (0..block.len as usize).zip(&mut values) {
                 if let Some(value) = value {
-                    let regret = &mut block.variances[slot];
+                    let regret = &mut block.minimax[slot];
                     *regret = (*regret + (value - expected) * weight).max(0.0);
                 }
             }
@@ -247,7 +247,7 @@ impl Graph {
     ) -> Option<f32> {
         let child = self.child(node, joint);
         if child.is_some() && (self.nodes[child].visits > 0 || self.nodes[child].solved) {
-            return Some(self.bounds[child][role].clamp(self.means[child][role]));
+            return Some(self.bounds[child][role].clamp(self.values[child][role].mean));
         }
         let (block, slot) = (&self.edge_blocks[own.block()], own.slot());
         (block.visits[slot] > 0).then(|| block.means[slot])

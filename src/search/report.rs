@@ -1,6 +1,6 @@
 //! Reports: the move to play, the statistics of the root, counters.
 //!
-//! The move has the greatest lower confidence bound: exact scores as they are, means less one
+//! The move has the greatest lower confidence bound: exact scores as they are, values less one
 //! standard error. Where several roles choose at once, it is drawn from the role's average
 //! strategy, once for each state.
 //!
@@ -12,9 +12,6 @@ use super::pool::PoolId;
 use super::proof::preferred_length;
 use super::record::{EdgeId, Node, SIMULTANEOUS};
 use crate::ids::{Id, MoveId};
-
-/// The standard deviation of a playout's goal, in points: that of a coin toss between 0 and 100.
-const PLAYOUT_DEVIATION: f32 = 50.0;
 
 /// How proven a move is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -204,7 +201,16 @@ impl Search {
         };
         let lower_confidence_bound = match visits {
             0 => f32::NEG_INFINITY,
-            _ => block.means[slot] - PLAYOUT_DEVIATION / (visits as f32).sqrt(),
+            _ => {
+                let (mean, minimax) = (block.means[slot], block.minimax[slot]);
+                // Edges of a simultaneous choice have no minimax value.
+                let share = match self.graph.nodes[self.graph.root].mover {
+                    SIMULTANEOUS => 0.0,
+                    _ => self.config.minimax_share,
+                };
+                let value = mean + (minimax - mean) * share;
+                value - self.spread.deviation() / (visits as f32).sqrt()
+            }
         };
         let child = self.graph.child_of(edge);
         let line = if bounds.is_exact() && child.is_some() {

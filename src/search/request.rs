@@ -3,6 +3,7 @@
 //! Never knows: the graph. The path of a request is only carried along.
 
 use super::path::Path;
+use super::record::UntriedMove;
 use crate::ids::MoveId;
 use crate::machine::PlayoutTotals;
 
@@ -34,17 +35,15 @@ pub(super) struct RolloutRequest {
     pub(super) state: Vec<u64>,
     /// The joint move from there to the position; empty where `state` is the position.
     pub(super) joint_move: Vec<MoveId>,
-    /// Playouts wanted; the children get equal numbers, so that the total may be less.
+    /// Playouts wanted.
     pub(super) samples: u32,
     /// The position.
     pub(super) position: PositionInfo,
-    /// The playouts, or without any the proven goals.
+    /// The playouts.
     pub(super) tally: PlayoutTotals,
-    /// Whether the children prove the value, so that nothing is played out.
+    /// Whether the children prove the value, so that nothing is played out. `position.value` holds
+    /// the goals.
     pub(super) is_proven: bool,
-    /// The worker's slot of the request, and its tickets that have not ended.
-    pub(super) slot: u32,
-    pub(super) open_tickets: u32,
 }
 
 /// A position as a worker generates it.
@@ -61,20 +60,17 @@ pub(super) struct PositionInfo {
     pub(super) legal: Vec<MoveId>,
     /// The end of each role's moves.
     pub(super) legal_ends: Vec<u32>,
-    /// The child after each move of the mover, in the order of `legal`. Empty unless generated.
-    pub(super) children: Vec<ChildInfo>,
-    /// For each child and role the sum of the playouts' goals, or the goal of a terminal child.
-    pub(super) child_totals: Vec<u32>,
-    /// For each child and role the evaluation. Empty without one.
-    pub(super) child_values: Vec<f32>,
-    /// The evaluation for each role. Empty without one, or where the value is proven.
+    /// Whether the children of the mover's moves were generated.
+    pub(super) has_children: bool,
+    /// The mover's moves to children that are not terminal, in the order of rising static values.
+    pub(super) untried: Vec<UntriedMove>,
+    /// The mover's moves to terminal children.
+    pub(super) terminal_moves: Vec<MoveId>,
+    /// For each terminal child and role the goal.
+    pub(super) terminal_goals: Vec<u8>,
+    /// The static value for each role, of the mover's best child where the children were generated.
+    /// Where the children prove the value, the goals. Empty if nothing is known.
     pub(super) value: Vec<f32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct ChildInfo {
-    pub(super) playouts: u32,
-    pub(super) terminal: bool,
 }
 
 impl PositionInfo {
@@ -84,9 +80,10 @@ impl PositionInfo {
         self.terminal = false;
         self.goals.clear();
         self.clear_legal();
-        self.children.clear();
-        self.child_totals.clear();
-        self.child_values.clear();
+        self.has_children = false;
+        self.untried.clear();
+        self.terminal_moves.clear();
+        self.terminal_goals.clear();
         self.value.clear();
     }
 
@@ -104,11 +101,14 @@ impl PositionInfo {
             .extend(goals.iter().map(|goal| goal.unwrap_or(0).min(100)));
     }
 
+    /// Where the moves of a role start in `legal`.
+    pub(super) fn start_of(&self, role: usize) -> usize {
+        role.checked_sub(1)
+            .map_or(0, |before| self.legal_ends[before] as usize)
+    }
+
     pub(super) fn moves_of(&self, role: usize) -> &[MoveId] {
-        let start = role
-            .checked_sub(1)
-            .map_or(0, |before| self.legal_ends[before]);
-        &self.legal[start as usize..self.legal_ends[role] as usize]
+        &self.legal[self.start_of(role)..self.legal_ends[role] as usize]
     }
 
     /// The mover: the only role with a choice.
@@ -118,24 +118,25 @@ impl PositionInfo {
         first.filter(|_| movers.next().is_none())
     }
 
-    /// The mover's greatest goal over terminal children.
-    pub(super) fn best_terminal_goal(&self, mover: usize, n_roles: usize) -> Option<u32> {
-        let children = self.children.iter().enumerate();
-        children
-            .filter(|(_, child)| child.terminal)
-            .map(|(index, _)| self.child_totals[index * n_roles + mover])
-            .max()
+    /// The goals of the terminal children, one row each.
+    pub(super) fn terminal_rows(&self, n_roles: usize) -> impl Iterator<Item = &[u8]> {
+        self.terminal_goals.chunks(n_roles)
     }
 
-    /// The first terminal child that no other can surpass: the mover has 100, and the other of two
-    /// roles 0.
-    pub(super) fn winning_child(&self, n_roles: usize) -> Option<usize> {
+    /// The mover's greatest goal over terminal children.
+    pub(super) fn best_terminal_goal(&self, mover: usize, n_roles: usize) -> Option<u8> {
+        self.terminal_rows(n_roles).map(|goals| goals[mover]).max()
+    }
+
+    /// The first move to a terminal child that no other can surpass: the mover has 100, and the
+    /// other of two roles 0.
+    pub(super) fn winning_move(&self, n_roles: usize) -> Option<MoveId> {
         let mover = self.mover()?;
-        let is_win = |index: usize| {
-            let goals = &self.child_totals[index * n_roles..][..n_roles];
+        let is_win = |goals: &[u8]| {
             let mut others = goals.iter().enumerate().filter(|&(role, _)| role != mover);
             goals[mover] == 100 && n_roles <= 2 && others.all(|(_, &goal)| goal == 0)
         };
-        (0..self.children.len()).find(|&index| self.children[index].terminal && is_win(index))
+        let winning = self.terminal_rows(n_roles).position(is_win)?;
+        Some(self.terminal_moves[winning])
     }
 }

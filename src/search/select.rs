@@ -1,18 +1,23 @@
 //! Selection: the descent from the root to a leaf.
 //!
-//! Each role with a choice selects among its own edges by UCT (Kocsis and Szepesvári 2006) with the
-//! bound UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002); where several roles choose, each does so
-//! independently (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits
-//! in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
+//! Each role with a choice selects the edge with the greatest sum of value and exploration term.
+//! The value is the mean, mixed with the minimax value by `SearchConfig::minimax_share` (implicit
+//! minimax; Lanctot, Winands, Pepels and Sturtevant 2014). The exploration term is that of PUCT
+//! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis
+//! and Szepesvári 2006). PUCT is in units of the spread of results, so that the weight suits
+//! playouts and evaluations alike. Where several roles choose, each does so independently
+//! (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits in the
+//! exploration term but not in the mean (WU-UCT; Liu et al. 2020).
+//!
+//! Untried moves are in the order of rising static values, so only the next one competes with the
+//! edges: wide nodes widen as far as it pays.
 //!
 //! At the root of simultaneous moves, roles with few moves select by `regret_matching`. Elsewhere
 //! two roles that both take the greatest bound could repeat the same joint moves for ever, so a
 //! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014).
 //!
-//! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008). It competes
-//! with its exact score; where it has the greatest, the descent follows the best unsolved move, and
-//! the solved score is backpropagated above this node. Moves whose upper bound is below the mover's
-//! proven lower bound are not selected.
+//! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008), and moves
+//! whose upper bound is below the mover's proven lower bound are not selected.
 //!
 //! Invariant: a descent increments `in_flight` of every node and edge on its path exactly once.
 
@@ -21,7 +26,8 @@ use super::path::Path;
 use super::pool::{Pool, PoolId};
 use super::proof::ProofUpdate;
 use super::record::{
-    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, RoleMoves, SIMULTANEOUS,
+    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, Prior, RoleMoves, SIMULTANEOUS,
+    UntriedMove,
 };
 use super::regret_matching;
 use super::request::RequestKind;
@@ -38,11 +44,17 @@ const SIMULTANEOUS_EXPLORATION: f32 = 0.5;
 /// results is tried again. Neutral in matches.
 const ROOT_EXPLORATION: f32 = 2.0;
 
+/// Factor of the exploration weight of PUCT, so that one setting serves it and UCT.
+const PUCT_FACTOR: f32 = 5.0;
+
+/// The greatest variance of numbers from 0 to 100.
+const MAX_VARIANCE: f32 = 2500.0;
+
 /// Greatest number of nodes on a path. Games without a step counter may have long cycles.
 const MAX_PATH: usize = 4000;
 
 /// The children of a node where a role has more legal moves than this are expanded at their second
-/// visit only, to save memory.
+/// visit only, if there is no evaluation.
 const LARGE_BRANCHING: u32 = 64;
 
 /// The end of a descent.
@@ -57,54 +69,69 @@ pub(super) enum Leaf {
     Solved(Option<ProofUpdate>),
 }
 
-/// The edges of greatest bound.
+/// The edges of greatest score.
 #[derive(Clone, Copy, Debug)]
 struct BestEdges {
     /// Of all edges.
     any: EdgeId,
     any_score: f32,
-    any_solved: bool,
     /// Of the unsolved edges that can still reach `floor`.
     unsolved: EdgeId,
     unsolved_score: f32,
 }
 
-/// The terms of UCB1-Tuned that all edges of a node share.
+/// What the scores of all edges of a node share.
 #[derive(Clone, Copy, Debug)]
-struct Exploration {
-    /// Weight of the exploration term, in points.
+struct Scoring {
+    /// Weight of the exploration term: for PUCT in points and times the square root of the node's
+    /// visits, for UCT a factor.
     weight: f32,
     /// Logarithm of the node's visits.
     ln_visits: f32,
+    has_priors: bool,
+    /// Whether edges store variances in place of minimax values.
+    has_variances: bool,
+    minimax_share: f32,
+}
+
+impl Scoring {
+    /// The exploration term of an edge with so many visits. That of UCT is UCB1-Tuned (Auer,
+    /// Cesa-Bianchi and Fischer 2002).
+    #[inline(always)]
+    fn exploration(self, variance: f32, visits: f32, prior: Prior) -> f32 {
+        if self.has_priors {
+            return self.weight * prior.probability() / (1.0 + visits);
+        }
+        let ratio = self.ln_visits / visits.max(1.0);
+        let variance = variance + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
+        self.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt()
+    }
 }
 
 /// Scores all edges.
 fn best_edges(
     blocks: &Pool<EdgeBlockId, EdgeBlock>,
     first: EdgeBlockId,
-    exploration: Exploration,
+    scoring: Scoring,
     floor: u8,
 ) -> BestEdges {
     let mut best = BestEdges {
         any: EdgeId::NONE,
         any_score: f32::NEG_INFINITY,
-        any_solved: false,
         unsolved: EdgeId::NONE,
         unsolved_score: f32::NEG_INFINITY,
     };
     let mut at = first;
     while at.is_some() {
         let block = &blocks[at];
-        let scores = ucb_scores(block, exploration);
+        let scores = scores(block, scoring);
         for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
-            let solved = block.is_solved(slot);
             if score > best.any_score {
                 best.any = EdgeId::new(at, slot);
                 best.any_score = score;
-                best.any_solved = solved;
             }
             let score = score - virtual_loss(block, slot);
-            if score > best.unsolved_score && !solved && block.upper[slot] >= floor {
+            if score > best.unsolved_score && !block.is_solved(slot) && block.upper[slot] >= floor {
                 best.unsolved = EdgeId::new(at, slot);
                 best.unsolved_score = score;
             }
@@ -126,30 +153,33 @@ fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
     }
 }
 
-/// Factor of the exploration weight for means of `samples` playouts. In Connect Four the weight 0.4
+/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4
 /// beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
 fn exploration_of_means(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
 
-/// UCB1-Tuned of all edges of a block, unused ones included; free of branches, so that the compiler
+/// The scores of all edges of a block, unused ones included; free of branches, so that the compiler
 /// uses vector instructions.
 #[inline]
-fn ucb_scores(block: &EdgeBlock, exploration: Exploration) -> [f32; EDGES_PER_BLOCK] {
-    /// The greatest variance of numbers from 0 to 100.
-    const MAX_VARIANCE: f32 = 2500.0;
+fn scores(block: &EdgeBlock, scoring: Scoring) -> [f32; EDGES_PER_BLOCK] {
     let mut scores = [0.0; EDGES_PER_BLOCK];
     for (slot, score) in scores.iter_mut().enumerate() {
         // Vector instructions convert signed integers to floats, but not unsigned ones.
-        let visits = block.visits[slot] as i32 + i32::from(block.in_flight[slot]);
-        let visits = visits.max(1) as f32;
+        let visits = (block.visits[slot] as i32 + i32::from(block.in_flight[slot])) as f32;
         let lower = i32::from(block.lower[slot]) as f32;
         let upper = i32::from(block.upper[slot]) as f32;
-        let mean = block.means[slot].max(lower).min(upper);
-        let ratio = exploration.ln_visits / visits;
-        let variance = block.variances[slot] + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
-        let bonus = exploration.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt();
-        *score = mean + if lower < upper { bonus } else { 0.0 };
+        let mean = block.means[slot];
+        let value = mean + (block.minimax[slot] - mean) * scoring.minimax_share;
+        let value = value.max(lower).min(upper);
+        // Without a stored variance: the greatest that results of this mean can have.
+        let variance = if scoring.has_variances {
+            block.minimax[slot]
+        } else {
+            value * (100.0 - value)
+        };
+        let bonus = scoring.exploration(variance, visits, block.priors[slot]);
+        *score = value + if lower < upper { bonus } else { 0.0 };
     }
     scores
 }
@@ -160,7 +190,6 @@ impl Search {
         path.clear();
         self.graph.descent = self.graph.descent.wrapping_add(1);
         let (descent, age) = (self.graph.descent, self.graph.age);
-        self.exploration = self.config.exploration * exploration_of_means(self.pipeline.samples());
         let mut node = self.graph.root;
         // Whether the edge to this node is not yet marked as solved.
         let mut edge_unsolved = false;
@@ -213,6 +242,9 @@ impl Search {
     }
 
     fn has_large_branching(&self, node: NodeId) -> bool {
+        if self.config.evaluation.is_some() {
+            return false;
+        }
         let role_moves = &self.graph.role_moves[self.graph.nodes[node].role_moves];
         role_moves
             .iter()
@@ -231,10 +263,10 @@ impl Search {
     fn select_edges(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();
         if record.mover != SIMULTANEOUS {
-            let Some((edge, solved_edge)) = self.select_for_mover(node, record) else {
+            let Some(edge) = self.select_for_mover(node, record) else {
                 return false;
             };
-            path.select(edge, solved_edge);
+            path.select(edge);
             return true;
         }
         for role in 0..self.graph.roles {
@@ -243,46 +275,29 @@ impl Search {
                     path.deselect();
                     return false;
                 };
-                path.select(edge, EdgeId::NONE);
+                path.select(edge);
             }
         }
         true
     }
 
-    /// The edge that a mover selects, and the solved edge whose value is backpropagated instead.
-    fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<(EdgeId, EdgeId)> {
+    /// The edge that a mover selects.
+    fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<EdgeId> {
         let role = record.mover as usize;
-        let mut exploration = self.exploration(record);
-        if node == self.graph.root {
-            exploration.weight *= ROOT_EXPLORATION;
-        }
+        let scoring = self.scoring(record, node == self.graph.root);
         let floor = self.graph.bounds[node][role].lower;
-        let best = best_edges(
-            &self.graph.edge_blocks,
-            record.first_block,
-            exploration,
-            floor,
-        );
-        let mut edge = best.unsolved;
-        let mut score = best.unsolved_score;
-        if record.untried.is_some()
-            && let urgency = self.first_play_urgency(node, role, exploration)
-            && (urgency >= score || !edge.is_some())
+        let best = best_edges(&self.graph.edge_blocks, record.first_block, scoring, floor);
+        if let Some(untried) = self.graph.next_untried(record.untried)
+            && (!best.unsolved.is_some()
+                || self.urgency(node, role, untried, scoring) >= best.unsolved_score)
             && let Some(new) = self.graph.add_edge(node, role)
         {
-            edge = new;
-            score = urgency;
+            return Some(new);
         }
-        if !edge.is_some() {
-            // All moves that can be played are solved.
-            return best.any.is_some().then_some((best.any, EdgeId::NONE));
-        }
-        let solved_edge = if best.any_solved && best.any_score > score {
-            best.any
-        } else {
-            EdgeId::NONE
-        };
-        Some((edge, solved_edge))
+        // Where all moves that can be played are solved, any of them.
+        [best.unsolved, best.any]
+            .into_iter()
+            .find(|edge| edge.is_some())
     }
 
     /// The edge that one of several roles with a choice selects.
@@ -296,35 +311,32 @@ impl Search {
             }
             return self.select_by_regret(node, role, &role_moves);
         }
-        let mut exploration = self.exploration(&self.graph.nodes[node]);
-        exploration.weight *= SIMULTANEOUS_EXPLORATION;
-        let best = best_edges(
-            &self.graph.edge_blocks,
-            role_moves.first_block,
-            exploration,
-            0,
-        );
-        if role_moves.has_untried()
-            && (!best.any.is_some()
-                || self.first_play_urgency(node, role, exploration) >= best.any_score)
+        let record = self.graph.nodes[node];
+        let mut scoring = self.scoring(&record, false);
+        scoring.weight *= SIMULTANEOUS_EXPLORATION;
+        scoring.minimax_share = 0.0;
+        scoring.has_variances = true;
+        let best = best_edges(&self.graph.edge_blocks, role_moves.first_block, scoring, 0);
+        if let Some(untried) = self.graph.next_untried(role_moves.untried)
+            && (!best.any.is_some() || self.urgency(node, role, untried, scoring) >= best.any_score)
             && let Some(new) = self.graph.add_edge(node, role)
         {
             return Some(new);
         }
-        self.draw_near_tie(&role_moves, exploration, best.any_score)
+        self.draw_near_tie(&role_moves, scoring, best.any_score)
     }
 
     /// Draws uniformly among the edges of nearly the greatest bound, by reservoir sampling.
     fn draw_near_tie(
         &mut self,
         role_moves: &RoleMoves,
-        exploration: Exploration,
+        scoring: Scoring,
         best_score: f32,
     ) -> Option<EdgeId> {
         let mut drawn = None;
         let mut n_tied = 0;
         for (id, block) in self.graph.blocks_of(role_moves) {
-            let scores = ucb_scores(block, exploration);
+            let scores = scores(block, scoring);
             for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
                 if score >= best_score - NEAR_TIE {
                     n_tied += 1;
@@ -338,26 +350,43 @@ impl Search {
     }
 
     #[inline]
-    fn exploration(&self, record: &Node) -> Exploration {
+    fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
-        Exploration {
-            weight: self.exploration * 2.0,
+        let unit = if record.has_priors {
+            PUCT_FACTOR * self.spread.deviation() * visits.sqrt()
+        } else {
+            let factor = if is_root { ROOT_EXPLORATION } else { 1.0 };
+            factor * exploration_of_means(self.pipeline.samples())
+        };
+        Scoring {
+            weight: 2.0 * self.config.exploration * unit,
             ln_visits: visits.ln(),
+            has_priors: record.has_priors,
+            has_variances: self.config.evaluation.is_none(),
+            minimax_share: self.config.minimax_share,
         }
     }
 
-    /// First-play urgency (Gelly and Wang 2006): the score of an untried move, with the mean of its
-    /// node and `first_play_visits` visits.
-    fn first_play_urgency(&self, node: NodeId, role: usize, exploration: Exploration) -> f32 {
-        let visits = self.config.first_play_visits;
-        if visits <= 0.0 {
-            return f32::INFINITY;
-        }
+    /// First-play urgency (Gelly and Wang 2006): the score of an untried move. Its value is the
+    /// static one, or else the mean of the node with `first_play_visits` visits.
+    fn urgency(&self, node: NodeId, role: usize, untried: UntriedMove, scoring: Scoring) -> f32 {
         let mean = if self.graph.nodes[node].visits > 0 {
-            self.graph.means[node][role]
+            self.graph.values[node][role].mean
         } else {
             50.0
         };
-        mean + exploration.weight * 50.0 * (exploration.ln_visits / visits).sqrt()
+        match untried.value() {
+            Some(value) if scoring.has_priors => {
+                value + scoring.exploration(value, 0.0, untried.prior)
+            }
+            value => {
+                let visits = self.config.first_play_visits;
+                if visits <= 0.0 {
+                    return f32::INFINITY;
+                }
+                let ratio = scoring.ln_visits / visits;
+                value.unwrap_or(mean) + scoring.weight * (ratio * MAX_VARIANCE).sqrt()
+            }
+        }
     }
 }

@@ -229,6 +229,8 @@ impl Overrides {
         match key {
             "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
             "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
+            "minimax_share" => search.minimax_share = real(key, value, 0.0, 1.0)?,
+            "prior_temperature" => search.prior_temperature = real(key, value, 0.0, 1e3)?,
             "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
             "max_bytes" => search.max_bytes = number(value, key)?,
             "max_playout_steps" => search.max_playout_steps = number(value, key)?,
@@ -247,7 +249,7 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
             ),
         }
         Ok(())

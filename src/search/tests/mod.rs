@@ -11,6 +11,7 @@ mod proofs;
 mod regret_matching;
 mod threads;
 mod tic_tac_toe;
+mod values;
 
 use std::sync::Arc;
 
