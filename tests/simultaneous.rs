@@ -318,7 +318,7 @@ fn bids_with_five_blank_cells_lose_little() {
         "biddingTicTacToe, 5 blank",
         &mut late_bids(5, 12),
         50_000,
-        0.8,
-        14.0,
+        0.5,
+        5.0,
     );
 }

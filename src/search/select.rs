@@ -36,6 +36,9 @@ use crate::ids::NodeId;
 /// Where several roles choose, bounds that differ by at most this many points are equal.
 const NEAR_TIE: f32 = 1.0;
 
+/// Where several roles choose below the root: probability that a role draws among all its edges.
+const UNIFORM_SHARE: f32 = 0.02;
+
 /// Factor of the exploration weight where several roles choose: the exploration of the others adds
 /// variance already. It won two matches of three in Connect Four on two boards, and half in Tron.
 const SIMULTANEOUS_EXPLORATION: f32 = 0.5;
@@ -323,22 +326,29 @@ impl Search {
         {
             return Some(new);
         }
-        self.draw_near_tie(&role_moves, scoring, best.any_score)
+        // Upper confidence bounds alone may leave the only good reply at a few unlucky visits.
+        let explores = regret_matching::unit_interval(&mut self.game.random) < UNIFORM_SHARE;
+        let least = if explores {
+            f32::NEG_INFINITY
+        } else {
+            best.any_score - NEAR_TIE
+        };
+        self.draw_at_least(&role_moves, scoring, least)
     }
 
-    /// Draws uniformly among the edges of nearly the greatest bound, by reservoir sampling.
-    fn draw_near_tie(
+    /// Draws uniformly among the edges whose score is at least `least`, by reservoir sampling.
+    fn draw_at_least(
         &mut self,
         role_moves: &RoleMoves,
         scoring: Scoring,
-        best_score: f32,
+        least: f32,
     ) -> Option<EdgeId> {
         let mut drawn = None;
         let mut n_tied = 0;
         for (id, block) in self.graph.blocks_of(role_moves) {
             let scores = scores(block, scoring);
             for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
-                if score >= best_score - NEAR_TIE {
+                if score >= least {
                     n_tied += 1;
                     if n_tied == 1 || self.game.random.below(n_tied) == 0 {
                         drawn = Some(EdgeId::new(id, slot));
