@@ -18,6 +18,7 @@ pub mod implications;
 pub mod latches;
 pub mod learning;
 pub mod mutex_groups;
+pub mod placements;
 pub mod sample;
 pub mod score_ranges;
 pub mod signature;

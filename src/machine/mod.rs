@@ -22,7 +22,7 @@ pub mod specialised;
 
 use std::sync::Arc;
 
-use crate::ids::{Id, MoveId, RoleId};
+use crate::ids::{BaseId, Id, MoveId, RoleId};
 pub use info::{GameInfo, NetworkInfo};
 use random::Random;
 pub use sequential::SequentialExpander;
@@ -109,6 +109,10 @@ pub struct PlayoutTotals {
     pub steps: u64,
     /// Playouts that ended at the step limit.
     pub cut_off: u32,
+    /// For each observed fact the playouts whose final state has it.
+    pub observed: Vec<u32>,
+    /// For each observed fact and role, roles innermost, the sum of the goals of these playouts.
+    pub observed_totals: Vec<u32>,
 }
 
 impl PlayoutTotals {
@@ -119,6 +123,36 @@ impl PlayoutTotals {
         self.playouts = 0;
         self.steps = 0;
         self.cut_off = 0;
+        self.observed.clear();
+        self.observed_totals.clear();
+    }
+
+    /// Resets the totals of playouts in which so many facts are observed.
+    pub fn clear_observed(&mut self, n_roles: usize, n_facts: usize) {
+        self.clear(n_roles);
+        self.observed.resize(n_facts, 0);
+        self.observed_totals.resize(n_facts * n_roles, 0);
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        self.playouts += other.playouts;
+        self.steps += other.steps;
+        self.cut_off += other.cut_off;
+        for (sum, &total) in self.totals.iter_mut().zip(&other.totals) {
+            *sum += total;
+        }
+        add_counts(&mut self.observed, &other.observed);
+        add_counts(&mut self.observed_totals, &other.observed_totals);
+    }
+}
+
+fn add_counts(sums: &mut Vec<u32>, counts: &[u32]) {
+    if sums.len() < counts.len() {
+        sums.resize(counts.len(), 0);
+    }
+    for (sum, &count) in sums.iter_mut().zip(counts) {
+        *sum += count;
     }
 }
 
@@ -134,6 +168,10 @@ pub trait BatchPlayouts: Send {
     /// Requests playouts from a state. `None` when `samples` is 0 or the state is not supported and
     /// has to be played by a [`Reasoner`].
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket>;
+
+    /// From now on counts the final states that have each of these facts. Without a call, and in
+    /// implementations that cannot, nothing is observed.
+    fn observe(&mut self, _facts: &[BaseId]) {}
 
     /// Makes a step in all running playouts.
     fn advance(&mut self);

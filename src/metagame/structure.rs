@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use crate::analysis::factors::Factors;
 use crate::analysis::latches::{Latches, latches};
+use crate::analysis::placements::Placements;
 use crate::analysis::score_ranges::{ScoreRange, score_ranges};
 use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
@@ -30,6 +31,8 @@ pub struct Structure {
     pub latches: Option<Latches>,
     /// Latched facts that bound a goal, the tightest bounds first.
     pub score_ranges: Option<Arc<[ScoreRange]>>,
+    /// The lasting facts that moves make true.
+    pub placements: Option<Arc<Placements>>,
     /// Permutations of facts and moves that keep the rules.
     pub symmetries: Option<Arc<Symmetries>>,
 }
@@ -52,6 +55,7 @@ impl Structure {
         let are_ranges_known = !ranges.is_empty() || !of_ranges.is_spent();
         ranges.sort_by_key(|range| range.upper - range.lower);
         ranges.truncate(MAX_SCORE_RANGES);
+        let placements = Placements::find(network, &latches, &mut budget());
         let symmetries = Symmetries::find(network, &mut budget());
         let has_latches = latches.settings().next().is_some();
         let are_latches_known = latches.is_complete || has_latches || !of_latches.is_spent();
@@ -60,6 +64,7 @@ impl Structure {
             factors,
             latches: are_latches_known.then_some(latches),
             score_ranges: are_ranges_known.then(|| ranges.into()),
+            placements: placements.map(Arc::new),
             symmetries: are_symmetries_known.then(|| Arc::new(symmetries)),
         }
     }
@@ -73,6 +78,7 @@ impl Structure {
     pub fn apply(&self, config: SearchConfig) -> SearchConfig {
         SearchConfig {
             score_ranges: self.score_ranges.clone().unwrap_or_default(),
+            placements: self.placements.clone(),
             symmetries: self.useful_symmetries().cloned(),
             ..config
         }
@@ -81,7 +87,7 @@ impl Structure {
     /// Whether the search has no use for it.
     pub fn is_empty(&self) -> bool {
         let has_ranges = self.score_ranges.as_ref().is_some_and(|it| !it.is_empty());
-        !has_ranges && self.useful_symmetries().is_none()
+        !has_ranges && self.placements.is_none() && self.useful_symmetries().is_none()
     }
 }
 

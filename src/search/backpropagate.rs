@@ -93,6 +93,9 @@ impl Search {
             {
                 update = graph.update_proof(node, selected, of_child, &mut self.update_bounds);
             }
+            if has_mover && graph.fixed_sum.is_none() {
+                graph.prefer_solved_edge(node, values);
+            }
             graph.average(node, selected.is_empty(), values);
             graph.recompute(node);
             if has_mover && graph.is_refuted(node, selected[0]) {
@@ -122,6 +125,35 @@ impl Graph {
         let (block, slot) = (&self.edge_blocks[edge.block()], edge.slot());
         block.bounds(slot).is_exact()
             && f32::from(block.upper[slot]) < self.values[node][block.role as usize].mean
+    }
+
+    /// Replaces a result by the values of the best edge where that is solved: solved edges get no
+    /// more visits, so the means of the other roles would leave them behind.
+    fn prefer_solved_edge(&self, node: NodeId, results: &mut [f32]) {
+        let mut best = (f32::NEG_INFINITY, EdgeId::NONE);
+        let mut at = self.nodes[node].first_block;
+        while at.is_some() {
+            let block = &self.edge_blocks[at];
+            for slot in 0..block.len as usize {
+                let mean = block.bounds(slot).clamp(block.means[slot]);
+                if mean > best.0 {
+                    let is_solved = block.is_solved(slot);
+                    let edge = if is_solved {
+                        EdgeId::new(at, slot)
+                    } else {
+                        EdgeId::NONE
+                    };
+                    best = (mean, edge);
+                }
+            }
+            at = block.link;
+        }
+        if best.1.is_some() {
+            let child = self.child_of(best.1);
+            if child.is_some() {
+                self.read_values(child, results);
+            }
+        }
     }
 
     /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says

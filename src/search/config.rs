@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::analysis::evaluation::Evaluation;
+use crate::analysis::placements::Placements;
 use crate::analysis::score_ranges::ScoreRange;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::MoveId;
@@ -47,6 +48,11 @@ pub struct SearchConfig {
     pub evaluation_share: f32,
     /// Goal ranges that follow from settled facts (latches). Wrong ranges make proofs wrong.
     pub score_ranges: Arc<[ScoreRange]>,
+    /// The lasting facts that moves make true, for AMAF values.
+    pub placements: Option<Arc<Placements>>,
+    /// Weight of AMAF values: playouts through a move after which its AMAF value counts as much as
+    /// its own results, at most.
+    pub amaf_playouts: f32,
     /// Symmetries of the game: where only our role has a choice at the root, one of each class of
     /// equivalent moves is searched. Wrong symmetries hide moves.
     pub symmetries: Option<Arc<Symmetries>>,
@@ -73,6 +79,8 @@ impl SearchConfig {
             evaluation: None,
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
+            placements: None,
+            amaf_playouts: 200.0,
             symmetries: None,
             seed,
         }

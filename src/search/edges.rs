@@ -146,6 +146,34 @@ impl Graph {
         Some(edge)
     }
 
+    /// Makes the untried move with the greatest key the next one, and returns the key.
+    pub(super) fn bring_best_untried_forward(
+        &mut self,
+        node: NodeId,
+        role: usize,
+        key: impl Fn(MoveId) -> f32,
+    ) -> Option<f32> {
+        let head = self.role_moves(node, role).untried;
+        let mut best: Option<(f32, MoveBlockId, usize)> = None;
+        let mut at = head;
+        while at.is_some() {
+            let block = &self.move_blocks[at];
+            for (slot, untried) in block.moves[..block.len as usize].iter().enumerate() {
+                let key = key(untried.mv);
+                if best.is_none_or(|(greatest, ..)| key > greatest) {
+                    best = Some((key, at, slot));
+                }
+            }
+            at = block.link;
+        }
+        let (greatest, at, slot) = best?;
+        let next = self.move_blocks[head].len as usize - 1;
+        let untried = self.move_blocks[at].moves[slot];
+        self.move_blocks[at].moves[slot] = self.move_blocks[head].moves[next];
+        self.move_blocks[head].moves[next] = untried;
+        Some(greatest)
+    }
+
     /// Adds an edge without statistics. `None` when memory is exhausted. The node must be in
     /// flight.
     pub(super) fn push_edge(&mut self, node: NodeId, role: usize, mv: MoveId) -> Option<EdgeId> {

@@ -185,6 +185,7 @@ impl Search {
             let from_root = first.is_some_and(|step| step.node == self.graph.root);
             let update = self.expand(&mut answer);
             timer.add_to(&mut self.times.expand);
+            self.add_to_amaf(&answer);
             let is_complete = self.finish(&answer, update);
             timer.add_to(&mut self.times.backpropagate);
             self.times.timed_answers += u64::from(timer.is_timed());
@@ -268,6 +269,20 @@ impl Search {
         }
         for (value, evaluation) in self.values.iter_mut().zip(&position.value) {
             *value += (evaluation - *value) * self.config.evaluation_share;
+        }
+    }
+
+    /// Adds the playouts of an answer to the tables of its path.
+    fn add_to_amaf(&mut self, answer: &RolloutRequest) {
+        let Some(amaf) = &mut self.amaf else { return };
+        if answer.tally.observed.is_empty() {
+            return;
+        }
+        for step in &answer.path.steps {
+            let record = &self.graph.nodes[step.node];
+            if record.generation == step.generation {
+                amaf.add(step.node, step.generation, record.visits, &answer.tally);
+            }
         }
     }
 

@@ -7,8 +7,8 @@
 //! Modules, in reading order:
 //! * `config`: the plain types of the interface; `report`: the move to play, and statistics;
 //! * `pool`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its memory;
-//! * `iteration`: the loop; `path`, `select`, `spread`, `regret_matching`: the descent; `expand`:
-//!   growth; `backpropagate`, `proof`: the way back;
+//! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
+//!   `expand`: growth; `backpropagate`, `proof`: the way back;
 //! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
 //!
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
@@ -20,6 +20,7 @@
 //!
 //! Never knows: GDL, HTTP, match ids.
 
+mod amaf;
 mod backpropagate;
 mod config;
 mod edges;
@@ -53,6 +54,7 @@ pub use config::{
 
 use std::sync::Arc;
 
+use self::amaf::{Amaf, TableId};
 use self::expand::{ForcedLineEnd, WriterGame};
 use self::graph::Graph;
 use self::pipeline::Pipeline;
@@ -94,6 +96,10 @@ pub struct Search {
     strategy_draw: f32,
     strategy_random: Random,
     spread: Spread,
+    /// None where moves leave no lasting facts.
+    amaf: Option<Amaf>,
+    /// The table for the last node of the path of the current descent.
+    amaf_table: Option<TableId>,
     /// The sum of both roles' goals in the first result, and whether it differed in another.
     first_sum: Option<u64>,
     has_varying_sum: bool,
@@ -128,6 +134,8 @@ impl Search {
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
+            amaf: config.placements.as_ref().map(|it| Amaf::new(it, roles)),
+            amaf_table: None,
             first_sum: None,
             has_varying_sum: false,
             max_depth: 0,

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::config::SearchConfig;
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals, Reasoner};
 
@@ -37,14 +38,18 @@ impl PlayoutQueue {
     pub(super) fn new(
         machine: Arc<dyn Machine>,
         mut random: Random,
-        max_steps: u32,
+        config: &SearchConfig,
         with_lanes: bool,
     ) -> Self {
-        let lanes = if with_lanes {
+        let max_steps = config.max_playout_steps;
+        let mut lanes = if with_lanes {
             Arc::clone(&machine).playouts(&mut random, max_steps)
         } else {
             None
         };
+        if let (Some(lanes), Some(placements)) = (&mut lanes, &config.placements) {
+            lanes.observe(&placements.facts);
+        }
         Self {
             lanes,
             slots: Vec::new(),

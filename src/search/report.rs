@@ -10,7 +10,7 @@ use super::Search;
 use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
 use super::pool::PoolId;
 use super::proof::preferred_length;
-use super::record::{EdgeId, Node, SIMULTANEOUS};
+use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
 use crate::ids::{Id, MoveId};
 
 /// How proven a move is.
@@ -186,6 +186,26 @@ impl Search {
         self.graph.average_strategy(role_moves, bounds.lower)
     }
 
+    /// The value of a root edge mixed with its AMAF value, and the visits that both are worth.
+    fn with_amaf(&self, block: &EdgeBlock, slot: usize, value: f32) -> (f32, f32) {
+        let visits = block.visits[slot] as f32;
+        let root = self.graph.root;
+        let record = &self.graph.nodes[root];
+        let is_used = record.mover != SIMULTANEOUS && !record.has_priors;
+        let table = self.amaf.as_ref().filter(|_| is_used);
+        let Some((amaf, table)) =
+            table.and_then(|amaf| Some((amaf, amaf.table(root, record.generation)?)))
+        else {
+            return (value, visits);
+        };
+        let role = block.role as usize;
+        let samples = self.pipeline.samples() as f32;
+        let advantage = amaf.advantage(table, role, block.moves[slot]);
+        let share = advantage.share(visits * samples, self.config.amaf_playouts);
+        let of_amaf = self.graph.values[root][role].mean + advantage.points;
+        (value + (of_amaf - value) * share, visits / (1.0 - share))
+    }
+
     fn rank(&self, edge: EdgeId) -> MoveRank {
         let block = &self.graph.edge_blocks[edge.block()];
         let slot = edge.slot();
@@ -209,7 +229,8 @@ impl Search {
                     _ => self.config.minimax_share,
                 };
                 let value = mean + (minimax - mean) * share;
-                value - self.spread.deviation() / (visits as f32).sqrt()
+                let (value, visits) = self.with_amaf(block, slot, value);
+                value - self.spread.deviation() / visits.sqrt()
             }
         };
         let child = self.graph.child_of(edge);

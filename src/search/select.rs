@@ -22,6 +22,7 @@
 //! Invariant: a descent increments `in_flight` of every node and edge on its path exactly once.
 
 use super::Search;
+use super::amaf::TableId;
 use super::path::Path;
 use super::pool::{Pool, PoolId};
 use super::proof::ProofUpdate;
@@ -83,6 +84,28 @@ struct BestEdges {
     unsolved_score: f32,
 }
 
+impl BestEdges {
+    const NONE: Self = Self {
+        any: EdgeId::NONE,
+        any_score: f32::NEG_INFINITY,
+        unsolved: EdgeId::NONE,
+        unsolved_score: f32::NEG_INFINITY,
+    };
+
+    #[inline(always)]
+    fn add(&mut self, (id, block): (EdgeBlockId, &EdgeBlock), slot: usize, score: f32, floor: u8) {
+        if score > self.any_score {
+            self.any = EdgeId::new(id, slot);
+            self.any_score = score;
+        }
+        let score = score - virtual_loss(block, slot);
+        if score > self.unsolved_score && !block.is_solved(slot) && block.upper[slot] >= floor {
+            self.unsolved = EdgeId::new(id, slot);
+            self.unsolved_score = score;
+        }
+    }
+}
+
 /// What the scores of all edges of a node share.
 #[derive(Clone, Copy, Debug)]
 struct Scoring {
@@ -118,26 +141,13 @@ fn best_edges(
     scoring: Scoring,
     floor: u8,
 ) -> BestEdges {
-    let mut best = BestEdges {
-        any: EdgeId::NONE,
-        any_score: f32::NEG_INFINITY,
-        unsolved: EdgeId::NONE,
-        unsolved_score: f32::NEG_INFINITY,
-    };
+    let mut best = BestEdges::NONE;
     let mut at = first;
     while at.is_some() {
         let block = &blocks[at];
         let scores = scores(block, scoring);
         for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
-            if score > best.any_score {
-                best.any = EdgeId::new(at, slot);
-                best.any_score = score;
-            }
-            let score = score - virtual_loss(block, slot);
-            if score > best.unsolved_score && !block.is_solved(slot) && block.upper[slot] >= floor {
-                best.unsolved = EdgeId::new(at, slot);
-                best.unsolved_score = score;
-            }
+            best.add((at, block), slot, score, floor);
         }
         at = block.link;
     }
@@ -191,6 +201,7 @@ impl Search {
     /// Descends from the root and records the path.
     pub(super) fn descend(&mut self, path: &mut Path) -> Leaf {
         path.clear();
+        self.amaf_table = None;
         self.graph.descent = self.graph.descent.wrapping_add(1);
         let (descent, age) = (self.graph.descent, self.graph.age);
         let mut node = self.graph.root;
@@ -207,6 +218,10 @@ impl Search {
                 path.joint_moves += 1 + u32::from(record.forced_moves);
             }
             let record = *record;
+            if let Some(amaf) = &self.amaf {
+                let table = amaf.table(node, record.generation);
+                self.amaf_table = table.or(self.amaf_table);
+            }
             if record.terminal || (record.solved && !at_root) {
                 return self.solved_leaf(node, edge_unsolved);
             }
@@ -289,6 +304,9 @@ impl Search {
         let role = record.mover as usize;
         let scoring = self.scoring(record, node == self.graph.root);
         let floor = self.graph.bounds[node][role].lower;
+        if let Some(table) = self.amaf_table.filter(|_| !record.has_priors) {
+            return self.select_by_amaf(node, record, table, floor);
+        }
         let best = best_edges(&self.graph.edge_blocks, record.first_block, scoring, floor);
         if let Some(untried) = self.graph.next_untried(record.untried)
             && (!best.unsolved.is_some()
@@ -301,6 +319,56 @@ impl Search {
         [best.unsolved, best.any]
             .into_iter()
             .find(|edge| edge.is_some())
+    }
+
+    /// The edge that a mover selects where a table values all moves (GRAVE; Cazenave 2015). The
+    /// fewer playouts an edge has, the more its AMAF value counts (Gelly and Silver 2007). That
+    /// explores enough: in Hex an exploration term beside it played worse.
+    fn select_by_amaf(
+        &mut self,
+        node: NodeId,
+        record: &Node,
+        table: TableId,
+        floor: u8,
+    ) -> Option<EdgeId> {
+        let role = record.mover as usize;
+        let mean = self.mean_or_middle(node, role);
+        let amaf = self.amaf.as_ref()?;
+        let samples = self.pipeline.samples() as f32;
+        let mut best = BestEdges::NONE;
+        let mut at = record.first_block;
+        while at.is_some() {
+            let block = &self.graph.edge_blocks[at];
+            for slot in 0..block.len as usize {
+                let advantage = amaf.advantage(table, role, block.moves[slot]);
+                let playouts = block.visits[slot] as f32 * samples;
+                let share = advantage.share(playouts, self.config.amaf_playouts);
+                let of_amaf = mean + advantage.points;
+                let value = block.means[slot] + (of_amaf - block.means[slot]) * share;
+                let score = block.bounds(slot).clamp(value);
+                best.add((at, block), slot, score, floor);
+            }
+            at = block.link;
+        }
+        let advantage = |mv| amaf.advantage(table, role, mv).points;
+        if let Some(points) = self.graph.bring_best_untried_forward(node, role, advantage) {
+            let score = mean + points;
+            if (!best.unsolved.is_some() || score >= best.unsolved_score)
+                && let Some(new) = self.graph.add_edge(node, role)
+            {
+                return Some(new);
+            }
+        }
+        [best.unsolved, best.any]
+            .into_iter()
+            .find(|edge| edge.is_some())
+    }
+
+    fn mean_or_middle(&self, node: NodeId, role: usize) -> f32 {
+        match self.graph.nodes[node].visits {
+            0 => 50.0,
+            _ => self.graph.values[node][role].mean,
+        }
     }
 
     /// The edge that one of several roles with a choice selects.
@@ -380,11 +448,7 @@ impl Search {
     /// First-play urgency (Gelly and Wang 2006): the score of an untried move. Its value is the
     /// static one, or else the mean of the node with `first_play_visits` visits.
     fn urgency(&self, node: NodeId, role: usize, untried: UntriedMove, scoring: Scoring) -> f32 {
-        let mean = if self.graph.nodes[node].visits > 0 {
-            self.graph.values[node][role].mean
-        } else {
-            50.0
-        };
+        let mean = self.mean_or_middle(node, role);
         match untried.value() {
             Some(value) if scoring.has_priors => {
                 value + scoring.exploration(value, 0.0, untried.prior)

@@ -47,11 +47,10 @@ impl Worker {
         config: &SearchConfig,
         with_lanes: bool,
     ) -> Self {
-        let max_steps = config.max_playout_steps;
         Self {
             n_roles: machine.info().n_roles(),
             families: FamilyGenerator::new(machine, config, with_lanes),
-            playouts: PlayoutQueue::new(Arc::clone(machine), random, max_steps, with_lanes),
+            playouts: PlayoutQueue::new(Arc::clone(machine), random, config, with_lanes),
             plays_out: config.evaluation.is_none() || config.evaluation_share < 1.0,
             new_requests: Vec::new(),
             new_samples: 0,
@@ -162,13 +161,7 @@ impl Worker {
         let Some(request) = &mut self.in_flight[slot as usize] else {
             return;
         };
-        let (tally, sum) = (&self.tally, &mut request.tally);
-        sum.playouts += tally.playouts;
-        sum.steps += tally.steps;
-        sum.cut_off += tally.cut_off;
-        for (total, &goals) in sum.totals.iter_mut().zip(&tally.totals) {
-            *total += goals;
-        }
+        request.tally.add(&self.tally);
         if !has_more && let Some(request) = self.in_flight[slot as usize].take() {
             self.free_slots.push(slot);
             self.n_in_flight -= 1;

@@ -230,6 +230,7 @@ impl Overrides {
             "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
             "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
             "minimax_share" => search.minimax_share = real(key, value, 0.0, 1.0)?,
+            "amaf_playouts" => search.amaf_playouts = real(key, value, 0.0, 1e6)?,
             "prior_temperature" => search.prior_temperature = real(key, value, 0.0, 1e3)?,
             "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
             "max_bytes" => search.max_bytes = number(value, key)?,
@@ -249,7 +250,7 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
             ),
         }
         Ok(())

@@ -17,6 +17,7 @@ use super::compile::{ChoiceSlots, GangPrograms, PhasePrograms, n_operations};
 use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
+use super::transpose::transpose;
 use crate::ids::{BaseId, Id, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{BatchPlayouts, PlayoutTicket, PlayoutTotals};
@@ -170,6 +171,12 @@ struct Gang<const N: usize> {
     /// No live lane reaches the step limit before this.
     next_limit: u64,
     finals: Memory<N>,
+    /// Facts that are counted in final states.
+    observed: Vec<BaseId>,
+    /// Their values in the final states, in whole groups of 64 facts.
+    observed_finals: Vec<Vector<N>>,
+    /// For each lane and role the goal of the final state; only where facts are observed.
+    goals_of_lanes: Vec<u8>,
     goals_at: u64,
     /// Lanes whose final state waits for its goals.
     pending: Vector<N>,
@@ -198,6 +205,9 @@ impl<const N: usize> Gang<N> {
             started: vec![0; n_lanes],
             next_limit: u64::MAX,
             finals: Memory::new(layout.goal_bases.len(), layout.goal_slots),
+            observed: Vec::new(),
+            observed_finals: Vec::new(),
+            goals_of_lanes: Vec::new(),
             goals_at: 0,
             pending: [0; N],
             pending_tickets: vec![0; n_lanes],
@@ -305,6 +315,11 @@ impl<const N: usize> Gang<N> {
                 kept & !mask | state & mask
             });
         }
+        for (kept, &base) in self.observed_finals.iter_mut().zip(&self.observed) {
+            *kept = combine(*kept, now[base.index()], mask, |kept, state, mask| {
+                kept & !mask | state & mask
+            });
+        }
         for lane in lanes(&mask) {
             let ticket = self.tickets[lane];
             self.pending_tickets[lane] = ticket;
@@ -327,7 +342,7 @@ impl<const N: usize> Gang<N> {
         for (&(role, value), slot) in layout.goal_values.iter().zip(slots) {
             let reached = both(slot, &pending);
             // All lanes belong to the only open request.
-            if self.n_open == 1 {
+            if self.n_open == 1 && self.observed.is_empty() {
                 let n_reached: u32 = reached.iter().map(|word| word.count_ones()).sum();
                 if let Some(lane) = lanes(&pending).next() {
                     let ticket = self.pending_tickets[lane] as usize;
@@ -340,6 +355,14 @@ impl<const N: usize> Gang<N> {
                 let ticket = self.pending_tickets[lane] as usize;
                 self.requests[ticket].tally.totals[role.index()] += u64::from(value);
             }
+            if !self.observed.is_empty() {
+                for lane in lanes(&reached) {
+                    self.goals_of_lanes[lane * layout.n_roles + role.index()] = value;
+                }
+            }
+        }
+        if !self.observed.is_empty() {
+            self.count_observed(layout.n_roles, &pending);
         }
         for lane in lanes(&pending) {
             let ticket = self.pending_tickets[lane];
@@ -350,6 +373,32 @@ impl<const N: usize> Gang<N> {
                 self.n_open -= 1;
             }
         }
+    }
+
+    /// Counts the observed facts of the final states in `pending`.
+    #[inline(always)]
+    fn count_observed(&mut self, n_roles: usize, pending: &Vector<N>) {
+        for (group, planes) in self.observed_finals.as_chunks::<64>().0.iter().enumerate() {
+            for (word, &in_word) in pending.iter().enumerate().filter(|(_, lanes)| **lanes != 0) {
+                let mut facts_of_lanes: [u64; 64] = planes.map(|plane| plane[word]);
+                transpose(&mut facts_of_lanes);
+                for bit in lanes(&[in_word]) {
+                    let lane = 64 * word + bit;
+                    let goals = &self.goals_of_lanes[lane * n_roles..(lane + 1) * n_roles];
+                    let ticket = self.pending_tickets[lane] as usize;
+                    let tally = &mut self.requests[ticket].tally;
+                    for fact in lanes(&[facts_of_lanes[bit]]) {
+                        let fact = 64 * group + fact;
+                        tally.observed[fact] += 1;
+                        let totals = &mut tally.observed_totals[fact * n_roles..];
+                        for (total, &goal) in totals.iter_mut().zip(goals) {
+                            *total += u32::from(goal);
+                        }
+                    }
+                }
+            }
+        }
+        self.goals_of_lanes.fill(0);
     }
 
     #[inline(always)]
@@ -472,7 +521,9 @@ impl<const N: usize> BatchPlayouts for Gang<N> {
             self.requests.len() as PlayoutTicket - 1
         });
         let request = &mut self.requests[ticket as usize];
-        request.tally.clear(self.layout.n_roles);
+        request
+            .tally
+            .clear_observed(self.layout.n_roles, self.observed.len());
         request.samples = samples;
         let n_bases = self.layout.n_bases;
         let mut queued = self.spare.pop().unwrap_or_default();
@@ -488,6 +539,12 @@ impl<const N: usize> BatchPlayouts for Gang<N> {
         self.n_queued += u64::from(samples);
         self.n_open += 1;
         Some(ticket)
+    }
+
+    fn observe(&mut self, facts: &[BaseId]) {
+        self.observed = facts.to_vec();
+        self.observed_finals = vec![[0; N]; facts.len().next_multiple_of(64)];
+        self.goals_of_lanes = vec![0; 64 * N * self.layout.n_roles];
     }
 
     fn advance(&mut self) {

@@ -231,6 +231,7 @@ fn answers(
                 playouts: 3,
                 steps: 9,
                 cut_off: 1,
+                ..PlayoutTotals::default()
             },
             ..RolloutRequest::default()
         };
@@ -267,6 +268,7 @@ fn check_answers(answers: &[RolloutRequest], first: u64, samples: &[u32]) {
             playouts: samples,
             steps: u64::from(samples * MAX_STEPS),
             cut_off: samples,
+            ..PlayoutTotals::default()
         };
         assert_eq!(answer.tally, expected);
     }

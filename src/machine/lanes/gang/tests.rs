@@ -429,6 +429,7 @@ fn playouts_are_cut_off_at_the_limit_and_counted() {
         playouts: 300,
         steps: 300 * 7,
         cut_off: 300,
+        ..PlayoutTotals::default()
     };
     assert_eq!(tally, expected);
 }
@@ -486,4 +487,42 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
             assert_eq!(tally.totals, totals);
         }
     }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many playouts for it")]
+fn each_final_state_is_observed_once_with_its_goals() {
+    let network = game("ticTacToe");
+    let programs = compile(&network, None, 20.0, PlayoutPolicy::Uniform).unwrap();
+    let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 8));
+    let mut gang = layout.gang(&mut Random::new(3), 100);
+    let cell = "(cell 2 2 ";
+    let is_of_cell = |fact: &String| fact.starts_with(cell);
+    let of_cell = network.facts.enumerate();
+    let of_cell: Vec<BaseId> = of_cell
+        .filter(|(_, fact)| is_of_cell(fact))
+        .map(|(base, _)| base)
+        .collect();
+    assert_eq!(of_cell.len(), 3);
+    gang.observe(&of_cell);
+    let requests = [200, 31, 1];
+    for samples in requests {
+        gang.submit(&initial_state(&network), samples).unwrap();
+    }
+    let mut tally = PlayoutTotals::default();
+    let mut n_done = 0;
+    for _ in 0..1_000 {
+        gang.advance();
+        while gang.take_finished(&mut tally).is_some() {
+            n_done += 1;
+            // The cell is marked by x, by o, or blank.
+            assert_eq!(tally.observed.iter().sum::<u32>(), tally.playouts);
+            for role in 0..2 {
+                let of_role = tally.observed_totals.iter().skip(role).step_by(2);
+                let sum: u32 = of_role.sum();
+                assert_eq!(u64::from(sum), tally.totals[role]);
+            }
+        }
+    }
+    assert_eq!(n_done, requests.len());
 }
