@@ -169,6 +169,11 @@ pub trait BatchPlayouts: Send {
     /// has to be played by a [`Reasoner`].
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket>;
 
+    /// As [`submit`](Self::submit) for a state that is known not to be terminal.
+    fn submit_nonterminal(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
+        self.submit(state, samples)
+    }
+
     /// From now on counts the final states that have each of these facts. Without a call, and in
     /// implementations that cannot, nothing is observed.
     fn observe(&mut self, _facts: &[BaseId]) {}

@@ -71,7 +71,7 @@ const MIN_POSITIONS: usize = 300;
 /// and the evaluation lost all matches.
 const MIN_CORRELATION: f64 = 0.2;
 /// The same, relative to the correlation of playouts.
-const MIN_RELATIVE_CORRELATION: f64 = 0.85;
+const MIN_RELATIVE_CORRELATION: f64 = 0.7;
 /// Weight below which an evaluation is not worth its time.
 const MIN_SHARE: f64 = 0.15;
 /// Weight beside playouts, at most.

@@ -76,11 +76,11 @@ impl PlayoutQueue {
         self.sequential.len()
     }
 
-    /// Adds playouts from a state for a request. Lanes give one tally for all, the reasoner one for
+    /// Adds playouts from a state that is not terminal, for a request. Lanes give one tally for all, the reasoner one for
     /// each.
     pub(super) fn submit(&mut self, slot: u32, state: &[u64], samples: u32) {
         let lanes = self.lanes.as_mut();
-        match lanes.and_then(|lanes| lanes.submit(state, samples)) {
+        match lanes.and_then(|lanes| lanes.submit_nonterminal(state, samples)) {
             Some(ticket) => {
                 let index = ticket as usize;
                 if index >= self.slots.len() {

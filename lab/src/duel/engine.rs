@@ -55,8 +55,10 @@ pub struct LocalEngine {
 struct Overrides {
     /// The settings of an unstudied game.
     search: SearchConfig,
-    /// The weight of an evaluation instead of that which a study finds.
+    /// What a study would set, instead of what it sets.
     evaluation_share: Option<f32>,
+    minimax_share: Option<f32>,
+    prior_temperature: Option<f32>,
     is_factored: bool,
     /// Lanes of a machine; `None` measures the fastest.
     width: Option<usize>,
@@ -139,6 +141,8 @@ impl LocalEngine {
                     ..search_config(&settings.search, 0)
                 },
                 evaluation_share: None,
+                minimax_share: None,
+                prior_temperature: None,
                 is_factored: settings.search.factored,
                 width: None,
             },
@@ -229,9 +233,9 @@ impl Overrides {
         match key {
             "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
             "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
-            "minimax_share" => search.minimax_share = real(key, value, 0.0, 1.0)?,
+            "minimax_share" => self.minimax_share = Some(real(key, value, 0.0, 1.0)?),
             "amaf_playouts" => search.amaf_playouts = real(key, value, 0.0, 1e6)?,
-            "prior_temperature" => search.prior_temperature = real(key, value, 0.0, 1e3)?,
+            "prior_temperature" => self.prior_temperature = Some(real(key, value, 0.0, 1e3)?),
             "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
             "max_bytes" => search.max_bytes = number(value, key)?,
             "max_playout_steps" => search.max_playout_steps = number(value, key)?,
@@ -269,9 +273,14 @@ impl Overrides {
         if let Some(share) = self.evaluation_share {
             study.parameters.evaluation_share = share;
         }
-        match study.is_useful() {
+        let config = match study.is_useful() {
             true => study.apply(&config),
             false => config,
+        };
+        SearchConfig {
+            minimax_share: self.minimax_share.unwrap_or(config.minimax_share),
+            prior_temperature: self.prior_temperature.unwrap_or(config.prior_temperature),
+            ..config
         }
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! The positions are from games that were not trained on, one of each game, so that they are
 //! independent. The target of a position is the mean of the result of its game and of its value in
-//! the tree of that game, which is exact where the tree reaches the end. Playouts are as many as a
-//! search makes at a leaf, so their noise counts. Least squares give the weight of the evaluation
-//! in the mean of both that predicts targets best.
+//! the tree of that game, which is exact where the tree reaches the end. Least squares give the
+//! weight of the evaluation in the mean of both that predicts targets best.
+//!
+//! The noise of playouts does not count: it averages out over the leaves of a tree, and the errors
+//! of an evaluation do not. Two halves of the playouts from each position have independent noise,
+//! so the covariance of their means is the variance without it.
 
 use std::sync::Arc;
 
@@ -30,16 +33,19 @@ pub struct Validation {
     pub positions: usize,
     /// The correlation of the evaluation with targets.
     pub evaluation: f64,
-    /// The correlation of means of [`PLAYOUTS`] playouts with targets.
+    /// The correlation of means of playouts with targets, without the noise of playouts.
     pub playouts: f64,
     /// The weight of the evaluation, 0 to 1, in the mean of both that predicts targets best.
     pub share: f64,
 }
 
-/// Playouts per position.
-pub const PLAYOUTS: u32 = 16;
+/// Playouts per position in each of two halves.
+const PLAYOUTS: u32 = 8;
+/// The least share of the variance of means that is not noise.
+const MIN_SIGNAL: f64 = 0.2;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;
+
 /// Compares the evaluation and playouts from the positions with their targets: the means of result
 /// and value.
 pub(super) fn validate(
@@ -52,18 +58,29 @@ pub(super) fn validate(
     let means = playout_means(machine, positions, random, budget);
     let mut values = vec![0.0; machine.info().n_roles()];
     let scale = f64::from(evaluation.scale());
-    let [mut by_evaluation, mut by_playouts, mut between] = [Correlation::default(); 3];
-    for (position, mean) in positions.iter().zip(&means) {
-        let Some(mean) = *mean else {
+    let [
+        mut by_evaluation,
+        mut by_playouts,
+        mut between,
+        mut of_halves,
+    ] = [Correlation::default(); 4];
+    for (position, halves) in positions.iter().zip(&means) {
+        let [Some(first), Some(second)] = *halves else {
             continue;
         };
         evaluation.values(&position.state, &mut values);
         let value = f64::from(values[0]) / scale;
         let target = f64::from(position.result + position.value) / 2.0;
+        let (first, second) = (first / scale, second / scale);
+        let mean = f64::midpoint(first, second);
         by_evaluation.add(value, target);
-        by_playouts.add(mean / scale, target);
-        between.add(value, mean / scale);
+        by_playouts.add(mean, target);
+        between.add(value, mean);
+        of_halves.add(first, second);
     }
+    let noise = by_playouts.variance(0) - of_halves.covariance();
+    by_playouts.noise[0] = noise.max(0.0);
+    between.noise[1] = by_playouts.noise[0];
     Validation {
         positions: by_evaluation.n as usize,
         evaluation: by_evaluation.value(),
@@ -72,29 +89,34 @@ pub(super) fn validate(
     }
 }
 
-/// The first role's mean goal in playouts from each position; `None` where none ended.
+/// The first role's mean goal in two halves of the playouts from each position; `None` where none
+/// ended.
 fn playout_means(
     machine: &Arc<dyn Machine>,
     positions: &[Position],
     random: &mut Random,
     budget: LearningBudget<'_>,
-) -> Vec<Option<f64>> {
+) -> Vec<[Option<f64>; 2]> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);
     let mut goals = vec![0; machine.info().n_roles()];
     let mut tally = PlayoutTotals::default();
     let mut finished = PlayoutTotals::default();
-    let mut means: Vec<Option<f64>> = vec![None; positions.len()];
-    // The position of each ticket. Tickets are small numbers and are reused.
-    let mut position_of: Vec<usize> = Vec::new();
-    let mut advance =
-        |playouts: &mut dyn BatchPlayouts, position_of: &[usize], means: &mut [Option<f64>]| {
-            playouts.advance();
-            while let Some(ticket) = playouts.take_finished(&mut finished) {
-                means[position_of[ticket as usize]] = mean_of(&finished);
-            }
-        };
-    for (position, Position { state, .. }) in positions.iter().enumerate() {
+    let mut means: Vec<[Option<f64>; 2]> = vec![[None; 2]; positions.len()];
+    // The position and half of each ticket. Tickets are small numbers and are reused.
+    let mut position_of: Vec<(usize, usize)> = Vec::new();
+    let mut advance = |playouts: &mut dyn BatchPlayouts,
+                       position_of: &[(usize, usize)],
+                       means: &mut [[Option<f64>; 2]]| {
+        playouts.advance();
+        while let Some(ticket) = playouts.take_finished(&mut finished) {
+            let (position, half) = position_of[ticket as usize];
+            means[position][half] = mean_of(&finished);
+        }
+    };
+    let halves = positions.iter().enumerate();
+    let halves = halves.flat_map(|(position, it)| [0, 1].map(|half| (position, half, &it.state)));
+    for (position, half, state) in halves {
         if budget.is_over() {
             break;
         }
@@ -102,8 +124,8 @@ fn playout_means(
             && let Some(ticket) = playouts.submit(state, PLAYOUTS)
         {
             let ticket = ticket as usize;
-            position_of.resize(position_of.len().max(ticket + 1), 0);
-            position_of[ticket] = position;
+            position_of.resize(position_of.len().max(ticket + 1), (0, 0));
+            position_of[ticket] = (position, half);
             while playouts.n_outstanding() > 2 * playouts.width() as u64 {
                 advance(playouts, &position_of, &mut means);
             }
@@ -118,7 +140,7 @@ fn playout_means(
                 PlayoutEnd::Finished { .. } => tally.totals[0] += u64::from(goals[0]),
             }
         }
-        means[position] = mean_of(&tally);
+        means[position][half] = mean_of(&tally);
     }
     if let Some(playouts) = playouts.as_deref_mut() {
         while playouts.n_outstanding() > 0 && !budget.is_over() {
@@ -158,6 +180,8 @@ struct Correlation {
     sums: [f64; 2],
     squares: [f64; 2],
     products: f64,
+    /// Variances that do not count.
+    noise: [f64; 2],
 }
 
 impl Correlation {
@@ -173,7 +197,9 @@ impl Correlation {
     /// The variance of one of them.
     fn variance(&self, index: usize) -> f64 {
         let n = self.n.max(1.0);
-        self.squares[index] / n - (self.sums[index] / n).powi(2)
+        let variance = self.squares[index] / n - (self.sums[index] / n).powi(2);
+        // Few positions may seem to have less variance than noise.
+        (variance - self.noise[index]).max(MIN_SIGNAL * variance)
     }
 
     /// Their covariance.

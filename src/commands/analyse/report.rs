@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::analysis::autonomous::Autonomous;
 use crate::analysis::heuristics::Heuristic;
-use crate::analysis::learning::validation::PLAYOUTS;
 use crate::analysis::sample::{GoalSpread, Sampled, SampledRole, Spread, Turns};
 use crate::analysis::symmetry::Symmetries;
 use crate::build::BuiltGame;
@@ -207,7 +206,7 @@ impl Report {
         }
         if study.evaluation.is_some() {
             let correlations = format!(
-                "correlation with results {:.2}, that of {PLAYOUTS} playouts {:.2}; {} games of self-play",
+                "correlation with results {:.2}, that of playouts {:.2}; {} games of self-play",
                 study.validation.evaluation,
                 study.validation.playouts,
                 grouped(study.games as u64)

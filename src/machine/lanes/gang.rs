@@ -375,6 +375,42 @@ impl<const N: usize> Gang<N> {
         }
     }
 
+    /// Queues a request.
+    fn enqueue(
+        &mut self,
+        state: &[u64],
+        samples: u32,
+        is_nonterminal: bool,
+    ) -> Option<PlayoutTicket> {
+        let phase = self.layout.phase_of(state)?;
+        if samples == 0 {
+            return None;
+        }
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.requests.push(OpenRequest::default());
+            self.requests.len() as PlayoutTicket - 1
+        });
+        let request = &mut self.requests[ticket as usize];
+        request
+            .tally
+            .clear_observed(self.layout.n_roles, self.observed.len());
+        request.samples = samples;
+        let n_bases = self.layout.n_bases;
+        let mut queued = self.spare.pop().unwrap_or_default();
+        queued.ticket = ticket;
+        queued.samples = samples;
+        queued.is_nonterminal = is_nonterminal;
+        queued.state.clear();
+        queued.state.extend_from_slice(state);
+        queued.bases.clear();
+        let bases = lanes(state).take_while(|&base| base < n_bases);
+        queued.bases.extend(bases.map(|base| base as u32));
+        self.queues[phase].push_back(queued);
+        self.n_queued += u64::from(samples);
+        self.n_open += 1;
+        Some(ticket)
+    }
+
     /// Counts the observed facts of the final states in `pending`.
     #[inline(always)]
     fn count_observed(&mut self, n_roles: usize, pending: &Vector<N>) {
@@ -512,33 +548,11 @@ impl<const N: usize> BatchPlayouts for Gang<N> {
     }
 
     fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
-        let phase = self.layout.phase_of(state)?;
-        if samples == 0 {
-            return None;
-        }
-        let ticket = self.free.pop().unwrap_or_else(|| {
-            self.requests.push(OpenRequest::default());
-            self.requests.len() as PlayoutTicket - 1
-        });
-        let request = &mut self.requests[ticket as usize];
-        request
-            .tally
-            .clear_observed(self.layout.n_roles, self.observed.len());
-        request.samples = samples;
-        let n_bases = self.layout.n_bases;
-        let mut queued = self.spare.pop().unwrap_or_default();
-        queued.ticket = ticket;
-        queued.samples = samples;
-        queued.is_nonterminal = false;
-        queued.state.clear();
-        queued.state.extend_from_slice(state);
-        queued.bases.clear();
-        let bases = lanes(state).take_while(|&base| base < n_bases);
-        queued.bases.extend(bases.map(|base| base as u32));
-        self.queues[phase].push_back(queued);
-        self.n_queued += u64::from(samples);
-        self.n_open += 1;
-        Some(ticket)
+        self.enqueue(state, samples, false)
+    }
+
+    fn submit_nonterminal(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
+        self.enqueue(state, samples, true)
     }
 
     fn observe(&mut self, facts: &[BaseId]) {
