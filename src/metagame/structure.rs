@@ -96,6 +96,8 @@ mod tests {
     use super::*;
     use crate::build::{self, BuildBudget};
     use crate::gdl;
+    use crate::ids::RoleId;
+    use crate::search::{Limit, Search};
     use std::time::Duration;
 
     /// Two cells, of which each player marks one; a marked cell stays marked.
@@ -151,6 +153,25 @@ mod tests {
             symmetries.equivalent_moves(&game.machine.initial_state(), &legal),
             [0, 0]
         );
+    }
+
+    #[test]
+    fn a_search_with_amaf_values_repeats_exactly_and_finds_the_mark_that_wins() {
+        let (found, game) = structure(CELLS);
+        assert_eq!(found.placements.as_ref().unwrap().facts.len(), 4);
+        let config = found.apply(SearchConfig {
+            samples_per_request: 8,
+            score_ranges: Arc::from([]),
+            ..SearchConfig::deterministic(5)
+        });
+        let search = || {
+            let mut search = Search::new(Arc::clone(&game.machine), RoleId(0), config.clone());
+            search.run(Limit::iterations(500));
+            (search.best_move().unwrap(), search.root())
+        };
+        let (best, report) = search();
+        assert_eq!(game.info().move_text(best), "(mark a)");
+        assert_eq!(search(), (best, report));
     }
 
     #[test]

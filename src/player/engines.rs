@@ -243,9 +243,14 @@ impl Engines {
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
+        // A study is one of the main build.
+        let config = match rank.is_fallback {
+            true => self.config.for_other_machine(),
+            false => self.config.clone(),
+        };
         let made = catch_unwind(AssertUnwindSafe(|| {
             let mut engine = Engine::new(game, (&self.role.0, self.role.1), |role, state| {
-                search.start(game, role, state, &self.config)
+                search.start(game, role, state, &config)
             });
             for moves in &self.moves {
                 // Faults were logged when the moves came.

@@ -192,13 +192,8 @@ fn part_config(config: &SearchConfig, n_parts: usize, index: usize) -> SearchCon
     let mut config = SearchConfig {
         max_nodes: (config.max_nodes / n_parts as u32).max(2),
         max_bytes: config.max_bytes / n_parts,
-        // What is known about states of the whole game does not apply to those of a part.
-        evaluation: None,
-        evaluation_share: 0.0,
-        score_ranges: Arc::from([]),
-        symmetries: None,
         seed: config.seed.wrapping_add(index as u64),
-        ..config.clone()
+        ..config.for_other_machine()
     };
     if config.rollout_threads == 0 && config.samples_per_request == 0 {
         config.samples_per_request = 4;

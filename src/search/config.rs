@@ -85,6 +85,18 @@ impl SearchConfig {
             seed,
         }
     }
+
+    /// The settings without what is known about states and moves of one machine, for another.
+    pub fn for_other_machine(&self) -> Self {
+        Self {
+            evaluation: None,
+            evaluation_share: 0.0,
+            score_ranges: Arc::from([]),
+            placements: None,
+            symmetries: None,
+            ..self.clone()
+        }
+    }
 }
 
 /// When [`run`](super::Search::run) returns. Without any limit it returns once the position is
