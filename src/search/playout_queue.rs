@@ -76,8 +76,8 @@ impl PlayoutQueue {
         self.sequential.len()
     }
 
-    /// Adds playouts from a state that is not terminal, for a request. Lanes give one tally for all,
-    /// the reasoner one for each.
+    /// Adds playouts from a state that is not terminal, for a request. Lanes give one tally for
+    /// all, the reasoner one for each.
     pub(super) fn submit(&mut self, slot: u32, state: &[u64], samples: u32) {
         let lanes = self.lanes.as_mut();
         match lanes.and_then(|lanes| lanes.submit_nonterminal(state, samples)) {
