@@ -106,8 +106,9 @@ enum Command {
             version                 name and commit\n  \
             game PATH               build a game\n  \
             study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
-            set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, max_nodes, max_bytes, max_playout_steps, samples_per_request,\n                          \
-            ring_capacity, evaluation_share, factored, width (lanes of the next game; 0 measures)\n  \
+            set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts,\n                          \
+            max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity,\n                          \
+            evaluation_share, factored, width (lanes of the next game; 0 measures)\n  \
             new ROLE SEED           search for a role, from 0, at the initial state\n  \
             advance MOVE | MOVE     play a joint move\n  \
             think ROLE MS           search for milliseconds of processor time, and name the move\n  \

@@ -15,8 +15,11 @@ use super::step_budget::StepBudget;
 use crate::ids::{BaseId, IdVec, MoveId};
 use crate::propnet::{Network, Signal};
 
-/// Facts beyond this number are left out, the last ones first.
-const MAX_FACTS: usize = 1024;
+/// Sums of goals that are kept for facts and roles, at most: facts beyond are left out, the last
+/// ones first.
+const MAX_TOTALS: usize = 2048;
+/// Latches that are looked at for each move, at most.
+const MAX_LATCHES: usize = 16;
 
 /// The lasting facts that moves make true.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,6 +33,9 @@ pub struct Placements {
 impl Placements {
     /// Finds the facts of all moves. `None` where there are none, or when the budget is spent.
     pub fn find(network: &Network, latches: &Latches, budget: &mut StepBudget) -> Option<Self> {
+        if latches.positive.is_empty() {
+            return None;
+        }
         let mut known = Implications::new(network, Scope::Transitions, budget)?;
         let always: Vec<bool> = latches
             .positive
@@ -53,7 +59,10 @@ impl Placements {
                 !always[*index] && known.value(next) == Some(true)
             };
             let of_move: Vec<usize> = match outcome {
-                Outcome::Consistent => (0..latches.positive.len()).filter(is_made).collect(),
+                Outcome::Consistent => (0..latches.positive.len())
+                    .filter(is_made)
+                    .take(MAX_LATCHES)
+                    .collect(),
                 _ => Vec::new(),
             };
             known.undo_to(mark);
@@ -66,16 +75,16 @@ impl Placements {
             let best = of_move.iter().min_by_key(|&&index| n_moves[index]);
             best.map(|&index| latches.positive[index])
         };
-        let found = Self::new(made.iter().map(fewest).collect());
+        let found = Self::new(made.iter().map(fewest).collect(), network.roles.len());
         (found.facts.len() > 1).then_some(found)
     }
 
-    /// The placements of moves with these facts.
-    pub fn new(of_move: Vec<Option<BaseId>>) -> Self {
+    /// The placements of moves with these facts, in a game of `n_roles` roles.
+    pub fn new(of_move: Vec<Option<BaseId>>, n_roles: usize) -> Self {
         let mut facts: Vec<BaseId> = of_move.iter().copied().flatten().collect();
         facts.sort_unstable();
         facts.dedup();
-        facts.truncate(MAX_FACTS);
+        facts.truncate(MAX_TOTALS / n_roles.max(2));
         let index_of = |base: BaseId| facts.binary_search(&base).ok().map(|index| index as u16);
         let of_move = of_move.into_iter().map(|base| base.and_then(index_of));
         Self {

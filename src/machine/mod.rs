@@ -116,7 +116,7 @@ pub struct PlayoutTotals {
 }
 
 impl PlayoutTotals {
-    /// Resets the totals.
+    /// Resets the totals; no facts are observed.
     pub fn clear(&mut self, n_roles: usize) {
         self.totals.clear();
         self.totals.resize(n_roles, 0);
@@ -125,13 +125,6 @@ impl PlayoutTotals {
         self.cut_off = 0;
         self.observed.clear();
         self.observed_totals.clear();
-    }
-
-    /// Resets the totals of playouts in which so many facts are observed.
-    pub fn clear_observed(&mut self, n_roles: usize, n_facts: usize) {
-        self.clear(n_roles);
-        self.observed.resize(n_facts, 0);
-        self.observed_totals.resize(n_facts * n_roles, 0);
     }
 
     /// Adds others.

@@ -55,8 +55,8 @@ impl Structure {
         let are_ranges_known = !ranges.is_empty() || !of_ranges.is_spent();
         ranges.sort_by_key(|range| range.upper - range.lower);
         ranges.truncate(MAX_SCORE_RANGES);
-        let placements = Placements::find(network, &latches, &mut budget());
         let symmetries = Symmetries::find(network, &mut budget());
+        let placements = Placements::find(network, &latches, &mut budget());
         let has_latches = latches.settings().next().is_some();
         let are_latches_known = latches.is_complete || has_latches || !of_latches.is_spent();
         let are_symmetries_known = symmetries.order.is_some() || !symmetries.is_trivial();

@@ -28,20 +28,9 @@ const MIN_PLAYOUTS: f32 = 48.0;
 /// Playouts without an advantage that each fact starts with.
 const PRIOR_PLAYOUTS: f32 = 8.0;
 
-/// A table.
+/// A table: its place in [`Amaf::tables`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TableId(u32);
-
-/// The playouts through a node.
-struct Table {
-    playouts: f32,
-    /// The sum of their goals, for each role.
-    totals: Vec<f32>,
-    /// For each fact the playouts that ended with it.
-    counts: Vec<f32>,
-    /// For each fact and role, roles innermost, the sum of the goals of these playouts.
-    fact_totals: Vec<f32>,
-}
 
 /// The advantage of a move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,46 +41,61 @@ pub(super) struct Advantage {
     pub(super) playouts: f32,
 }
 
-impl Advantage {
-    /// The weight of the AMAF value of a move with so many playouts of its own (Gelly and Silver
-    /// 2007). `limit` is the number of own playouts that it counts for at most.
-    #[inline]
-    pub(super) fn share(self, playouts: f32, limit: f32) -> f32 {
-        if playouts == 0.0 {
-            return 1.0;
-        }
-        1.0 / (1.0 + playouts / self.playouts + playouts / limit)
-    }
-}
-
 /// The tables of all nodes.
 pub(super) struct Amaf {
     placements: Arc<Placements>,
     n_roles: usize,
-    tables: Vec<Table>,
+    /// Own playouts that an AMAF value counts for at most.
+    max_playouts: f32,
+    /// Tables of [`Self::table_len`] numbers each: the playouts; the sum of their goals for each
+    /// role; for each fact the playouts that ended with it; for each fact and role, roles
+    /// innermost, the sum of the goals of these.
+    tables: Vec<f32>,
     /// The table of each node, with the node's generation.
     of_node: FxHashMap<NodeId, (u16, TableId)>,
 }
 
 impl Amaf {
-    pub(super) fn new(placements: &Arc<Placements>, n_roles: usize) -> Self {
+    /// No tables. `max_playouts` is [`SearchConfig::amaf_playouts`].
+    ///
+    /// [`SearchConfig::amaf_playouts`]: super::SearchConfig::amaf_playouts
+    pub(super) fn new(placements: &Arc<Placements>, n_roles: usize, max_playouts: f32) -> Self {
         Self {
             placements: Arc::clone(placements),
             n_roles,
+            max_playouts,
             tables: Vec::new(),
             of_node: FxHashMap::default(),
         }
+    }
+
+    /// Where the counts of facts start in a table.
+    fn counts_start(&self) -> usize {
+        1 + self.n_roles
+    }
+
+    /// Where the goals of playouts with each fact start in a table.
+    fn fact_totals_start(&self) -> usize {
+        self.counts_start() + self.placements.facts.len()
+    }
+
+    fn table_len(&self) -> usize {
+        self.fact_totals_start() + self.placements.facts.len() * self.n_roles
+    }
+
+    fn numbers(&self, table: TableId) -> &[f32] {
+        &self.tables[table.0 as usize * self.table_len()..][..self.table_len()]
     }
 
     /// The table of a node, if it has one with enough playouts.
     #[inline]
     pub(super) fn table(&self, node: NodeId, generation: u16) -> Option<TableId> {
         let &(of, table) = self.of_node.get(&node)?;
-        let has_enough = self.tables[table.0 as usize].playouts >= MIN_PLAYOUTS;
+        let has_enough = self.numbers(table)[0] >= MIN_PLAYOUTS;
         (of == generation && has_enough).then_some(table)
     }
 
-    /// Adds playouts through a node with so many visits.
+    /// Adds playouts through a node that has had `visits` visits.
     pub(super) fn add(
         &mut self,
         node: NodeId,
@@ -106,34 +110,27 @@ impl Amaf {
             Some(&(of, table)) if of == generation => table,
             _ => self.add_table(node, generation),
         };
-        let table = &mut self.tables[table.0 as usize];
-        table.playouts += playouts.playouts as f32;
-        for (sum, &total) in table.totals.iter_mut().zip(&playouts.totals) {
+        let (counts_start, length) = (self.counts_start(), self.table_len());
+        let numbers = &mut self.tables[table.0 as usize * length..][..length];
+        let (of_all, of_facts) = numbers.split_at_mut(counts_start);
+        of_all[0] += playouts.playouts as f32;
+        for (sum, &total) in of_all[1..].iter_mut().zip(&playouts.totals) {
             *sum += total as f32;
         }
-        for (sum, &count) in table.counts.iter_mut().zip(&playouts.observed) {
-            *sum += count as f32;
-        }
-        let totals = table.fact_totals.iter_mut();
-        for (sum, &total) in totals.zip(&playouts.observed_totals) {
-            *sum += total as f32;
+        let added = playouts.observed.iter().chain(&playouts.observed_totals);
+        for (sum, &number) in of_facts.iter_mut().zip(added) {
+            *sum += number as f32;
         }
     }
 
     fn add_table(&mut self, node: NodeId, generation: u16) -> TableId {
-        let n_facts = self.placements.facts.len();
-        let n_numbers = 1 + self.n_roles + n_facts * (1 + self.n_roles);
-        if (self.tables.len() + 1) * n_numbers * size_of::<f32>() > MAX_BYTES {
+        let length = self.table_len();
+        if (self.tables.len() + length) * size_of::<f32>() > MAX_BYTES {
             self.tables.clear();
             self.of_node.clear();
         }
-        let table = TableId(self.tables.len() as u32);
-        self.tables.push(Table {
-            playouts: 0.0,
-            totals: vec![0.0; self.n_roles],
-            counts: vec![0.0; n_facts],
-            fact_totals: vec![0.0; n_facts * self.n_roles],
-        });
+        let table = TableId((self.tables.len() / length) as u32);
+        self.tables.resize(self.tables.len() + length, 0.0);
         self.of_node.insert(node, (generation, table));
         table
     }
@@ -144,14 +141,33 @@ impl Amaf {
         let Some(fact) = self.placements.of(mv) else {
             return Advantage::default();
         };
-        let table = &self.tables[table.0 as usize];
-        let playouts = table.counts[fact];
-        let mean = table.totals[role] / table.playouts;
-        let total = table.fact_totals[fact * self.n_roles + role];
+        let numbers = self.numbers(table);
+        let playouts = numbers[self.counts_start() + fact];
+        let mean = numbers[1 + role] / numbers[0];
+        let total = numbers[self.fact_totals_start() + fact * self.n_roles + role];
         Advantage {
             points: (total - playouts * mean) / (playouts + PRIOR_PLAYOUTS),
             playouts,
         }
+    }
+
+    /// Mixes the `value` of a move, found in `playouts` playouts through it, with its AMAF value:
+    /// the `mean` of the node plus the advantage. Returns the mixed value and the weight of the
+    /// AMAF value in it, which falls with the playouts (Gelly and Silver 2007).
+    #[inline]
+    pub(super) fn mixed(
+        &self,
+        advantage: Advantage,
+        mean: f32,
+        value: f32,
+        playouts: f32,
+    ) -> (f32, f32) {
+        let share = match playouts {
+            0.0 => 1.0,
+            _ => 1.0 / (1.0 + playouts / advantage.playouts + playouts / self.max_playouts),
+        };
+        let of_amaf = mean + advantage.points;
+        (value + (of_amaf - value) * share, share)
     }
 }
 
@@ -162,8 +178,8 @@ mod tests {
 
     /// Two moves with a fact each, and one without.
     fn amaf() -> Amaf {
-        let placements = Placements::new(vec![Some(BaseId(7)), Some(BaseId(9)), None]);
-        Amaf::new(&Arc::new(placements), 2)
+        let placements = Placements::new(vec![Some(BaseId(7)), Some(BaseId(9)), None], 2);
+        Amaf::new(&Arc::new(placements), 2, 200.0)
     }
 
     fn playouts(count: u32, total: u64, observed: [u32; 2], of_first: [u32; 2]) -> PlayoutTotals {
@@ -214,13 +230,19 @@ mod tests {
 
     #[test]
     fn own_playouts_take_over() {
-        let of = |playouts| Advantage {
-            points: 5.0,
-            playouts,
+        let amaf = amaf();
+        let share = |of_move, own| {
+            let advantage = Advantage {
+                points: 5.0,
+                playouts: of_move,
+            };
+            let (value, share) = amaf.mixed(advantage, 50.0, 60.0, own);
+            assert_eq!(value, 60.0 - 5.0 * share);
+            share
         };
-        assert_eq!(of(100.0).share(0.0, 200.0), 1.0);
-        assert_eq!(of(0.0).share(16.0, 200.0), 0.0);
-        assert!(of(1000.0).share(16.0, 200.0) > 0.9);
-        assert!(of(1000.0).share(2000.0, 200.0) < 0.1);
+        assert_eq!(share(100.0, 0.0), 1.0);
+        assert_eq!(share(0.0, 16.0), 0.0);
+        assert!(share(1000.0, 16.0) > 0.9);
+        assert!(share(1000.0, 2000.0) < 0.1);
     }
 }

@@ -59,7 +59,8 @@ impl Search {
             }
             for &edge in selected {
                 let role = graph.edge_blocks[edge.block()].role as usize;
-                let is_small = graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
+                let stores_regret = has_regrets
+                    && graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
                 let block = &mut graph.edge_blocks[edge.block()];
                 let slot = edge.slot();
                 block.in_flight[slot] -= 1;
@@ -68,7 +69,6 @@ impl Search {
                 let visits = block.visits[slot] as f32;
                 let before = values[role] - block.means[slot];
                 block.means[slot] += before / visits;
-                let stores_regret = has_regrets && is_small;
                 if (!has_mover || !has_evaluation) && !stores_regret {
                     let after = values[role] - block.means[slot];
                     block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
@@ -130,29 +130,25 @@ impl Graph {
     /// Replaces a result by the values of the best edge where that is solved: solved edges get no
     /// more visits, so the means of the other roles would leave them behind.
     fn prefer_solved_edge(&self, node: NodeId, results: &mut [f32]) {
-        let mut best = (f32::NEG_INFINITY, EdgeId::NONE);
+        let mut greatest = f32::NEG_INFINITY;
+        // None where the best edge is not solved.
+        let mut best = None;
         let mut at = self.nodes[node].first_block;
         while at.is_some() {
             let block = &self.edge_blocks[at];
             for slot in 0..block.len as usize {
                 let mean = block.bounds(slot).clamp(block.means[slot]);
-                if mean > best.0 {
-                    let is_solved = block.is_solved(slot);
-                    let edge = if is_solved {
-                        EdgeId::new(at, slot)
-                    } else {
-                        EdgeId::NONE
-                    };
-                    best = (mean, edge);
+                if mean > greatest {
+                    greatest = mean;
+                    best = block.is_solved(slot).then(|| EdgeId::new(at, slot));
                 }
             }
             at = block.link;
         }
-        if best.1.is_some() {
-            let child = self.child_of(best.1);
-            if child.is_some() {
-                self.read_values(child, results);
-            }
+        if let Some(child) = best.map(|edge| self.child_of(edge))
+            && child.is_some()
+        {
+            self.read_values(child, results);
         }
     }
 

@@ -22,7 +22,8 @@ pub struct SearchConfig {
     /// value or the mean of its node, and this many visits. 0 tries every move once before any move
     /// twice; higher values follow good moves sooner.
     pub first_play_visits: f32,
-    /// Weight of the minimax value against the mean in the value of a move, 0 to 1.
+    /// Weight of the minimax value against the mean in the value of a move, 0 to 1. Without an
+    /// evaluation it is 0.
     pub minimax_share: f32,
     /// Temperature of the softmax that makes priors of static values, in points. 0: no priors.
     pub prior_temperature: f32,

@@ -109,7 +109,11 @@ pub struct Search {
 
 impl Search {
     /// A search for `role` at the initial state. Starts the rollout threads.
-    pub fn new(machine: Arc<dyn Machine>, role: RoleId, config: SearchConfig) -> Search {
+    pub fn new(machine: Arc<dyn Machine>, role: RoleId, mut config: SearchConfig) -> Search {
+        if config.evaluation.is_none() {
+            // Edges have variances then, and no minimax values.
+            config.minimax_share = 0.0;
+        }
         let roles = machine.info().n_roles();
         let current = machine.initial_state();
         let mut search = Search {
@@ -134,7 +138,10 @@ impl Search {
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
-            amaf: config.placements.as_ref().map(|it| Amaf::new(it, roles)),
+            amaf: config
+                .placements
+                .as_ref()
+                .map(|found| Amaf::new(found, roles, config.amaf_playouts)),
             amaf_table: None,
             first_sum: None,
             has_varying_sum: false,

@@ -201,9 +201,9 @@ impl Search {
         let role = block.role as usize;
         let samples = self.pipeline.samples() as f32;
         let advantage = amaf.advantage(table, role, block.moves[slot]);
-        let share = advantage.share(visits * samples, self.config.amaf_playouts);
-        let of_amaf = self.graph.values[root][role].mean + advantage.points;
-        (value + (of_amaf - value) * share, visits / (1.0 - share))
+        let mean = self.graph.values[root][role].mean;
+        let (value, share) = amaf.mixed(advantage, mean, value, visits * samples);
+        (value, visits / (1.0 - share))
     }
 
     fn rank(&self, edge: EdgeId) -> MoveRank {

@@ -9,12 +9,16 @@
 //! (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits in the
 //! exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
+//! Where moves have no priors and leave lasting facts, AMAF values take the place of the
+//! exploration term (GRAVE; Cazenave 2015).
+//!
 //! Untried moves are in the order of rising static values, so only the next one competes with the
 //! edges: wide nodes widen as far as it pays.
 //!
 //! At the root of simultaneous moves, roles with few moves select by `regret_matching`. Elsewhere
 //! two roles that both take the greatest bound could repeat the same joint moves for ever, so a
-//! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014).
+//! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014), and
+//! with the probability [`UNIFORM_SHARE`] among all its edges.
 //!
 //! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008), and moves
 //! whose upper bound is below the mover's proven lower bound are not selected.
@@ -92,6 +96,13 @@ impl BestEdges {
         unsolved_score: f32::NEG_INFINITY,
     };
 
+    /// The best unsolved edge; where all moves that can be played are solved, the best of any.
+    fn edge(self) -> Option<EdgeId> {
+        [self.unsolved, self.any]
+            .into_iter()
+            .find(|edge| edge.is_some())
+    }
+
     #[inline(always)]
     fn add(&mut self, (id, block): (EdgeBlockId, &EdgeBlock), slot: usize, score: f32, floor: u8) {
         if score > self.any_score {
@@ -121,8 +132,8 @@ struct Scoring {
 }
 
 impl Scoring {
-    /// The exploration term of an edge with so many visits. That of UCT is UCB1-Tuned (Auer,
-    /// Cesa-Bianchi and Fischer 2002).
+    /// The exploration term of an edge with `visits` visits, those in flight included. That of UCT
+    /// is UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002).
     #[inline(always)]
     fn exploration(self, variance: f32, visits: f32, prior: Prior) -> f32 {
         if self.has_priors {
@@ -302,11 +313,11 @@ impl Search {
     /// The edge that a mover selects.
     fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<EdgeId> {
         let role = record.mover as usize;
-        let scoring = self.scoring(record, node == self.graph.root);
         let floor = self.graph.bounds[node][role].lower;
         if let Some(table) = self.amaf_table.filter(|_| !record.has_priors) {
             return self.select_by_amaf(node, record, table, floor);
         }
+        let scoring = self.scoring(record, node == self.graph.root);
         let best = best_edges(&self.graph.edge_blocks, record.first_block, scoring, floor);
         if let Some(untried) = self.graph.next_untried(record.untried)
             && (!best.unsolved.is_some()
@@ -315,10 +326,7 @@ impl Search {
         {
             return Some(new);
         }
-        // Where all moves that can be played are solved, any of them.
-        [best.unsolved, best.any]
-            .into_iter()
-            .find(|edge| edge.is_some())
+        best.edge()
     }
 
     /// The edge that a mover selects where a table values all moves (GRAVE; Cazenave 2015). The
@@ -342,9 +350,7 @@ impl Search {
             for slot in 0..block.len as usize {
                 let advantage = amaf.advantage(table, role, block.moves[slot]);
                 let playouts = block.visits[slot] as f32 * samples;
-                let share = advantage.share(playouts, self.config.amaf_playouts);
-                let of_amaf = mean + advantage.points;
-                let value = block.means[slot] + (of_amaf - block.means[slot]) * share;
+                let (value, _) = amaf.mixed(advantage, mean, block.means[slot], playouts);
                 let score = block.bounds(slot).clamp(value);
                 best.add((at, block), slot, score, floor);
             }
@@ -359,11 +365,10 @@ impl Search {
                 return Some(new);
             }
         }
-        [best.unsolved, best.any]
-            .into_iter()
-            .find(|edge| edge.is_some())
+        best.edge()
     }
 
+    /// The mean of a node, 50 before its first result.
     fn mean_or_middle(&self, node: NodeId, role: usize) -> f32 {
         match self.graph.nodes[node].visits {
             0 => 50.0,

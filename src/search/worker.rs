@@ -91,10 +91,10 @@ impl Worker {
         self.could_use(0)
     }
 
-    /// Whether that would still be so after so many more playouts.
-    pub(super) fn could_use(&self, more: u64) -> bool {
+    /// The same with `n_playouts` playouts more than are wanted now.
+    pub(super) fn could_use(&self, n_playouts: u64) -> bool {
         let width = self.width() as u64;
-        (width == 0 || 4 * (self.n_outstanding() + more) < 5 * width) && self.has_room()
+        (width == 0 || 4 * (self.n_outstanding() + n_playouts) < 5 * width) && self.has_room()
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -1,7 +1,8 @@
 //! A gang (ispc's term): as many playouts in lockstep as a vector has bits.
 //!
 //! All lanes make a step together. A final state is set aside, so that goals are evaluated for many
-//! at once, and its lane starts the next requested playout. Every started playout is counted.
+//! at once, and its lane starts the next requested playout. Every started playout is counted, and
+//! on demand so are the final states that have given facts.
 //!
 //! Invariants: a lane is live or free; at most one final state per lane is pending, and it is
 //! evaluated before the lane's next. The states of all live lanes belong to the gang's current
@@ -310,15 +311,15 @@ impl<const N: usize> Gang<N> {
         }
         let now = self.memory.now(self.side);
         let finals = self.finals.now(Side::Even);
-        for (kept, &base) in finals.iter_mut().zip(&layout.goal_bases) {
-            *kept = combine(*kept, now[base.index()], mask, |kept, state, mask| {
-                kept & !mask | state & mask
-            });
-        }
-        for (kept, &base) in self.observed_finals.iter_mut().zip(&self.observed) {
-            *kept = combine(*kept, now[base.index()], mask, |kept, state, mask| {
-                kept & !mask | state & mask
-            });
+        for (finals, bases) in [
+            (finals, &layout.goal_bases),
+            (&mut self.observed_finals, &self.observed),
+        ] {
+            for (kept, &base) in finals.iter_mut().zip(bases) {
+                *kept = combine(*kept, now[base.index()], mask, |kept, state, mask| {
+                    kept & !mask | state & mask
+                });
+            }
         }
         for lane in lanes(&mask) {
             let ticket = self.tickets[lane];
@@ -354,9 +355,7 @@ impl<const N: usize> Gang<N> {
             for lane in lanes(&reached) {
                 let ticket = self.pending_tickets[lane] as usize;
                 self.requests[ticket].tally.totals[role.index()] += u64::from(value);
-            }
-            if !self.observed.is_empty() {
-                for lane in lanes(&reached) {
+                if !self.observed.is_empty() {
                     self.goals_of_lanes[lane * layout.n_roles + role.index()] = value;
                 }
             }
@@ -391,9 +390,11 @@ impl<const N: usize> Gang<N> {
             self.requests.len() as PlayoutTicket - 1
         });
         let request = &mut self.requests[ticket as usize];
-        request
-            .tally
-            .clear_observed(self.layout.n_roles, self.observed.len());
+        let tally = &mut request.tally;
+        tally.clear(self.layout.n_roles);
+        tally.observed.resize(self.observed.len(), 0);
+        let n_totals = self.observed.len() * self.layout.n_roles;
+        tally.observed_totals.resize(n_totals, 0);
         request.samples = samples;
         let n_bases = self.layout.n_bases;
         let mut queued = self.spare.pop().unwrap_or_default();
