@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Items by row.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Csr<T> {
     /// Per row the end of its items.
     ends: Vec<u32>,

@@ -12,12 +12,18 @@
 //!
 //! Never uses: games, clocks. `learning` trains the weights.
 
+use std::sync::Arc;
+
+use super::tuples::{MAX_TUPLES, Places, Tuples};
 use crate::machine::random::Random;
 
 /// The units of the hidden layer.
-pub const UNITS: usize = 64;
+pub const UNITS: usize = 32;
 /// The first units, which skip the ReLU; also the maximum number of outputs.
 pub const LINEAR_UNITS: usize = 4;
+
+/// States that differ in more facts are evaluated without the accumulator of the other.
+const MAX_CHANGED: usize = 64;
 
 /// One number per unit.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,8 +71,24 @@ impl Row {
 
 /// The first layer's sums for a state, before the ReLU. Those of similar states follow by adding
 /// and subtracting rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Accumulator(Row);
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    row: Row,
+    tuples: TupleSums,
+    /// The places of the weights of tuples in a similar state, while that is evaluated, else those
+    /// of the state.
+    places: Places,
+}
+
+/// The weights of all tuples in a state.
+#[derive(Clone, Debug)]
+struct TupleSums {
+    places: Places,
+    /// The weight of each tuple for the first output.
+    weights: [f32; MAX_TUPLES],
+    /// For each output the sum of the weights.
+    logits: [f32; LINEAR_UNITS],
+}
 
 /// The ReLU of the hidden units; the linear units stay.
 #[inline]
@@ -80,6 +102,7 @@ fn relu(units: &mut Row) {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Evaluation {
     n_roles: usize,
+    tuples: Option<Arc<Tuples>>,
     weights: Weights,
 }
 
@@ -94,6 +117,8 @@ pub struct Weights {
     pub bias: Row,
     /// One row per output: a single output for two roles with a fixed sum, else one per role.
     pub outputs: Vec<Row>,
+    /// For each weight of tuples one number per output.
+    pub tables: Vec<f32>,
 }
 
 impl Weights {
@@ -105,6 +130,9 @@ impl Weights {
             to.approach(from, share);
         }
         self.bias.approach(&other.bias, share);
+        for (number, other) in self.tables.iter_mut().zip(&other.tables) {
+            *number += (other - *number) * share;
+        }
     }
 }
 
@@ -118,6 +146,7 @@ impl Evaluation {
         n_roles: usize,
         n_facts: usize,
         fixed_sum: Option<u32>,
+        tuples: Option<Arc<Tuples>>,
         random: &mut Random,
     ) -> Option<Self> {
         if n_roles > MAX_ROLES || n_roles == 0 {
@@ -139,12 +168,15 @@ impl Evaluation {
         for (index, output) in outputs.iter_mut().enumerate() {
             output.0[index] = 1.0;
         }
+        let n_weights = tuples.as_ref().map_or(0, |tuples| tuples.n_weights);
         Some(Self {
             n_roles,
+            tuples,
             weights: Weights {
                 fixed_sum,
                 rows,
                 bias,
+                tables: vec![0.0; n_outputs * n_weights],
                 outputs,
             },
         })
@@ -156,7 +188,12 @@ impl Evaluation {
     }
 
     /// The evaluation with these weights; `None` if they do not fit `n_roles` or are not finite.
-    pub fn from_weights(n_roles: usize, weights: Weights) -> Option<Self> {
+    pub fn from_weights(
+        n_roles: usize,
+        tuples: Option<Arc<Tuples>>,
+        weights: Weights,
+    ) -> Option<Self> {
+        let n_weights = tuples.as_ref().map_or(0, |tuples| tuples.n_weights);
         let n_outputs = if weights.fixed_sum.is_some() {
             1
         } else {
@@ -164,16 +201,22 @@ impl Evaluation {
         };
         let fits = (1..=MAX_ROLES).contains(&n_roles)
             && weights.outputs.len() == n_outputs
+            && weights.tables.len() == n_outputs * n_weights
             && (weights.fixed_sum.is_none() || n_roles == 2);
         let rows = weights
             .rows
             .iter()
             .chain(&weights.outputs)
             .chain([&weights.bias]);
-        let mut numbers = rows.flat_map(|row| row.0).chain(weights.fixed_sum);
+        let rest = weights.fixed_sum.iter().chain(&weights.tables).copied();
+        let mut numbers = rows.flat_map(|row| row.0).chain(rest);
         let is_sound = fits && numbers.all(f32::is_finite);
         drop(numbers);
-        is_sound.then_some(Self { n_roles, weights })
+        is_sound.then_some(Self {
+            n_roles,
+            tuples,
+            weights,
+        })
     }
 
     /// The number of roles.
@@ -189,28 +232,35 @@ impl Evaluation {
     /// Writes the expected goal of each role, 0 to 100.
     #[inline]
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
-        self.read_values(&self.units(state), values);
+        let mut sums = self.accumulator(state);
+        relu(&mut sums.row);
+        self.read_values(&sums.row, &sums.tuples.logits, values);
     }
 
     /// The accumulator of a state, for [`values_from`](Self::values_from).
     #[inline]
     pub fn accumulator(&self, state: &[u64]) -> Accumulator {
-        Accumulator(self.sums(state))
+        let tuples = self.tuple_sums(state);
+        Accumulator {
+            row: self.sums(state),
+            places: tuples.places,
+            tuples,
+        }
     }
 
     /// As [`values`](Self::values), from the accumulator of the state `from`: only the rows of
     /// facts that differ are added or subtracted.
-    #[inline]
+    #[inline(always)]
     pub fn values_from(
         &self,
-        accumulator: &Accumulator,
+        accumulator: &mut Accumulator,
         from: &[u64],
         state: &[u64],
         values: &mut [f32],
     ) {
-        let mut units = self.sums_from(accumulator, from, state);
+        let (mut units, tuples) = self.sums_from(accumulator, from, state);
         relu(&mut units);
-        self.read_values(&units, values);
+        self.read_values(&units, &tuples, values);
     }
 
     /// The number of outputs: a single one for two roles with a fixed sum, else one per role.
@@ -225,63 +275,138 @@ impl Evaluation {
 
     /// Writes the logit of each output, as [`values_from`](Self::values_from) puts it through the
     /// sigmoid. A single output is that of the first role.
-    #[inline]
+    #[inline(always)]
     pub fn logits_from(
         &self,
-        accumulator: &Accumulator,
+        accumulator: &mut Accumulator,
         from: &[u64],
         state: &[u64],
         logits: &mut [f32],
     ) {
-        let mut units = self.sums_from(accumulator, from, state);
+        let (mut units, tuples) = self.sums_from(accumulator, from, state);
         relu(&mut units);
-        for (logit, output) in logits.iter_mut().zip(&self.weights.outputs) {
-            *logit = output.dot(&units);
+        let outputs = self.weights.outputs.iter().zip(tuples);
+        for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs) {
+            *logit = output.dot(&units) + of_tuples;
         }
     }
 
-    #[inline]
-    fn sums_from(&self, accumulator: &Accumulator, from: &[u64], state: &[u64]) -> Row {
-        let mut sums = accumulator.0;
+    #[inline(always)]
+    fn sums_from(
+        &self,
+        accumulator: &mut Accumulator,
+        from: &[u64],
+        state: &[u64],
+    ) -> (Row, [f32; LINEAR_UNITS]) {
+        let mut sums = accumulator.row;
+        let mut logits = accumulator.tuples.logits;
+        let mut changed = [0; MAX_CHANGED];
+        let mut n_changed = 0;
         for (index, (&before, &after)) in from.iter().zip(state).enumerate() {
             let mut left = before ^ after;
             while left != 0 {
                 let bit = left.trailing_zeros() as usize;
                 left &= left - 1;
-                if let Some(row) = self.weights.rows.get(64 * index + bit) {
-                    if after >> bit & 1 == 1 {
-                        sums.add(row);
-                    } else {
-                        sums.subtract(row);
+                let fact = 64 * index + bit;
+                let Some(row) = self.weights.rows.get(fact) else {
+                    continue;
+                };
+                let is_true = after >> bit & 1 == 1;
+                if is_true {
+                    sums.add(row);
+                } else {
+                    sums.subtract(row);
+                }
+                let Some(known) = &self.tuples else {
+                    continue;
+                };
+                if n_changed == MAX_CHANGED {
+                    accumulator.places = accumulator.tuples.places;
+                    return (self.sums(state), self.tuple_sums(state).logits);
+                }
+                changed[n_changed] = fact as u32;
+                n_changed += 1;
+                // Wrapping addition of the negative number subtracts.
+                let sign = if is_true { 1 } else { u32::MAX };
+                for it in known.uses(fact) {
+                    let place = &mut accumulator.places[usize::from(it.tuple) % MAX_TUPLES];
+                    *place = place.wrapping_add(sign.wrapping_mul(it.number.into()));
+                }
+            }
+        }
+        if let Some(known) = &self.tuples {
+            self.read_changed_tuples(known, accumulator, &changed[..n_changed], &mut logits);
+        }
+        (sums, logits)
+    }
+
+    /// Adds what the tuples of these facts change of the sums of weights, and resets their places.
+    #[inline(always)]
+    fn read_changed_tuples(
+        &self,
+        known: &Tuples,
+        Accumulator { tuples, places, .. }: &mut Accumulator,
+        changed: &[u32],
+        logits: &mut [f32; LINEAR_UNITS],
+    ) {
+        let n_outputs = self.weights.outputs.len();
+        let tables = self.weights.tables.as_slice();
+        let last = known.n_weights - 1;
+        for &fact in changed {
+            for it in known.uses(fact as usize) {
+                // A tuple of several of the facts is read once: then its place is reset.
+                let tuple = usize::from(it.tuple) % MAX_TUPLES;
+                let before = tuples.places[tuple];
+                let after = std::mem::replace(&mut places[tuple], before);
+                let after = (after as usize).min(last) * n_outputs;
+                logits[0] += tables[after] - tuples.weights[tuple];
+                if n_outputs > 1 {
+                    let before = (before as usize).min(last) * n_outputs;
+                    for output in 1..n_outputs {
+                        logits[output] += tables[after + output] - tables[before + output];
                     }
                 }
+            }
+        }
+    }
+
+    fn tuple_sums(&self, state: &[u64]) -> TupleSums {
+        let mut sums = TupleSums {
+            places: [0; MAX_TUPLES],
+            weights: [0.0; MAX_TUPLES],
+            logits: [0.0; LINEAR_UNITS],
+        };
+        let Some(known) = &self.tuples else {
+            return sums;
+        };
+        sums.places = known.places(state);
+        let n_outputs = self.weights.outputs.len();
+        let last = known.n_weights - 1;
+        for (&place, first) in sums.places[..known.count()].iter().zip(&mut sums.weights) {
+            let weights = &self.weights.tables[(place as usize).min(last) * n_outputs..];
+            *first = weights[0];
+            for (logit, weight) in sums.logits.iter_mut().zip(&weights[..n_outputs]) {
+                *logit += weight;
             }
         }
         sums
     }
 
     #[inline]
-    fn read_values(&self, units: &Row, values: &mut [f32]) {
+    fn read_values(&self, units: &Row, tuples: &[f32; LINEAR_UNITS], values: &mut [f32]) {
         match self.weights.fixed_sum {
             Some(sum) => {
-                let share = sigmoid(self.weights.outputs[0].dot(units));
+                let share = sigmoid(self.weights.outputs[0].dot(units) + tuples[0]);
                 values[0] = sum * share;
                 values[1] = sum - values[0];
             }
             None => {
-                for (value, output) in values.iter_mut().zip(&self.weights.outputs) {
-                    *value = 100.0 * sigmoid(output.dot(units));
+                let outputs = self.weights.outputs.iter().zip(tuples);
+                for (value, (output, of_tuples)) in values.iter_mut().zip(outputs) {
+                    *value = 100.0 * sigmoid(output.dot(units) + of_tuples);
                 }
             }
         }
-    }
-
-    /// The units after the ReLU.
-    #[inline]
-    fn units(&self, state: &[u64]) -> Row {
-        let mut units = self.sums(state);
-        relu(&mut units);
-        units
     }
 
     /// The units before the ReLU.
@@ -330,6 +455,7 @@ pub struct Trainer {
     rows: Vec<Row>,
     bias: Row,
     outputs: Vec<Row>,
+    tables: Vec<f32>,
 }
 
 /// The means of the sums of squared gradients over the units, with which training goes on as if it
@@ -346,6 +472,8 @@ pub struct GradientSums {
 
 /// The initial value of each sum of squared gradients, which bounds the first steps.
 const INITIAL_SQUARES: f32 = 0.1;
+/// The same of the weights of tuples.
+const INITIAL_TABLE_SQUARES: f32 = 0.1;
 
 impl Trainer {
     /// A trainer of this evaluation. `sums` are from its earlier training; without them, or if they
@@ -377,6 +505,7 @@ impl Trainer {
             rows,
             bias,
             outputs,
+            tables: vec![INITIAL_TABLE_SQUARES; weights.tables.len()],
             evaluation,
         }
     }
@@ -425,6 +554,9 @@ impl Trainer {
                 to.approach(from, share);
             }
             first.bias.approach(&other.bias, share);
+            for (number, other) in first.tables.iter_mut().zip(&other.tables) {
+                *number += (other - *number) * share;
+            }
         }
         for other in others {
             (**other).clone_from(first);
@@ -437,10 +569,22 @@ impl Trainer {
         let sums = self.evaluation.sums(state);
         let mut units = sums;
         relu(&mut units);
+        let tuples = self.evaluation.tuple_sums(state);
         let weights = &mut self.evaluation.weights;
+        let n_outputs = weights.outputs.len();
         let mut gradient = Row::ZERO;
         for (index, output) in weights.outputs.iter_mut().enumerate() {
-            let error = sigmoid(output.dot(&units)) - targets[index];
+            let error = sigmoid(output.dot(&units) + tuples.logits[index]) - targets[index];
+            if let Some(known) = &self.evaluation.tuples {
+                let (numbers, squares) = (&mut weights.tables, &mut self.tables);
+                let rate = learning_rate * known.rate();
+                for &place in &tuples.places[..known.count()] {
+                    let place = (place as usize).min(known.n_weights - 1);
+                    let place = place * n_outputs + index;
+                    squares[place] += error * error;
+                    numbers[place] -= rate * error / squares[place].sqrt();
+                }
+            }
             let mut output_gradient = Row::ZERO;
             for unit in 0..UNITS {
                 gradient.0[unit] += error * output.0[unit];
@@ -505,7 +649,7 @@ mod tests {
     use super::*;
 
     fn fresh(n_roles: usize, sum: Option<u32>) -> Evaluation {
-        Evaluation::new(n_roles, 128, sum, &mut Random::new(1)).unwrap()
+        Evaluation::new(n_roles, 128, sum, None, &mut Random::new(1)).unwrap()
     }
 
     #[test]
@@ -520,8 +664,8 @@ mod tests {
     #[test]
     fn too_many_roles_are_not_evaluated() {
         let random = &mut Random::new(1);
-        assert!(Evaluation::new(MAX_ROLES + 1, 64, None, random).is_none());
-        assert!(Evaluation::new(0, 64, None, random).is_none());
+        assert!(Evaluation::new(MAX_ROLES + 1, 64, None, None, random).is_none());
+        assert!(Evaluation::new(0, 64, None, None, random).is_none());
     }
 
     #[test]
@@ -531,14 +675,14 @@ mod tests {
         for _ in 0..200 {
             let from = [random.bits(), random.bits()];
             let to = [random.bits(), random.bits() & random.bits()];
-            let accumulator = evaluation.accumulator(&from);
+            let mut accumulator = evaluation.accumulator(&from);
             let (mut incremental, mut plain) = ([0.0; 2], [0.0; 2]);
-            evaluation.values_from(&accumulator, &from, &to, &mut incremental);
+            evaluation.values_from(&mut accumulator, &from, &to, &mut incremental);
             evaluation.values(&to, &mut plain);
             for role in 0..2 {
                 assert!((incremental[role] - plain[role]).abs() < 0.01);
             }
-            evaluation.logits_from(&accumulator, &from, &to, &mut incremental);
+            evaluation.logits_from(&mut accumulator, &from, &to, &mut incremental);
             assert!((100.0 * sigmoid(incremental[0]) - plain[0]).abs() < 0.01);
         }
     }

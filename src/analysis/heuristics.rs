@@ -130,7 +130,7 @@ mod tests {
         }
         facts.push("(turn black)".into());
         let random = &mut Random::new(1);
-        let evaluation = Evaluation::new(2, 64, Some(100), random).unwrap();
+        let evaluation = Evaluation::new(2, 64, Some(100), None, random).unwrap();
         let mut trainer = Trainer::new(evaluation, None);
         for _ in 0..20_000 {
             let mut state = 0u64;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn an_untrained_evaluation_has_none() {
-        let evaluation = Evaluation::new(2, 64, Some(100), &mut Random::new(1)).unwrap();
+        let evaluation = Evaluation::new(2, 64, Some(100), None, &mut Random::new(1)).unwrap();
         let facts: Vec<String> = (0..20).map(|at| format!("(on {at} {})", at % 2)).collect();
         assert_eq!(of(&evaluation, &facts), []);
     }

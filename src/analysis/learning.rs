@@ -34,6 +34,7 @@ use self::self_play::{MAX_LENGTH, SelfPlay};
 use self::validation::{Validation, validate};
 use super::evaluation::{Evaluation, GradientSums, Trainer};
 use super::symmetry::Symmetries;
+use super::tuples::Tuples;
 use crate::machine::Machine;
 use crate::machine::random::Random;
 
@@ -146,6 +147,7 @@ const FIXED_SUM_PLAYOUTS: usize = 256;
 pub fn learn(
     machine: &Arc<dyn Machine>,
     symmetries: Option<&Symmetries>,
+    tuples: Option<Arc<Tuples>>,
     known: Option<Known>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
@@ -164,7 +166,7 @@ pub fn learn(
         None => {
             let sum = fixed_sum(machine, &mut random, budget);
             Known {
-                evaluation: Evaluation::new(n_roles, n_facts, sum, &mut random)?,
+                evaluation: Evaluation::new(n_roles, n_facts, sum, tuples, &mut random)?,
                 games: 0,
                 sums: None,
             }
@@ -327,7 +329,7 @@ mod tests {
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, games(3000)).unwrap();
+        let learned = learn(&machine, None, None, None, games(3000)).unwrap();
         assert_eq!(learned.games, 3000);
         let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
         let gold = worth("(has left gold)");
@@ -351,7 +353,11 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
-        let twice = [0, 1].map(|_| learn(&machine, None, None, games(300)).unwrap().evaluation);
+        let twice = [0, 1].map(|_| {
+            learn(&machine, None, None, None, games(300))
+                .unwrap()
+                .evaluation
+        });
         assert_eq!(twice[0], twice[1]);
     }
 
@@ -362,7 +368,7 @@ mod tests {
             threads: 2,
             ..games(3000)
         };
-        let learned = learn(&machine, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, budget).unwrap();
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(learned.evaluation.worth(bit(&machine, "(has left gold)"))[0] > 10.0);
@@ -372,14 +378,14 @@ mod tests {
     #[test]
     fn training_goes_on_where_it_ended() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, games(2000)).unwrap();
+        let learned = learn(&machine, None, None, None, games(2000)).unwrap();
         let again = |sums: Option<GradientSums>| {
             let known = Known {
                 evaluation: learned.evaluation.clone(),
                 games: learned.games,
                 sums,
             };
-            let next = learn(&machine, None, Some(known), games(20)).unwrap();
+            let next = learn(&machine, None, None, Some(known), games(20)).unwrap();
             assert_eq!(next.games, 2020);
             let rows = next.evaluation.weights().rows.iter();
             let before = learned.evaluation.weights().rows.iter();
@@ -404,7 +410,7 @@ mod tests {
             threads: 1,
             seed: 1,
         };
-        let learned = learn(&machine, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.validation, Validation::default());
     }
@@ -416,7 +422,7 @@ mod tests {
             cancelled: Some(&cancelled),
             ..games(usize::MAX)
         };
-        let learned = learn(&machine(FLAGS), None, None, budget).unwrap();
+        let learned = learn(&machine(FLAGS), None, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
     }
 
@@ -430,7 +436,7 @@ mod tests {
         let network = propnet::build(&program, limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
-        let learned = learn(&machine, None, None, games(usize::MAX)).unwrap();
+        let learned = learn(&machine, None, None, None, games(usize::MAX)).unwrap();
         assert_eq!(learned.games, 0);
     }
 }

@@ -24,6 +24,7 @@ pub mod score_ranges;
 pub mod signature;
 pub mod step_budget;
 pub mod symmetry;
+pub mod tuples;
 
 #[cfg(test)]
 mod testing;

@@ -82,7 +82,7 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
     let n_units = note["bias"].as_array()?.len();
     // Units that are not in the note have random weights, but none to the outputs.
     let sum = fixed_sum.map(|sum| sum as u32);
-    let fresh = Evaluation::new(info.n_roles(), facts.len(), sum, &mut Random::new(1))?;
+    let fresh = Evaluation::new(info.n_roles(), facts.len(), sum, None, &mut Random::new(1))?;
     let fresh = fresh.weights();
     let rows = facts.iter().zip(&fresh.rows);
     let rows = rows.map(|(fact, fresh)| row(stored.get(fact.as_str())?, n_units, fresh));
@@ -94,8 +94,9 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
         outputs: outputs
             .map(|output| row(output, n_units, &Row::ZERO))
             .collect::<Option<_>>()?,
+        tables: Vec::new(),
     };
-    let evaluation = Evaluation::from_weights(info.n_roles(), weights)?;
+    let evaluation = Evaluation::from_weights(info.n_roles(), None, weights)?;
     let sums = (n_units == UNITS)
         .then(|| gradient_sums(&note["gradients"], facts))
         .flatten();
@@ -183,7 +184,7 @@ mod tests {
     fn a_study_is_restored_from_its_notes() {
         let machine = machine();
         let n_facts = machine.info().facts().unwrap().len();
-        let evaluation = Evaluation::new(2, n_facts, None, &mut Random::new(4)).unwrap();
+        let evaluation = Evaluation::new(2, n_facts, None, None, &mut Random::new(4)).unwrap();
         let study = Study {
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,

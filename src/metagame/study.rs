@@ -20,6 +20,7 @@ use crate::analysis::learning::validation::Validation;
 use crate::analysis::learning::{self, Deadline, Known, LearningBudget};
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::analysis::step_budget::StepBudget;
+use crate::analysis::tuples::Tuples;
 use crate::build::BuiltGame;
 use crate::search::SearchConfig;
 
@@ -92,6 +93,8 @@ const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts and for random games, where wanted.
 const AUTONOMOUS_SHARE: f64 = 0.25;
 const SAMPLING_SHARE: f64 = 0.5;
+/// Of the time left, the tuples of the evaluation.
+const TUPLES_SHARE: f64 = 0.05;
 /// The share of the time left for training, where settings are tuned too and where not.
 const LEARNING_SHARE: f64 = 0.65;
 const LEARNING_SHARE_ALONE: f64 = 0.9;
@@ -164,9 +167,13 @@ impl Study {
             games: self.games,
             sums: self.sums.take(),
         });
+        let network = game.network.as_ref();
+        let of_tuples = &mut StepBudget::new(STEPS, budget.share(TUPLES_SHARE));
+        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let learned = learning::learn(
             &game.machine,
             self.structure.symmetries.as_deref(),
+            tuples.map(Arc::new),
             known,
             LearningBudget {
                 games: usize::MAX,

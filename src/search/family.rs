@@ -235,7 +235,7 @@ impl FamilyReader<'_> {
             return;
         };
         let start = position.start_of(mover);
-        let accumulator = self
+        let mut accumulator = self
             .evaluation
             .map(|evaluation| (evaluation, evaluation.accumulator(&position.state)));
         let mut best_goal = None;
@@ -258,7 +258,7 @@ impl FamilyReader<'_> {
                 }
                 position.terminal_moves.push(mv);
                 position.terminal_goals.extend(goals);
-            } else if let Some((evaluation, accumulator)) = &accumulator {
+            } else if let Some((evaluation, accumulator)) = &mut accumulator {
                 let state = self.positions.state(first + index);
                 evaluation.values_from(accumulator, &position.state, state, values);
                 let value = values[mover];

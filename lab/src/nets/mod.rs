@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use panza::analysis::learning::{Deadline, LearningBudget, learn};
+use panza::analysis::step_budget::StepBudget;
+use panza::analysis::tuples::Tuples;
 use panza::build::{self, BuildBudget, BuiltGame};
 use panza::commands::game_source::Game;
 use panza::commands::outcome::Outcome;
@@ -134,6 +136,10 @@ fn train_all(
         samples_per_request: 16,
         ..SearchConfig::deterministic(arguments.seed)
     };
+    let network = built.network.as_ref();
+    let tuples = network
+        .and_then(|it| Tuples::find(it, &built.machine, &mut StepBudget::until(None)))
+        .map(Arc::new);
     let mut sums = [0.0; 10];
     for seed in arguments.seed..arguments.seed + arguments.nets {
         let begin = clock();
@@ -150,6 +156,7 @@ fn train_all(
         let learned = learn(
             &built.machine,
             structure.symmetries.as_deref(),
+            tuples.clone(),
             None,
             budget,
         );

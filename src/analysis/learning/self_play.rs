@@ -309,13 +309,11 @@ impl SelfPlay {
         for (position, &(index, role, mv)) in batch.candidates.iter().enumerate() {
             let game = &mut self.games[index as usize];
             let from = game.tree.state(game.fresh);
-            let accumulator = match accumulator {
-                Some((of, known)) if of == index => known,
-                _ => {
-                    let fresh = self.evaluation.accumulator(from);
-                    accumulator = Some((index, fresh));
-                    fresh
-                }
+            if accumulator.as_ref().is_none_or(|(of, _)| *of != index) {
+                accumulator = Some((index, self.evaluation.accumulator(from)));
+            }
+            let Some((_, accumulator)) = &mut accumulator else {
+                continue;
             };
             let logits = &mut logits[..n_outputs];
             let is_terminal = self.positions.terminal[position];
@@ -328,7 +326,7 @@ impl SelfPlay {
             } else {
                 let state = self.positions.state(position);
                 self.evaluation
-                    .logits_from(&accumulator, from, state, logits);
+                    .logits_from(accumulator, from, state, logits);
                 for logit in &mut *logits {
                     *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
                 }
@@ -465,10 +463,10 @@ impl SelfPlay {
             } else if let Some(next) = game.turns.get(index + 1) {
                 let state = game.tree.state(next.node);
                 let mut logits = [0.0; MAX_ROLES];
-                let accumulator = self.evaluation.accumulator(state);
+                let mut accumulator = self.evaluation.accumulator(state);
                 let logits = &mut logits[..n_outputs];
                 self.evaluation
-                    .logits_from(&accumulator, state, state, logits);
+                    .logits_from(&mut accumulator, state, state, logits);
                 for (value, &mut logit) in value.iter_mut().zip(logits) {
                     *value = sigmoid(logit);
                 }

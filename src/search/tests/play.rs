@@ -432,7 +432,7 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
 fn evaluation_and_proof_work_without_playouts() {
     let machine = tic_tac_toe();
     let bits = machine.initial_state().len() * 64;
-    let evaluation = Evaluation::new(2, bits, Some(100), &mut Random::new(1)).map(Arc::new);
+    let evaluation = Evaluation::new(2, bits, Some(100), None, &mut Random::new(1)).map(Arc::new);
     let config = SearchConfig {
         evaluation,
         evaluation_share: 1.0,
