@@ -326,6 +326,16 @@ mod tests {
             .unwrap()
     }
 
+    /// The value for the first role of its having the gold flag.
+    fn value_of_gold(machine: &Arc<dyn Machine>, evaluation: &Evaluation) -> f32 {
+        let facts = ["(has left gold)".to_string(), "(turn right)".to_string()];
+        let state = machine.info().state_from_facts(&facts).unwrap();
+        let mut values = [0.0; 2];
+        evaluation.values(&state, &mut values);
+        assert!((values[0] + values[1] - 100.0).abs() < 0.01, "{values:?}");
+        values[0]
+    }
+
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
@@ -336,13 +346,7 @@ mod tests {
         assert!(gold > 10.0, "{gold}");
         assert!(gold > 2.0 * worth("(has left red)").abs());
         assert!(worth("(has right gold)") < -10.0);
-        let mut values = [0.0; 2];
-        let ours = machine
-            .info()
-            .state_from_facts(&["(has left gold)".to_string(), "(turn right)".to_string()]);
-        learned.evaluation.values(&ours.unwrap(), &mut values);
-        assert!(values[0] > 80.0, "{values:?}");
-        assert!((values[0] + values[1] - 100.0).abs() < 0.01);
+        assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
         assert!(
             learned.validation.evaluation > 0.5,
             "{:?}",
@@ -371,7 +375,7 @@ mod tests {
         let learned = learn(&machine, None, None, None, budget).unwrap();
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
-        assert!(learned.evaluation.worth(bit(&machine, "(has left gold)"))[0] > 10.0);
+        assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
     }
 
     /// The steps of a new training are long, those of one that goes on are not.

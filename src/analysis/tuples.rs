@@ -31,7 +31,7 @@ const MAX_FACTS: usize = 12;
 /// Combinations of the values of a tuple, at most.
 const MAX_COMBINATIONS: usize = 1024;
 /// Weights of all tuples, at most.
-const MAX_WEIGHTS: usize = 1 << 18;
+const MAX_WEIGHTS: usize = 1 << 16;
 /// States of random games that show variables, at most, and those of one game.
 const MAX_STATES: usize = 1000;
 const MAX_STATES_PER_GAME: usize = 250;
@@ -56,6 +56,10 @@ pub struct Use {
 /// The tuples of a game.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuples {
+    /// The variables.
+    pub variables: Vec<Variable>,
+    /// For each tuple the indices of its variables.
+    pub members: Vec<Vec<usize>>,
     /// For each tuple its first weight.
     starts: Vec<u32>,
     /// The number of weights.
@@ -65,7 +69,7 @@ pub struct Tuples {
 }
 
 /// A set of facts of which at most one is true. A fact that is not in it stands for none.
-type Variable = Vec<BaseId>;
+pub type Variable = Vec<BaseId>;
 
 impl Tuples {
     /// Finds the tuples of a game. `None` where there are none, or when the budget is spent.
@@ -86,48 +90,72 @@ impl Tuples {
                 of_fact[fact.index()] = Some(index);
             }
         }
-        let tuples: BTreeSet<Vec<usize>> = deciding
+        let mut members: Vec<Vec<usize>> = deciding
             .iter()
             .map(|facts| {
                 let found = facts.iter().filter_map(|fact| of_fact[fact.index()]);
                 let found: BTreeSet<usize> = found.collect();
                 found.into_iter().collect()
             })
+            .filter(|members: &Vec<usize>| members.len() > 1)
             .collect();
-        Self::new(&variables, &tuples, network.facts.len())
+        members.sort_unstable();
+        members.dedup();
+        // Of too many tuples some from everywhere.
+        let step = members.len().div_ceil(MAX_TUPLES).max(1);
+        let members = members.into_iter().step_by(step).collect();
+        Self::new(variables, members, network.facts.len())
     }
 
-    /// The tuples of these variables, as far as they are not too large.
-    fn new(variables: &[Variable], tuples: &BTreeSet<Vec<usize>>, n_facts: usize) -> Option<Self> {
-        let mut uses: Vec<(u32, Use)> = Vec::new();
+    /// Tuples of some of these variables, as far as they are not too large. `None` where there are
+    /// none, and where facts or variables are missing.
+    pub fn new(
+        variables: Vec<Variable>,
+        mut members: Vec<Vec<usize>>,
+        n_facts: usize,
+    ) -> Option<Self> {
+        let mut facts = variables.iter().flatten();
+        if facts.any(|fact| fact.index() >= n_facts)
+            || members.iter().flatten().any(|&it| it >= variables.len())
+        {
+            return None;
+        }
+        let n_values = |variable: usize| variables[variable].len() + 1;
         let mut starts = Vec::new();
         let mut n_weights = 0;
-        // Of too many tuples some from everywhere.
-        let step = tuples.len().div_ceil(MAX_TUPLES).max(1);
-        for tuple in tuples.iter().step_by(step).filter(|it| it.len() > 1) {
-            let n_values = |variable: &usize| variables[*variable].len() + 1;
-            let n_combinations: usize = tuple.iter().map(n_values).product();
-            if n_combinations > MAX_COMBINATIONS || n_weights + n_combinations > MAX_WEIGHTS {
-                continue;
+        members.retain(|tuple| {
+            let n_combinations = tuple.iter().fold(1usize, |product, &variable| {
+                product.saturating_mul(n_values(variable))
+            });
+            let fits = n_combinations <= MAX_COMBINATIONS
+                && n_weights + n_combinations <= MAX_WEIGHTS
+                && starts.len() < MAX_TUPLES;
+            if fits {
+                starts.push(n_weights as u32);
+                n_weights += n_combinations;
             }
+            fits
+        });
+        let mut uses: Vec<(u32, Use)> = Vec::new();
+        for (tuple, members) in members.iter().enumerate() {
             let mut stride = 1;
-            for &variable in tuple {
+            for &variable in members {
                 for (value, fact) in variables[variable].iter().enumerate() {
                     let of_fact = Use {
-                        tuple: starts.len() as u16,
+                        tuple: tuple as u16,
                         number: ((value + 1) * stride) as u16,
                     };
                     uses.push((fact.index() as u32, of_fact));
                 }
-                stride *= n_values(&variable);
+                stride *= n_values(variable);
             }
-            starts.push(n_weights as u32);
-            n_weights += n_combinations;
         }
         (!starts.is_empty()).then(|| Self {
+            uses: Csr::new(n_facts, &uses),
+            variables,
+            members,
             starts,
             n_weights,
-            uses: Csr::new(n_facts, &uses),
         })
     }
 
@@ -204,48 +232,16 @@ fn play(machine: &Arc<dyn Machine>, budget: &mut StepBudget) -> Option<Vec<Vec<u
 
 /// The variables of a game.
 fn variables(network: &Network, states: &[Vec<u64>]) -> Vec<Variable> {
-    let is_true = |state: &[u64], fact: BaseId| {
-        let index = fact.index();
-        state[index / 64] >> (index % 64) & 1 == 1
-    };
-    // The facts of each relation, with their arguments.
-    let mut relations: BTreeMap<(&str, usize), Vec<(BaseId, Vec<&str>)>> = BTreeMap::new();
+    let mut relations: BTreeMap<(&str, usize), Vec<Atom<'_>>> = BTreeMap::new();
     for (fact, text) in network.facts.enumerate() {
         let words = words(text);
         let relation = (words[0], words.len());
         relations.entry(relation).or_default().push((fact, words));
     }
-    let mut found = Vec::new();
-    for ((_, n_words), facts) in &relations {
-        // The argument with the fewest values by which the facts exclude each other.
-        let mut best: Option<(usize, Vec<Variable>)> = None;
-        for place in 1..*n_words {
-            let mut groups: BTreeMap<Vec<&str>, Variable> = BTreeMap::new();
-            let mut values: HashSet<&str> = HashSet::new();
-            for (fact, words) in facts {
-                let mut others = words.clone();
-                values.insert(others.remove(place));
-                groups.entry(others).or_default().push(*fact);
-            }
-            let excludes = |group: &Variable| {
-                states.iter().all(|state| {
-                    let n_true = group.iter().filter(|&&fact| is_true(state, fact));
-                    n_true.count() <= 1
-                })
-            };
-            if best
-                .as_ref()
-                .is_none_or(|(fewest, _)| values.len() < *fewest)
-                && groups.values().all(excludes)
-            {
-                best = Some((values.len(), groups.into_values().collect()));
-            }
-        }
-        match best {
-            Some((_, groups)) => found.extend(groups),
-            None => found.extend(facts.iter().map(|(fact, _)| vec![*fact])),
-        }
-    }
+    let relations = relations.values();
+    let mut found: Vec<Variable> = relations
+        .flat_map(|atoms| of_relation(atoms, states))
+        .collect();
     for variable in &mut found {
         let n_true = |fact: &BaseId| states.iter().filter(|state| is_true(state, *fact)).count();
         let total: usize = variable.iter().map(n_true).sum();
@@ -257,6 +253,42 @@ fn variables(network: &Network, states: &[Vec<u64>]) -> Vec<Variable> {
     }
     found.retain(|variable| !variable.is_empty());
     found
+}
+
+/// A fact with its relation and arguments.
+type Atom<'a> = (BaseId, Vec<&'a str>);
+
+/// The variables of the facts of a relation: those that differ in the argument with the fewest
+/// values by which the facts exclude each other.
+fn of_relation(atoms: &[Atom<'_>], states: &[Vec<u64>]) -> Vec<Variable> {
+    let n_words = atoms.first().map_or(0, |(_, words)| words.len());
+    let mut best: Option<(usize, Vec<Variable>)> = None;
+    for place in 1..n_words {
+        let mut groups: BTreeMap<Vec<&str>, Variable> = BTreeMap::new();
+        let mut values: BTreeSet<&str> = BTreeSet::new();
+        for (fact, words) in atoms {
+            let mut others = words.clone();
+            values.insert(others.remove(place));
+            groups.entry(others).or_default().push(*fact);
+        }
+        let excludes = |group: &Variable| {
+            let n_true = |state: &Vec<u64>| group.iter().filter(|&&it| is_true(state, it)).count();
+            states.iter().all(|state| n_true(state) <= 1)
+        };
+        let is_fewer = best
+            .as_ref()
+            .is_none_or(|(fewest, _)| values.len() < *fewest);
+        if is_fewer && groups.values().all(excludes) {
+            best = Some((values.len(), groups.into_values().collect()));
+        }
+    }
+    let singles = || atoms.iter().map(|(fact, _)| vec![*fact]).collect();
+    best.map_or_else(singles, |(_, groups)| groups)
+}
+
+fn is_true(state: &[u64], fact: BaseId) -> bool {
+    let index = fact.index();
+    state[index / 64] >> (index % 64) & 1 == 1
 }
 
 /// The relation and the arguments of a fact.

@@ -9,6 +9,7 @@
 //! Never knows: files.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,8 @@ use super::history::{GameHistory, term, term_text};
 use super::study::{PriorStudy, Study};
 use crate::analysis::evaluation::{Evaluation, GradientSums, LINEAR_UNITS, Row, UNITS, Weights};
 use crate::analysis::learning::Known;
+use crate::analysis::tuples::{Tuples, Variable};
+use crate::ids::{BaseId, Id};
 use crate::machine::GameInfo;
 use crate::machine::random::Random;
 use crate::memory::Kind;
@@ -60,6 +63,18 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
             "rows": of_rows,
             "bias": rounded(sums.bias),
             "outputs": numbers(&sums.outputs),
+            "tables": numbers(&sums.tables),
+        });
+    }
+    if let Some(tuples) = evaluation.tuples() {
+        let facts_of = |variable: &Variable| -> Vec<String> {
+            let facts = variable.iter().map(|fact| term(&facts[fact.index()]));
+            facts.collect()
+        };
+        note["tuples"] = json!({
+            "variables": tuples.variables.iter().map(facts_of).collect::<Vec<_>>(),
+            "members": tuples.members,
+            "weights": numbers(&weights.tables),
         });
     }
     note
@@ -94,9 +109,16 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
         outputs: outputs
             .map(|output| row(output, n_units, &Row::ZERO))
             .collect::<Option<_>>()?,
-        tables: Vec::new(),
+        tables: match &note["tuples"]["weights"] {
+            Value::Null => Vec::new(),
+            weights => read_numbers(weights)?,
+        },
     };
-    let evaluation = Evaluation::from_weights(info.n_roles(), None, weights)?;
+    let tuples = match &note["tuples"] {
+        Value::Null => None,
+        note => Some(Arc::new(read_tuples(note, facts)?)),
+    };
+    let evaluation = Evaluation::from_weights(info.n_roles(), tuples, weights)?;
     let sums = (n_units == UNITS)
         .then(|| gradient_sums(&note["gradients"], facts))
         .flatten();
@@ -126,12 +148,37 @@ fn gradient_sums(note: &Value, facts: &[String]) -> Option<GradientSums> {
     Some(GradientSums {
         rows: rows.collect::<Option<_>>()?,
         bias: number(&note["bias"])?,
-        outputs: note["outputs"]
-            .as_array()?
-            .iter()
-            .map(number)
-            .collect::<Option<_>>()?,
+        outputs: read_numbers(&note["outputs"])?,
+        tables: read_numbers(&note["tables"])?,
     })
+}
+
+fn read_tuples(note: &Value, facts: &[String]) -> Option<Tuples> {
+    let index_of: HashMap<&str, usize> = (0..)
+        .zip(facts)
+        .map(|(index, fact)| (fact.as_str(), index))
+        .collect();
+    let fact = |name: &Value| {
+        let index = index_of.get(term_text(name.as_str()?)?)?;
+        Some(BaseId::from_index(*index))
+    };
+    let variable = |names: &Value| names.as_array()?.iter().map(fact).collect();
+    let index = |number: &Value| usize::try_from(number.as_u64()?).ok();
+    let members = |indices: &Value| indices.as_array()?.iter().map(index).collect();
+    let variables = note["variables"].as_array()?.iter().map(variable);
+    let members = note["members"].as_array()?.iter().map(members);
+    Tuples::new(
+        variables.collect::<Option<_>>()?,
+        members.collect::<Option<_>>()?,
+        facts.len(),
+    )
+}
+
+fn read_numbers(note: &Value) -> Option<Vec<f32>> {
+    let numbers = note.as_array()?.iter();
+    numbers
+        .map(|number| number.as_f64().map(|number| number as f32))
+        .collect()
 }
 
 fn rounded(number: f32) -> f64 {
@@ -161,8 +208,8 @@ fn row(value: &Value, n_units: usize, rest: &Row) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::evaluation::Trainer;
     use crate::gdl;
-    use std::sync::Arc;
 
     use crate::machine::Machine;
     use crate::machine::random::Random;
@@ -184,7 +231,21 @@ mod tests {
     fn a_study_is_restored_from_its_notes() {
         let machine = machine();
         let n_facts = machine.info().facts().unwrap().len();
-        let evaluation = Evaluation::new(2, n_facts, None, None, &mut Random::new(4)).unwrap();
+        let variables = vec![vec![BaseId(0), BaseId(1)], vec![BaseId(2)]];
+        let tuples = Tuples::new(variables, vec![vec![0, 1]], n_facts).map(Arc::new);
+        let evaluation = Evaluation::new(2, n_facts, None, tuples, &mut Random::new(4)).unwrap();
+        let mut trainer = Trainer::new(evaluation, None);
+        for _ in 0..100 {
+            trainer.train(&machine.initial_state(), &[0.9, 0.2], 0.1);
+        }
+        let evaluation = trainer.evaluation.clone();
+        assert!(
+            evaluation
+                .weights()
+                .tables
+                .iter()
+                .any(|&weight| weight > 0.1)
+        );
         let study = Study {
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
@@ -192,6 +253,7 @@ mod tests {
                 rows: (0..n_facts).map(|fact| fact as f32).collect(),
                 bias: 2.5,
                 outputs: vec![1.0, 0.25],
+                tables: vec![0.5; 12],
             }),
             parameters: Parameters {
                 evaluation_share: 0.5,
@@ -211,7 +273,9 @@ mod tests {
         assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
-        study.evaluation.unwrap().values(&state, &mut before);
+        let evaluation = study.evaluation.unwrap();
+        evaluation.values(&state, &mut before);
+        assert_eq!(prior.known.evaluation.tuples(), evaluation.tuples());
         prior.known.evaluation.values(&state, &mut after);
         assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
     }

@@ -113,6 +113,9 @@ impl Search {
         if config.evaluation.is_none() {
             // Edges have variances then, and no minimax values.
             config.minimax_share = 0.0;
+        } else if config.prior_temperature > 0.0 {
+            // Priors take the place of AMAF values, and counting facts has its cost.
+            config.placements = None;
         }
         let roles = machine.info().n_roles();
         let current = machine.initial_state();
