@@ -204,6 +204,10 @@ impl LocalEngine {
         Ok(json!({
             "games": study.games,
             "evaluation_share": study.parameters.evaluation_share,
+            "prior": study.parameters.prior,
+            "rank": study.order.rank,
+            "ranked": study.order.positions,
+            "validated": study.validation.positions,
             "exploration": study.parameters.exploration,
         }))
     }

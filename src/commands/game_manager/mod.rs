@@ -135,7 +135,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(in crate::commands) fn as_str(self) -> &'static str {
         match self {
             FaultKind::Timeout => "timeout",
             FaultKind::Connection => "connection",

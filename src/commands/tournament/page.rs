@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::tally::{Pair, PairTally, Points, Tally};
+use super::tally::{Pair, PairTally, Points, Tally, VoidMatch};
+use crate::commands::game_manager::Request;
 use crate::commands::output::{Column, table};
 
 /// The heads of a table.
@@ -24,10 +25,15 @@ pub const HEADS: [&str; 10] = [
 pub const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
 /// The object for scripts: pairs, and scores and intervals for each game of a pair and for each
-/// pair as a whole, where the game is null.
+/// pair as a whole, where the game is null; and void matches.
 pub(super) fn report(tallies: &[PairTally]) -> Value {
-    let (mut scores, mut intervals) = (Vec::new(), Vec::new());
+    let (mut scores, mut intervals, mut void) = (Vec::new(), Vec::new(), Vec::new());
     for (pair, tallies) in tallies.iter().enumerate() {
+        for it in &tallies.void {
+            let mut object = json!(it);
+            object["pair"] = pair.into();
+            void.push(object);
+        }
         for tally in tallies.games.iter().chain([&tallies.total]) {
             let game = tally.clocks.map(|_| &tally.game);
             let (start_clock, play_clock) = tally.clocks.unzip();
@@ -66,7 +72,7 @@ pub(super) fn report(tallies: &[PairTally]) -> Value {
         }
     }
     let pairs: Vec<&Pair> = tallies.iter().map(|tallies| &tallies.pair).collect();
-    json!({ "pairs": pairs, "scores": scores, "intervals": intervals })
+    json!({ "pairs": pairs, "scores": scores, "intervals": intervals, "void": void })
 }
 
 /// The tables for a terminal.
@@ -86,6 +92,10 @@ pub(super) fn text(tallies: &[PairTally]) -> String {
             title(&tallies.pair),
             table(&columns, &rows)
         );
+        if !tallies.void.is_empty() {
+            let lines: Vec<String> = tallies.void.iter().map(void_line).collect();
+            let _ = writeln!(out, "Void, not counted:\n{}\n", lines.join("\n"));
+        }
     }
     if tallies.is_empty() {
         out.push_str("no matches yet\n");
@@ -95,6 +105,24 @@ pub(super) fn text(tallies: &[PairTally]) -> String {
         "Points are goals / 100, of the first player : of the second; share, interval (Wilson) and W D L are the first's.\n",
     );
     out
+}
+
+/// A void match: which it is, who spoiled it, and how.
+fn void_line(it: &VoidMatch) -> String {
+    let when = match it.request {
+        Request::Start => "at START".to_string(),
+        Request::Play | Request::Stop => format!("at step {}", it.step + 1),
+    };
+    format!(
+        "  {} {}/{}, round {}, side {}: {}, {} {when}",
+        it.game,
+        it.start_clock,
+        it.play_clock,
+        it.round + 1,
+        it.side + 1,
+        it.player,
+        it.fault.as_str()
+    )
 }
 
 /// The players and their versions.
@@ -202,6 +230,22 @@ all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0 
         let found = text(&tally(&results()));
         assert!(found.starts_with(expected), "\n{found}");
         assert_eq!(text(&[]), "no matches yet\n");
+    }
+
+    #[test]
+    fn void_matches_stand_apart() {
+        let mut results = results();
+        let mut lost = result("hex", 1, 1, [0, 100]);
+        lost.faults.push(fault(0, FaultKind::Connection));
+        results.push(lost);
+        let tallies = tally(&results);
+        let text = text(&tallies);
+        let line = "Void, not counted:\n  hex 10/1, round 2, side 2: bob, connection at step 4\n";
+        assert!(text.contains(line), "{text}");
+        let report = report(&tallies);
+        assert_eq!(report["scores"][2]["matches"], 4);
+        let void = &report["void"][0];
+        assert_eq!((&void["player"], &void["pair"]), (&"bob".into(), &0.into()));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! A player's points in a match are the mean goal of its roles divided by 100. Its share is its
 //! points per match, with Wilson's score interval for 95 % (Wilson, 1927). In games with one role
 //! each player plays the same rounds alone, and the higher goal wins a round.
+//!
+//! A match in which a player did not answer START, or could not be reached later, says nothing
+//! about strength. It is void: it is listed apart and counts nowhere.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +13,7 @@ use serde::Serialize;
 
 use super::plan::is_role_of_a;
 use super::results::MatchResult;
-use crate::commands::game_manager::{Ending, FaultKind};
+use crate::commands::game_manager::{Ending, Fault, FaultKind, Request};
 
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -36,6 +39,53 @@ pub struct PairTally {
     /// Each game with its clocks, the lowest share of A first.
     pub(super) games: Vec<Tally>,
     pub(super) total: Tally,
+    /// The void matches.
+    pub(super) void: Vec<VoidMatch>,
+}
+
+/// A match that does not count, and why.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(super) struct VoidMatch {
+    pub game: String,
+    pub start_clock: u32,
+    pub play_clock: u32,
+    pub round: u32,
+    pub side: u32,
+    /// Who spoiled it.
+    pub player: String,
+    /// The request without an answer, the joint moves before it, and the kind of fault.
+    pub request: Request,
+    pub step: u32,
+    pub fault: FaultKind,
+}
+
+impl VoidMatch {
+    /// Whether a match is void.
+    fn of(result: &MatchResult) -> Option<Self> {
+        let spoils = |fault: &&Fault| match fault.request {
+            Request::Start => true,
+            Request::Play => fault.kind == FaultKind::Connection,
+            // The match is over.
+            Request::Stop => false,
+        };
+        let fault = result.faults.iter().find(spoils)?;
+        let key = &result.key;
+        let player = match is_role_of_a(fault.role, key.side) {
+            true => &key.a,
+            false => &key.b,
+        };
+        Some(Self {
+            game: key.game.clone(),
+            start_clock: key.start_clock,
+            play_clock: key.play_clock,
+            round: key.round,
+            side: key.side,
+            player: player.clone(),
+            request: fault.request,
+            step: fault.step,
+            fault: fault.kind,
+        })
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -193,8 +243,11 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     }
     let mut tallies = Vec::new();
     for pair in order {
-        let (mut games, mut total) = (Vec::new(), Tally::default());
-        for ((game, start, play), matches) in by_pair.remove(&pair).unwrap_or_default() {
+        let (mut games, mut total, mut void) = (Vec::new(), Tally::default(), Vec::new());
+        for ((game, start, play), mut matches) in by_pair.remove(&pair).unwrap_or_default() {
+            let spoiled = matches.values().filter_map(|result| VoidMatch::of(result));
+            void.extend(spoiled);
+            matches.retain(|_, result| VoidMatch::of(result).is_none());
             let mut tally = Tally {
                 game: game.clone(),
                 clocks: Some((start, play)),
@@ -208,7 +261,12 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
         }
         let share = |tally: &Tally| tally.a.share().unwrap_or(1.0);
         games.sort_by(|x, y| share(x).total_cmp(&share(y)));
-        tallies.push(PairTally { pair, games, total });
+        tallies.push(PairTally {
+            pair,
+            games,
+            total,
+            void,
+        });
     }
     tallies
 }
@@ -253,8 +311,8 @@ mod tests {
     #[test]
     fn points_follow_the_players_through_the_sides() {
         let mut late = result("hex", 1, 1, [100, 0]);
-        use FaultKind::{Connection, Illegal, Timeout};
-        let faults = [(0, Timeout), (0, Illegal), (1, Connection)];
+        use FaultKind::{Illegal, Timeout};
+        let faults = [(0, Timeout), (0, Illegal), (1, Timeout)];
         late.faults = faults.map(|(role, kind)| fault(role, kind)).to_vec();
         late.steps = 10;
         late.ending = Ending::Endless;
@@ -275,11 +333,39 @@ mod tests {
         assert_eq!((hex.matches, hex.outcomes), (4, [2, 1, 1]));
         assert!((hex.a.points - 2.2).abs() < 1e-9, "{hex:?}");
         assert!((hex.b.points - 1.8).abs() < 1e-9, "{hex:?}");
-        assert_eq!(hex.a.faults.words(), "1 connection");
+        assert_eq!(hex.a.faults.words(), "1 timeout");
         assert_eq!(hex.b.faults.words(), "1 timeout, 1 illegal");
         assert_eq!((hex.mean_steps(), hex.endless), (Some(25.0), 1));
         assert_eq!((pair.total.matches, pair.total.outcomes), (5, [2, 1, 2]));
         assert!((pair.total.a.points - 2.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn matches_that_a_player_spoiled_do_not_count() {
+        let spoiled = |round, request, kind| {
+            let mut result = result("hex", round, 1, [100, 0]);
+            let fault = fault(0, kind);
+            result.faults.push(Fault { request, ..fault });
+            result
+        };
+        use FaultKind::{Connection, Illegal, Timeout};
+        let [pair] = tally(&[
+            result("hex", 0, 0, [100, 0]),
+            spoiled(1, Request::Start, Timeout),
+            spoiled(2, Request::Play, Connection),
+            spoiled(3, Request::Play, Illegal),
+            spoiled(4, Request::Stop, Connection),
+        ])
+        .try_into()
+        .expect("one pair");
+        assert_eq!((pair.total.matches, pair.games[0].matches), (3, 3));
+        let void: Vec<_> = pair
+            .void
+            .iter()
+            .map(|it| (it.round, it.player.as_str(), it.request))
+            .collect();
+        let expected = [(1, "bob", Request::Start), (2, "bob", Request::Play)];
+        assert_eq!(void, expected);
     }
 
     #[test]
