@@ -480,6 +480,7 @@ pub(super) fn uniform(random: &mut Random) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::BaseId;
 
     fn fresh(n_roles: usize, sum: Option<u32>) -> Evaluation {
         Evaluation::new(n_roles, 128, sum, None, &mut Random::new(1)).unwrap()
@@ -517,6 +518,43 @@ mod tests {
             }
             evaluation.logits_from(&mut accumulator, &from, &to, &mut incremental);
             assert!((100.0 * sigmoid(incremental[0]) - plain[0]).abs() < 0.01);
+        }
+    }
+
+    /// With one output and with two, for near and far states, also with several values of a
+    /// variable.
+    #[test]
+    fn incremental_and_full_evaluations_agree_on_tuples() {
+        let variables = (0..64).map(|it| vec![BaseId(2 * it), BaseId(2 * it + 1)]);
+        let members = (0..60).map(|it| vec![it, it + 1, it + 3]).collect();
+        let tuples = Tuples::new(variables.collect(), members, 128).map(Arc::new);
+        for sum in [Some(100), None] {
+            let random = &mut Random::new(2);
+            let fresh = Evaluation::new(2, 128, sum, tuples.clone(), random).unwrap();
+            let mut trainer = Trainer::new(fresh, None);
+            for _ in 0..1000 {
+                let state = [random.bits(), random.bits()];
+                let targets = [uniform(random), uniform(random)];
+                trainer.train(&state, &targets[..trainer.evaluation.n_outputs()], 0.1);
+            }
+            let evaluation = &trainer.evaluation;
+            assert!(evaluation.weights.tables.iter().any(|it| it.abs() > 0.05));
+            let from = [random.bits(), random.bits()];
+            let mut accumulator = evaluation.accumulator(&from);
+            for index in 0..200 {
+                let near = |word: u64, random: &mut Random| match index % 4 {
+                    0 => !word,
+                    _ => word ^ 1 << random.below(64) ^ 1 << random.below(64),
+                };
+                let to = from.map(|word| near(word, random));
+                let (mut incremental, mut plain) = ([0.0; 2], [0.0; 2]);
+                evaluation.values_from(&mut accumulator, &from, &to, &mut incremental);
+                evaluation.values(&to, &mut plain);
+                for role in 0..2 {
+                    let error = (incremental[role] - plain[role]).abs();
+                    assert!(error < 0.02, "{incremental:?} {plain:?}");
+                }
+            }
         }
     }
 

@@ -78,7 +78,7 @@ impl Tuples {
         machine: &Arc<dyn Machine>,
         budget: &mut StepBudget,
     ) -> Option<Self> {
-        let conjunctions = Conjunctions::new(network);
+        let conjunctions = Conjunctions::new(network, budget)?;
         let deciding = conjunctions.deciding(budget)?;
         if deciding.is_empty() {
             return None;
@@ -324,7 +324,8 @@ struct Conjunctions<'a> {
 }
 
 impl<'a> Conjunctions<'a> {
-    fn new(network: &'a Network) -> Self {
+    /// `None` when the budget is spent.
+    fn new(network: &'a Network, budget: &mut StepBudget) -> Option<Self> {
         let mut found = Vec::new();
         let mut known = HashSet::new();
         let goals = network.goals.iter().map(|(_, _, signal)| *signal);
@@ -337,13 +338,12 @@ impl<'a> Conjunctions<'a> {
                 continue;
             }
             left.extend_from_slice(network.inputs(gate));
-            if is_and(network, gate)
-                && let Some(facts) = facts_of(network, gate)
-            {
-                found.push((gate, facts));
+            if is_and(network, gate) {
+                let facts = facts_of(network, gate, budget)?;
+                found.extend((!facts.is_empty()).then_some((gate, facts)));
             }
         }
-        Self { network, found }
+        Some(Self { network, found })
     }
 
     /// The facts of those that imply the end of the game or something about a goal. `None` when the budget is
@@ -371,9 +371,9 @@ impl<'a> Conjunctions<'a> {
     }
 }
 
-/// The facts in the conjunction of a gate. `None` for many facts, and where there are conditions
-/// other than facts and their absence.
-fn facts_of(network: &Network, gate: GateId) -> Option<Vec<BaseId>> {
+/// The facts in the conjunction of a gate; none where it has many, and where it has conditions
+/// other than facts and their absence. `None` when the budget is spent.
+fn facts_of(network: &Network, gate: GateId, budget: &mut StepBudget) -> Option<Vec<BaseId>> {
     let mut facts = BTreeSet::new();
     let mut known = BTreeSet::new();
     let mut gates = vec![gate];
@@ -381,6 +381,7 @@ fn facts_of(network: &Network, gate: GateId) -> Option<Vec<BaseId>> {
         if !known.insert(gate) {
             continue;
         }
+        budget.spend(network.inputs(gate).len())?;
         for &input in network.inputs(gate) {
             match network.node(input) {
                 Node::Base(_) if input.is_inverted() => {}
@@ -390,14 +391,14 @@ fn facts_of(network: &Network, gate: GateId) -> Option<Vec<BaseId>> {
                 Node::Gate(inner) if is_and(network, inner) && !input.is_inverted() => {
                     gates.push(inner);
                 }
-                _ => return None,
+                _ => return Some(Vec::new()),
             }
         }
         if facts.len() > MAX_FACTS {
-            return None;
+            return Some(Vec::new());
         }
     }
-    (facts.len() > 1).then(|| facts.into_iter().collect())
+    Some(facts.into_iter().collect())
 }
 
 fn is_and(network: &Network, gate: GateId) -> bool {
