@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use panza::commands::outcome::Outcome;
 use panza::commands::output::Output;
-use panza::commands::tournament::page::{HEADS, TEXT_COLUMNS, rows, title};
+use panza::commands::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
 use panza::commands::tournament::results;
 use panza::commands::tournament::tally::tally;
 
@@ -44,8 +44,12 @@ pub fn run(arguments: &StrengthArguments, output: Output) -> anyhow::Result<Outc
         let is_confined = of_pair
             .clone()
             .all(|result| result.cores.iter().all(Option::is_some));
+        let void = match void_lines(tallies) {
+            lines if lines.is_empty() => String::new(),
+            lines => format!("\n\nVoid, not counted: {}.", lines.join("; ")),
+        };
         let about = format!(
-            "Played {} to {}; {}.",
+            "Played {} to {}; {}.{void}",
             dates.clone().min().unwrap_or("-"),
             dates.max().unwrap_or("-"),
             match is_confined {

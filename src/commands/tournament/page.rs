@@ -93,8 +93,8 @@ pub(super) fn text(tallies: &[PairTally]) -> String {
             table(&columns, &rows)
         );
         if !tallies.void.is_empty() {
-            let lines: Vec<String> = tallies.void.iter().map(void_line).collect();
-            let _ = writeln!(out, "Void, not counted:\n{}\n", lines.join("\n"));
+            let lines = void_lines(tallies).join("\n  ");
+            let _ = writeln!(out, "Void, not counted:\n  {lines}\n");
         }
     }
     if tallies.is_empty() {
@@ -107,14 +107,18 @@ pub(super) fn text(tallies: &[PairTally]) -> String {
     out
 }
 
-/// A void match: which it is, who spoiled it, and how.
+/// A line for each void match of a pair: which it is, who spoiled it, and how.
+pub fn void_lines(tallies: &PairTally) -> Vec<String> {
+    tallies.void.iter().map(void_line).collect()
+}
+
 fn void_line(it: &VoidMatch) -> String {
     let when = match it.request {
         Request::Start => "at START".to_string(),
         Request::Play | Request::Stop => format!("at step {}", it.step + 1),
     };
     format!(
-        "  {} {}/{}, round {}, side {}: {}, {} {when}",
+        "{} {}/{}, round {}, side {}: {}, {} {when}",
         it.game,
         it.start_clock,
         it.play_clock,
