@@ -145,8 +145,9 @@ impl Weights {
 pub const MAX_ROLES: usize = LINEAR_UNITS;
 
 impl Evaluation {
-    /// An untrained evaluation over `n_facts` facts and these tuples, with values near 50. `fixed_sum` is the sum of
-    /// the goals of two roles, if it is constant. `None` for no role or more than [`MAX_ROLES`].
+    /// An untrained evaluation over `n_facts` facts and these tuples, with values near 50.
+    /// `fixed_sum` is the sum of the goals of two roles, if it is constant. `None` for no role or
+    /// more than [`MAX_ROLES`].
     pub fn new(
         n_roles: usize,
         n_facts: usize,

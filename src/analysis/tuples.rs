@@ -346,8 +346,8 @@ impl<'a> Conjunctions<'a> {
         Some(Self { network, found })
     }
 
-    /// The facts of those that imply the end of the game or something about a goal. `None` when the budget is
-    /// spent.
+    /// The facts of those that imply the end of the game or something about a goal. `None` when the
+    /// budget is spent.
     fn deciding(&self, budget: &mut StepBudget) -> Option<Vec<&[BaseId]>> {
         let mut known = Implications::new(self.network, Scope::States, budget)?;
         let goals = self.network.goals.iter().map(|(_, _, signal)| *signal);
