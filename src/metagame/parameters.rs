@@ -71,10 +71,10 @@ const MIN_POSITIONS: usize = 300;
 /// Correlation with targets that an evaluation must have. In Tic-Tac-Toe on nine boards it was 0.1,
 /// and the evaluation lost all matches.
 const MIN_CORRELATION: f64 = 0.2;
-/// The same, relative to the correlation of playouts without their noise. In twenty studies the ratio
-/// was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89 to 0.98 in
-/// Connect Four, where they make no difference (49 % of the points in 26 pairs). Before it had
-/// weights of lines, it was 0.81 to 0.9 there, and mixing lost.
+/// The same, relative to the correlation of playouts without their noise. In twenty studies the
+/// ratio was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89 to
+/// 0.98 in Connect Four, where they make no difference (49 % of the points in 26 pairs). Before
+/// there were weights of lines, it was 0.81 to 0.9 there, and mixing lost.
 const MIN_RELATIVE_CORRELATION: f64 = 0.88;
 /// Weight below which an evaluation is not worth its time.
 const MIN_SHARE: f64 = 0.15;
