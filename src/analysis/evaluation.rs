@@ -56,9 +56,7 @@ impl Row {
     /// Goes a share of the way to another row.
     #[inline]
     fn approach(&mut self, other: &Self, share: f32) {
-        for (number, other) in self.0.iter_mut().zip(&other.0) {
-            *number += (other - *number) * share;
-        }
+        approach(&mut self.0, &other.0, share);
     }
 
     #[inline]
@@ -74,25 +72,38 @@ impl Row {
     }
 }
 
-/// The first layer's sums for a state, before the ReLU. Those of similar states follow by adding
-/// and subtracting rows.
+/// The first layer's sums for a state, before the ReLU, and the weights of its tuples. Those of
+/// similar states follow by adding and subtracting what the facts that differ have.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     row: Row,
-    tuples: TupleSums,
-    /// The places of the weights of tuples in a similar state, while that is evaluated, else those
-    /// of the state.
-    places: Places,
+    tuples: Option<TupleSums>,
 }
 
 /// The weights of all tuples in a state.
 #[derive(Clone, Debug)]
 struct TupleSums {
     places: Places,
+    /// The places in a similar state, while that is evaluated, else those of the state.
+    similar: Places,
     /// The weight of each tuple for the first output.
     weights: [f32; MAX_TUPLES],
     /// For each output the sum of the weights.
     logits: [f32; LINEAR_UNITS],
+}
+
+/// Moves numbers a share of the way to others.
+#[inline]
+fn approach(numbers: &mut [f32], others: &[f32], share: f32) {
+    for (number, other) in numbers.iter_mut().zip(others) {
+        *number += (other - *number) * share;
+    }
+}
+
+/// The sums of weights of tuples; 0 without tuples.
+#[inline]
+fn logits_of(tuples: Option<&TupleSums>) -> [f32; LINEAR_UNITS] {
+    tuples.map_or([0.0; LINEAR_UNITS], |tuples| tuples.logits)
 }
 
 /// The ReLU of the hidden units; the linear units stay.
@@ -135,9 +146,7 @@ impl Weights {
             to.approach(from, share);
         }
         self.bias.approach(&other.bias, share);
-        for (number, other) in self.tables.iter_mut().zip(&other.tables) {
-            *number += (other - *number) * share;
-        }
+        approach(&mut self.tables, &other.tables, share);
     }
 }
 
@@ -245,22 +254,20 @@ impl Evaluation {
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
         let mut sums = self.accumulator(state);
         relu(&mut sums.row);
-        self.read_values(&sums.row, &sums.tuples.logits, values);
+        self.read_values(&sums.row, &logits_of(sums.tuples.as_ref()), values);
     }
 
     /// The accumulator of a state, for [`values_from`](Self::values_from).
     #[inline]
     pub fn accumulator(&self, state: &[u64]) -> Accumulator {
-        let tuples = self.tuple_sums(state);
         Accumulator {
             row: self.sums(state),
-            places: tuples.places,
-            tuples,
+            tuples: self.tuple_sums(state),
         }
     }
 
-    /// As [`values`](Self::values), from the accumulator of the state `from`: only the rows of
-    /// facts that differ are added or subtracted.
+    /// As [`values`](Self::values), from the accumulator of the state `from`, which stays that of
+    /// `from`: only the rows of facts that differ are added or subtracted.
     #[inline(always)]
     pub fn values_from(
         &self,
@@ -310,7 +317,7 @@ impl Evaluation {
         state: &[u64],
     ) -> (Row, [f32; LINEAR_UNITS]) {
         let mut sums = accumulator.row;
-        let mut logits = accumulator.tuples.logits;
+        let mut tuples = self.tuples.as_deref().zip(accumulator.tuples.as_mut());
         let mut changed = [0; MAX_CHANGED];
         let mut n_changed = 0;
         for (index, (&before, &after)) in from.iter().zip(state).enumerate() {
@@ -328,38 +335,39 @@ impl Evaluation {
                 } else {
                     sums.subtract(row);
                 }
-                let Some(known) = &self.tuples else {
+                let Some((known, tuples)) = &mut tuples else {
                     continue;
                 };
                 if n_changed == MAX_CHANGED {
-                    accumulator.places = accumulator.tuples.places;
-                    return (self.sums(state), self.tuple_sums(state).logits);
+                    tuples.similar = tuples.places;
+                    return (self.sums(state), logits_of(self.tuple_sums(state).as_ref()));
                 }
                 changed[n_changed] = fact as u32;
                 n_changed += 1;
                 // Wrapping addition of the negative number subtracts.
                 let sign = if is_true { 1 } else { u32::MAX };
                 for it in known.uses(fact) {
-                    let place = &mut accumulator.places[usize::from(it.tuple) % MAX_TUPLES];
+                    let place = &mut tuples.similar[usize::from(it.tuple) % MAX_TUPLES];
                     *place = place.wrapping_add(sign.wrapping_mul(it.number.into()));
                 }
             }
         }
-        if let Some(known) = &self.tuples {
-            self.read_changed_tuples(known, accumulator, &changed[..n_changed], &mut logits);
-        }
+        let logits = match tuples {
+            Some((known, tuples)) => self.similar_logits(known, tuples, &changed[..n_changed]),
+            None => [0.0; LINEAR_UNITS],
+        };
         (sums, logits)
     }
 
-    /// Adds what the tuples of these facts change of the sums of weights, and resets their places.
+    /// The sums of weights in the similar state, in which these facts differ. Resets its places.
     #[inline(always)]
-    fn read_changed_tuples(
+    fn similar_logits(
         &self,
         known: &Tuples,
-        Accumulator { tuples, places, .. }: &mut Accumulator,
+        tuples: &mut TupleSums,
         changed: &[u32],
-        logits: &mut [f32; LINEAR_UNITS],
-    ) {
+    ) -> [f32; LINEAR_UNITS] {
+        let mut logits = tuples.logits;
         let n_outputs = self.weights.outputs.len();
         let tables = self.weights.tables.as_slice();
         let last = known.n_weights - 1;
@@ -368,7 +376,7 @@ impl Evaluation {
                 // A tuple of several of the facts is read once: then its place is reset.
                 let tuple = usize::from(it.tuple) % MAX_TUPLES;
                 let before = tuples.places[tuple];
-                let after = std::mem::replace(&mut places[tuple], before);
+                let after = std::mem::replace(&mut tuples.similar[tuple], before);
                 let after = (after as usize).min(last) * n_outputs;
                 logits[0] += tables[after] - tuples.weights[tuple];
                 if n_outputs > 1 {
@@ -379,18 +387,19 @@ impl Evaluation {
                 }
             }
         }
+        logits
     }
 
-    fn tuple_sums(&self, state: &[u64]) -> TupleSums {
+    /// `None` without tuples.
+    fn tuple_sums(&self, state: &[u64]) -> Option<TupleSums> {
+        let known = self.tuples.as_deref()?;
+        let places = known.places(state);
         let mut sums = TupleSums {
-            places: [0; MAX_TUPLES],
+            places,
+            similar: places,
             weights: [0.0; MAX_TUPLES],
             logits: [0.0; LINEAR_UNITS],
         };
-        let Some(known) = &self.tuples else {
-            return sums;
-        };
-        sums.places = known.places(state);
         let n_outputs = self.weights.outputs.len();
         let last = known.n_weights - 1;
         for (&place, first) in sums.places[..known.count()].iter().zip(&mut sums.weights) {
@@ -400,7 +409,7 @@ impl Evaluation {
                 *logit += weight;
             }
         }
-        sums
+        Some(sums)
     }
 
     #[inline]

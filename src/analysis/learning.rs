@@ -140,7 +140,8 @@ const THREAD_ROUNDS: u32 = 64;
 /// Playouts from which a fixed sum of goals is inferred.
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
-/// Trains an evaluation by self-play on the machine, from `known` on if it fits.
+/// Trains an evaluation by self-play on the machine: `known` if it fits, else a new one with these
+/// tuples.
 ///
 /// `None` for games with more than [`MAX_ROLES`](super::evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.

@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
+use super::mutex_groups::{parts, random_joint_move};
 use super::step_budget::StepBudget;
-use crate::ids::{BaseId, GateId, Id, RoleId};
+use crate::ids::{BaseId, GateId, Id};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::propnet::{GateKind, Network, Node, Signal};
@@ -37,8 +38,8 @@ const MAX_STATES: usize = 1000;
 const MAX_STATES_PER_GAME: usize = 250;
 /// What a state of them costs of the budget.
 const STEPS_PER_STATE: usize = 1000;
-/// The learning rates of all weights of a state, in relation to that of other weights, at most 1
-/// each.
+/// The learning rate of a weight, in relation to that of other weights, is this over the number of
+/// tuples, at most 1.
 const RATE: f32 = 48.0;
 
 /// For each tuple the place of its weight among all.
@@ -83,7 +84,8 @@ impl Tuples {
         if deciding.is_empty() {
             return None;
         }
-        let variables = variables(network, &play(machine, budget)?);
+        let states = play(machine, budget)?;
+        let variables = variables(network, &deciding, &states, budget)?;
         let mut of_fact = vec![None; network.facts.len()];
         for (index, variable) in variables.iter().enumerate() {
             for fact in variable {
@@ -204,23 +206,15 @@ fn play(machine: &Arc<dyn Machine>, budget: &mut StepBudget) -> Option<Vec<Vec<u
     let n_roles = machine.info().n_roles();
     let mut states = Vec::new();
     let mut state = machine.initial_state();
-    let mut joint_move = Vec::new();
     let mut length = 0;
     while states.len() < MAX_STATES {
         budget.spend(STEPS_PER_STATE)?;
         reasoner.set_state(&state);
         states.push(state.clone());
         length += 1;
-        joint_move.clear();
-        if !reasoner.is_terminal() && length < MAX_STATES_PER_GAME {
-            for role in (0..n_roles).map(RoleId::from_index) {
-                let moves = reasoner.legal_moves(role);
-                if !moves.is_empty() {
-                    joint_move.push(moves[random.below(moves.len() as u32) as usize]);
-                }
-            }
-        }
-        if joint_move.len() == n_roles {
+        let goes_on = !reasoner.is_terminal() && length < MAX_STATES_PER_GAME;
+        let joint_move = goes_on.then(|| random_joint_move(&mut *reasoner, n_roles, &mut random));
+        if let Some(joint_move) = joint_move.flatten() {
             reasoner.next_state(&joint_move, &mut state);
         } else {
             state.copy_from_slice(&machine.initial_state());
@@ -230,18 +224,29 @@ fn play(machine: &Arc<dyn Machine>, budget: &mut StepBudget) -> Option<Vec<Vec<u
     Some(states)
 }
 
-/// The variables of a game.
-fn variables(network: &Network, states: &[Vec<u64>]) -> Vec<Variable> {
+/// The variables of the relations that some facts are of. `None` when the budget is spent.
+fn variables(
+    network: &Network,
+    facts: &[&[BaseId]],
+    states: &[Vec<u64>],
+    budget: &mut StepBudget,
+) -> Option<Vec<Variable>> {
     let mut relations: BTreeMap<(&str, usize), Vec<Atom<'_>>> = BTreeMap::new();
-    for (fact, text) in network.facts.enumerate() {
-        let words = words(text);
-        let relation = (words[0], words.len());
-        relations.entry(relation).or_default().push((fact, words));
+    for fact in facts.iter().copied().flatten() {
+        let parts = parts(&network.facts[*fact]);
+        relations.entry((parts[0], parts.len())).or_default();
     }
-    let relations = relations.values();
-    let mut found: Vec<Variable> = relations
-        .flat_map(|atoms| of_relation(atoms, states))
-        .collect();
+    for (fact, text) in network.facts.enumerate() {
+        let parts = parts(text);
+        if let Some(atoms) = relations.get_mut(&(parts[0], parts.len())) {
+            atoms.push((fact, parts));
+        }
+    }
+    let mut found: Vec<Variable> = Vec::new();
+    for ((_, n_parts), atoms) in &relations {
+        budget.spend(n_parts * atoms.len() * states.len())?;
+        found.extend(of_relation(atoms, states));
+    }
     for variable in &mut found {
         let n_true = |fact: &BaseId| states.iter().filter(|state| is_true(state, *fact)).count();
         let total: usize = variable.iter().map(n_true).sum();
@@ -252,7 +257,7 @@ fn variables(network: &Network, states: &[Vec<u64>]) -> Vec<Variable> {
         }
     }
     found.retain(|variable| !variable.is_empty());
-    found
+    Some(found)
 }
 
 /// A fact with its relation and arguments.
@@ -261,13 +266,13 @@ type Atom<'a> = (BaseId, Vec<&'a str>);
 /// The variables of the facts of a relation: those that differ in the argument with the fewest
 /// values by which the facts exclude each other.
 fn of_relation(atoms: &[Atom<'_>], states: &[Vec<u64>]) -> Vec<Variable> {
-    let n_words = atoms.first().map_or(0, |(_, words)| words.len());
+    let n_parts = atoms.first().map_or(0, |(_, parts)| parts.len());
     let mut best: Option<(usize, Vec<Variable>)> = None;
-    for place in 1..n_words {
+    for place in 1..n_parts {
         let mut groups: BTreeMap<Vec<&str>, Variable> = BTreeMap::new();
         let mut values: BTreeSet<&str> = BTreeSet::new();
-        for (fact, words) in atoms {
-            let mut others = words.clone();
+        for (fact, parts) in atoms {
+            let mut others = parts.clone();
             values.insert(others.remove(place));
             groups.entry(others).or_default().push(*fact);
         }
@@ -289,31 +294,6 @@ fn of_relation(atoms: &[Atom<'_>], states: &[Vec<u64>]) -> Vec<Variable> {
 fn is_true(state: &[u64], fact: BaseId) -> bool {
     let index = fact.index();
     state[index / 64] >> (index % 64) & 1 == 1
-}
-
-/// The relation and the arguments of a fact.
-fn words(text: &str) -> Vec<&str> {
-    let inner = text
-        .strip_prefix('(')
-        .and_then(|text| text.strip_suffix(')'));
-    let Some(inner) = inner else {
-        return vec![text];
-    };
-    let mut words = Vec::new();
-    let (mut depth, mut start) = (0, 0);
-    for (index, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'(' => depth += 1,
-            b')' => depth -= 1,
-            b' ' if depth == 0 => {
-                words.push(&inner[start..index]);
-                start = index + 1;
-            }
-            _ => {}
-        }
-    }
-    words.push(&inner[start..]);
-    words
 }
 
 /// The conjunctions of facts in the goals and the terminal condition of a network.
@@ -408,7 +388,7 @@ fn is_and(network: &Network, gate: GateId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::testing::{budget, each_game, own_game};
+    use crate::analysis::testing::{budget, each_game, own_game, play};
     use crate::machine::compile::CounterLayout;
     use crate::machine::counter::CounterMachine;
 
@@ -478,22 +458,21 @@ mod tests {
         );
     }
 
+    /// Each variable has at most one value in states of play, so places lie in their tables.
     #[test]
-    fn arguments_of_facts_are_terms() {
-        assert_eq!(words("(at (pair a b) c)"), ["at", "(pair a b)", "c"]);
-        assert_eq!(words("done"), ["done"]);
-    }
-
-    #[test]
-    #[ignore = "prints the tuples of all games"]
-    fn all_games() {
+    fn places_in_random_games_lie_in_the_tables_of_their_tuples() {
         each_game(|name, network| {
-            if let Some(found) = tuples(network) {
-                println!(
-                    "{name}: {} tuples, {} weights",
-                    found.count(),
-                    found.n_weights
-                );
+            let Some(found) = tuples(network) else {
+                return;
+            };
+            let ends = found.starts[1..].iter().copied();
+            let ends: Vec<u32> = ends.chain([found.n_weights as u32]).collect();
+            for state in play(network, 3, 150).iter().flat_map(|game| &game.states) {
+                let places = found.places(state);
+                for (tuple, (&start, &end)) in found.starts.iter().zip(&ends).enumerate() {
+                    let place = places[tuple];
+                    assert!((start..end).contains(&place), "{name}: {place} of {tuple}");
+                }
             }
         });
     }

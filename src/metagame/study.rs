@@ -167,7 +167,8 @@ impl Study {
             games: self.games,
             sums: self.sums.take(),
         });
-        let network = game.network.as_ref();
+        // A known evaluation has its own tuples.
+        let network = game.network.as_ref().filter(|_| known.is_none());
         let of_tuples = &mut StepBudget::new(STEPS, budget.share(TUPLES_SHARE));
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let learned = learning::learn(

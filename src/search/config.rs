@@ -49,7 +49,7 @@ pub struct SearchConfig {
     pub evaluation_share: f32,
     /// Goal ranges that follow from settled facts (latches). Wrong ranges make proofs wrong.
     pub score_ranges: Arc<[ScoreRange]>,
-    /// The lasting facts that moves make true, for AMAF values.
+    /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
     pub placements: Option<Arc<Placements>>,
     /// Weight of AMAF values: playouts through a move after which its AMAF value counts as much as
     /// its own results, at most.

@@ -191,8 +191,7 @@ impl Search {
         let visits = block.visits[slot] as f32;
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
-        let is_used = record.mover != SIMULTANEOUS && !record.has_priors;
-        let table = self.amaf.as_ref().filter(|_| is_used);
+        let table = self.amaf.as_ref().filter(|_| record.mover != SIMULTANEOUS);
         let Some((amaf, table)) =
             table.and_then(|amaf| Some((amaf, amaf.table(root, record.generation)?)))
         else {

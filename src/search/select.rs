@@ -314,7 +314,7 @@ impl Search {
     fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<EdgeId> {
         let role = record.mover as usize;
         let floor = self.graph.bounds[node][role].lower;
-        if let Some(table) = self.amaf_table.filter(|_| !record.has_priors) {
+        if let Some(table) = self.amaf_table {
             return self.select_by_amaf(node, record, table, floor);
         }
         let scoring = self.scoring(record, node == self.graph.root);

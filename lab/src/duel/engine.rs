@@ -1,7 +1,7 @@
 //! The current build as an engine: builds and studies games and searches them as a match does.
 //!
-//! Invariants: one thread; thinking is limited by processor time, so that a loaded machine changes
-//! nothing. A study is limited by time on the clock, as in a match.
+//! Invariants: without rollout threads, thinking is limited by processor time, so that a loaded
+//! machine changes nothing. With them, and in a study, it is limited by time on the clock.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,6 +28,9 @@ use super::protocol::{Command, Engine, Thought, number};
 
 /// Time to build a game; after that it is played with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
+
+/// Greatest number of rollout threads of an engine.
+const MAX_ROLLOUT_THREADS: usize = 256;
 
 /// A build of a game.
 #[derive(Clone)]
@@ -204,10 +207,6 @@ impl LocalEngine {
         Ok(json!({
             "games": study.games,
             "evaluation_share": study.parameters.evaluation_share,
-            "prior": study.parameters.prior,
-            "rank": study.order.rank,
-            "ranked": study.order.positions,
-            "validated": study.validation.positions,
             "exploration": study.parameters.exploration,
         }))
     }
@@ -232,6 +231,14 @@ impl LocalEngine {
 }
 
 impl Overrides {
+    /// What limits the thinking: this thread does not see the processor time of rollout threads.
+    fn clock(&self) -> ThinkingClock {
+        match self.search.rollout_threads {
+            0 => ThinkingClock::cpu(),
+            _ => ThinkingClock::wall(),
+        }
+    }
+
     fn set(&mut self, key: &str, value: &str) -> anyhow::Result<()> {
         let search = &mut self.search;
         match key {
@@ -245,6 +252,13 @@ impl Overrides {
             "max_playout_steps" => search.max_playout_steps = number(value, key)?,
             "samples_per_request" => search.samples_per_request = number(value, key)?,
             "ring_capacity" => search.ring_capacity = number::<usize>(value, key)?.max(1),
+            "rollout_threads" => {
+                let threads = number::<usize>(value, key)?;
+                if threads > MAX_ROLLOUT_THREADS {
+                    bail!("{key} is `{value}`; expected 0 to {MAX_ROLLOUT_THREADS}");
+                }
+                search.rollout_threads = threads;
+            }
             "evaluation_share" => self.evaluation_share = Some(real(key, value, 0.0, 1.0)?),
             "factored" => {
                 let is_factored = value.parse().ok();
@@ -258,7 +272,7 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, evaluation_share, factored, width"
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, width"
             ),
         }
         Ok(())
@@ -352,7 +366,12 @@ impl PlayedGame {
     }
 
     /// Runs the search of a role, and reports on it.
-    fn think(&mut self, role: usize, run: impl FnOnce(&mut dyn Searcher)) -> anyhow::Result<Value> {
+    fn think(
+        &mut self,
+        role: usize,
+        clock: ThinkingClock,
+        run: impl FnOnce(&mut dyn Searcher),
+    ) -> anyhow::Result<Value> {
         let search = self.searches.get_mut(role).and_then(Option::as_mut);
         let search =
             search.with_context(|| format!("role {role} has no search; `new` makes it"))?;
@@ -360,9 +379,8 @@ impl PlayedGame {
             bail!("the game is over");
         }
         let before = search.sample();
-        let started = CpuClock::start();
         run(search.as_mut());
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = clock.elapsed().as_secs_f64();
         let best = search.best_move().context("no legal move")?;
         let after = search.sample();
         let thought = Thought {
@@ -395,29 +413,39 @@ impl Engine for LocalEngine {
             Command::Advance(moves) => self.game()?.advance(moves),
             Command::Think { role, milliseconds } => {
                 let budget = Duration::from_secs_f64(milliseconds / 1e3);
-                let think = |search: &mut dyn Searcher| search_for(search, budget);
-                self.game()?.think(*role, think)
+                let clock = self.overrides.clock();
+                let think = |search: &mut dyn Searcher| search_for(search, budget, clock);
+                self.game()?.think(*role, clock, think)
             }
             Command::Iterate { role, iterations } => {
+                let clock = self.overrides.clock();
                 let iterate = |search: &mut dyn Searcher| search.search_iterations(*iterations);
-                self.game()?.think(*role, iterate)
+                self.game()?.think(*role, clock, iterate)
             }
             Command::Quit => Ok(json!({})),
         }
     }
 }
 
-/// Processor time of this thread; time on the clock where the system does not report it.
+/// Time since a moment: processor time of this thread, or time on the clock.
 #[derive(Clone, Copy)]
-pub(super) struct CpuClock {
+pub(super) struct ThinkingClock {
     cpu: Option<Duration>,
     wall: Instant,
 }
 
-impl CpuClock {
-    pub fn start() -> Self {
+impl ThinkingClock {
+    /// Processor time; time on the clock where the system does not report it.
+    pub fn cpu() -> Self {
         Self {
             cpu: thread_cpu_time(),
+            ..Self::wall()
+        }
+    }
+
+    pub fn wall() -> Self {
+        Self {
+            cpu: None,
             wall: Instant::now(),
         }
     }
@@ -430,9 +458,8 @@ impl CpuClock {
     }
 }
 
-/// Searches until the processor time of the thread is spent, or nothing is left to search.
-fn search_for(search: &mut dyn Searcher, budget: Duration) {
-    let clock = CpuClock::start();
+/// Searches until the budget is spent by the clock, or nothing is left to search.
+fn search_for(search: &mut dyn Searcher, budget: Duration, clock: ThinkingClock) {
     let never = AtomicBool::new(false);
     while let left = budget.saturating_sub(clock.elapsed())
         && !left.is_zero()

@@ -13,7 +13,7 @@ use panza::machine::random::Random;
 use panza::player::search_config;
 use panza::search::{Limit, Search, SearchConfig, StopReason};
 
-use super::engine::CpuClock;
+use super::engine::ThinkingClock;
 use super::referee::Referee;
 
 /// Joint moves of an opening.
@@ -125,7 +125,7 @@ fn value(
     let first = RoleId::from_index(0);
     let mut search = Search::new(Arc::clone(machine), first, config.clone());
     search.set_state(state);
-    let clock = CpuClock::start();
+    let clock = ThinkingClock::cpu();
     let is_late = || limit.time.is_some_and(|time| clock.elapsed() >= time);
     let mut left = limit.iterations;
     while left > 0 && !is_late() {

@@ -4,7 +4,7 @@
 //!
 //! Never uses: games, clocks.
 
-use super::{Evaluation, LINEAR_UNITS, Row, UNITS, bits, relu, sigmoid};
+use super::{Evaluation, LINEAR_UNITS, Row, UNITS, approach, bits, logits_of, relu, sigmoid};
 
 /// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011), and
 /// averages its weights. Rows of facts that are rarely true take longer steps.
@@ -127,9 +127,7 @@ impl Trainer {
                 to.approach(from, share);
             }
             first.bias.approach(&other.bias, share);
-            for (number, other) in first.tables.iter_mut().zip(&other.tables) {
-                *number += (other - *number) * share;
-            }
+            approach(&mut first.tables, &other.tables, share);
         }
         for other in others {
             (**other).clone_from(first);
@@ -143,12 +141,13 @@ impl Trainer {
         let mut units = sums;
         relu(&mut units);
         let tuples = self.evaluation.tuple_sums(state);
+        let logits = logits_of(tuples.as_ref());
         let weights = &mut self.evaluation.weights;
         let n_outputs = weights.outputs.len();
         let mut gradient = Row::ZERO;
         for (index, output) in weights.outputs.iter_mut().enumerate() {
-            let error = sigmoid(output.dot(&units) + tuples.logits[index]) - targets[index];
-            if let Some(known) = &self.evaluation.tuples {
+            let error = sigmoid(output.dot(&units) + logits[index]) - targets[index];
+            if let Some((known, tuples)) = self.evaluation.tuples.as_deref().zip(tuples.as_ref()) {
                 let (numbers, squares) = (&mut weights.tables, &mut self.tables);
                 let rate = learning_rate * known.rate();
                 for &place in &tuples.places[..known.count()] {

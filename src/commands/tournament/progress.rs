@@ -1,5 +1,5 @@
 //! The lines on standard error while a tournament is played: each match, the running score of its
-//! pair, and an estimate of the time left.
+//! pair without void matches, and an estimate of the time left.
 //!
 //! The estimate adds up the matches that wait, each with the mean time of its game so far, or of
 //! all games where there is none, and divides by the number of matches at once.
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::plan::{Fixture, Plan};
 use super::results::MatchResult;
-use super::tally::points;
+use super::tally::{VoidMatch, points};
 
 #[derive(Debug)]
 pub struct Progress<'a> {
@@ -52,7 +52,9 @@ impl<'a> Progress<'a> {
         let (matches, sum) = &mut self.times[fixture.event];
         *matches += 1;
         *sum += time;
-        if let (Some(own), _) = points(result) {
+        if VoidMatch::of(result).is_none()
+            && let (Some(own), _) = points(result)
+        {
             let (matches, sum) = self.scores.entry(fixture.pair).or_default();
             *matches += 1;
             *sum += own;

@@ -60,8 +60,8 @@ pub(super) struct VoidMatch {
 }
 
 impl VoidMatch {
-    /// Whether a match is void.
-    fn of(result: &MatchResult) -> Option<Self> {
+    /// Why a match is void; `None` where it counts.
+    pub fn of(result: &MatchResult) -> Option<Self> {
         let spoils = |fault: &&Fault| match fault.request {
             Request::Start => true,
             Request::Play => fault.kind == FaultKind::Connection,
@@ -245,9 +245,12 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
     for pair in order {
         let (mut games, mut total, mut void) = (Vec::new(), Tally::default(), Vec::new());
         for ((game, start, play), mut matches) in by_pair.remove(&pair).unwrap_or_default() {
-            let spoiled = matches.values().filter_map(|result| VoidMatch::of(result));
-            void.extend(spoiled);
-            matches.retain(|_, result| VoidMatch::of(result).is_none());
+            matches.retain(|_, result| {
+                let spoiled = VoidMatch::of(result);
+                let counts = spoiled.is_none();
+                void.extend(spoiled);
+                counts
+            });
             let mut tally = Tally {
                 game: game.clone(),
                 clocks: Some((start, play)),
