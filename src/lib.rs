@@ -82,6 +82,7 @@ pub mod machine;
 pub mod analysis;
 pub mod build;
 pub mod search;
+pub mod planner;
 pub mod metagame;
 pub mod player;
 pub mod server;

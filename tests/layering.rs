@@ -43,6 +43,10 @@ const TABLE: &[Row] = &[
         These(&["machine", "analysis", "sync", "telemetry", "ids"]),
     ),
     row(
+        "planner",
+        These(&["propnet", "machine", "analysis", "sync", "telemetry", "ids"]),
+    ),
+    row(
         "build",
         These(&[
             "gdl", "prover", "ground", "propnet", "machine", "analysis", "sync", "ids",
@@ -73,6 +77,7 @@ const TABLE: &[Row] = &[
             "analysis",
             "build",
             "search",
+            "planner",
             "metagame",
             "sync",
             "telemetry",

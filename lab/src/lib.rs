@@ -15,6 +15,7 @@ pub mod oracle;
 mod page;
 mod performance;
 pub mod positions;
+mod puzzles;
 mod strength;
 
 use clap::{Parser, Subcommand};
@@ -128,6 +129,11 @@ enum Command {
             cargo lab nets connectFour --nets 20 --seconds 3 --references /tmp/references --json"
     )]
     Nets(nets::NetsArguments),
+    /// Play single-player games with match clocks, and show which are planned and how well.
+    #[command(
+        after_help = "Example:\n  cargo lab puzzles eightPuzzle hanoi knightsTour sudoku4 --out docs/puzzles.md"
+    )]
+    Puzzles(puzzles::PuzzlesArguments),
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -150,6 +156,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Engine => duel::protocol::serve(),
         Command::Nets(arguments) => nets::run(arguments, output),
+        Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }

@@ -31,6 +31,7 @@ mod match_games;
 mod perft;
 mod search;
 mod serve;
+mod solve;
 mod stats;
 pub mod tournament;
 mod verify;
@@ -133,6 +134,19 @@ enum Command {
             Example:\n  panza search connectFour --seconds 10 --threads 2"
     )]
     Search(search::SearchArguments),
+    /// Find a plan for a single-player game.
+    #[command(
+        after_help = "The search ends after --seconds, or once the best goal is proven. --solver names one way to\n\
+            search:\n\n  \
+            layers            breadth-first: the shortest plan, and the proof that no goal is higher\n  \
+            layers-masked     the same for states without step counters; proves nothing\n  \
+            guided            best-first, nearest to the goal and new facts first\n  \
+            fixing            constraints, where moves only fix facts: sudokus, queens\n  \
+            rollouts          nested rollout policy adaptation\n\n\
+            Status 1: no plan was found.\n\n\
+            Example:\n  panza solve eightPuzzle --seconds 10"
+    )]
+    Solve(solve::SolveArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Example:\n  panza bench hex --engine prover --seconds 20")]
     Bench(bench::BenchArguments),
@@ -179,6 +193,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Analyse(arguments) => analyse::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
+        Command::Solve(arguments) => solve::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
     }

@@ -12,6 +12,7 @@ use crossbeam::channel::Sender;
 use super::engine::Engine;
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
+use super::plan_search::PlanSearch;
 use super::record::Record;
 use super::searcher::Searcher;
 use super::tasks::drop_elsewhere;
@@ -32,8 +33,10 @@ pub(super) enum Build {
 /// The searches of a match.
 #[derive(Clone, Copy)]
 enum SearchKind {
-    /// By parts, where the game has any.
-    Factored,
+    /// By a planner, where one role plays; by parts, where the game has any.
+    Best,
+    /// The same without parts.
+    Whole,
     Tree,
     Flat,
 }
@@ -49,17 +52,25 @@ impl SearchKind {
         if let SearchKind::Flat = self {
             return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
         }
-        if let SearchKind::Factored = self
-            && let Some(search) = FactoredSearch::new(game, role, state, config)
+        let tree = |config: &SearchConfig| -> Box<dyn Searcher> {
+            if let SearchKind::Best = self
+                && let Some(search) = FactoredSearch::new(game, role, state, config)
+            {
+                return Box::new(search);
+            }
+            Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
+        };
+        if let SearchKind::Best | SearchKind::Whole = self
+            && let Some(search) = PlanSearch::new(game, state, config, tree)
         {
             return Box::new(search);
         }
-        Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
+        tree(config)
     }
 }
 
-/// The search that a match prefers for a role in a state: by parts, where the game has any and
-/// `is_factored` is set, else of the whole game.
+/// The search that a match prefers for a role in a state: a planner where one role plays, by parts,
+/// where the game has any and `is_factored` is set, else of the whole game.
 pub fn preferred_search(
     game: &BuiltGame,
     role: RoleId,
@@ -68,8 +79,8 @@ pub fn preferred_search(
     is_factored: bool,
 ) -> Box<dyn Searcher> {
     let kind = match is_factored {
-        true => SearchKind::Factored,
-        false => SearchKind::Tree,
+        true => SearchKind::Best,
+        false => SearchKind::Whole,
     };
     kind.start(game, role, state, config)
 }
@@ -114,8 +125,8 @@ impl Engines {
             main: Build::NotStarted,
             fallback: Build::NotStarted,
             searches: match is_factored {
-                true => &[SearchKind::Factored, SearchKind::Tree, SearchKind::Flat],
-                false => &[SearchKind::Tree, SearchKind::Flat],
+                true => &[SearchKind::Best, SearchKind::Tree, SearchKind::Flat],
+                false => &[SearchKind::Whole, SearchKind::Tree, SearchKind::Flat],
             },
             config,
             moves: Vec::new(),

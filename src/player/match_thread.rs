@@ -121,6 +121,8 @@ struct MatchThread {
     time_shares: TimeShares,
     /// Number of positions logged.
     logged_positions: usize,
+    /// The goal of the plan logged last, and whether it was proven best.
+    logged_plan: Option<(u8, bool)>,
 }
 
 impl MatchThread {
@@ -143,6 +145,7 @@ impl MatchThread {
             last_sample: (Instant::now(), 0, 0),
             time_shares: TimeShares::default(),
             logged_positions: 0,
+            logged_plan: None,
             assignment,
         }
     }
@@ -257,8 +260,26 @@ impl MatchThread {
         let interrupt = Arc::clone(&self.link.interrupt);
         self.engines
             .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
+        self.log_plan();
         self.check_position();
         self.advise();
+    }
+
+    /// Logs a plan that is new or newly proven best.
+    fn log_plan(&mut self) {
+        let plan = self
+            .engines
+            .current()
+            .and_then(|engine| engine.searcher.plan());
+        let Some(plan) = plan else { return };
+        if self.logged_plan != Some((plan.goal, plan.is_best)) {
+            self.logged_plan = Some((plan.goal, plan.is_best));
+            let proven = if plan.is_best { ", proven best" } else { "" };
+            self.assignment.start.record.note(&format!(
+                "the {} solver has a plan: goal {}{proven}, {} moves left, {} states made",
+                plan.solver, plan.goal, plan.n_moves, plan.n_states
+            ));
+        }
     }
 
     /// Follows the moves that were played.

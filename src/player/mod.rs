@@ -25,6 +25,7 @@ mod searcher;
 mod tree_search;
 mod factored_search;
 mod flat_search;
+mod plan_search;
 
 mod engine;
 mod tasks;
@@ -44,7 +45,7 @@ use crate::gdl::Sexpr;
 pub use crate::build::GameBuilders;
 pub use engines::preferred_search;
 pub use handle::Player;
-pub use searcher::{BestMove, Searcher};
+pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use tree_search::search_config;
 
 /// The answer to INFO.

@@ -19,6 +19,21 @@ pub struct BestMove {
     pub is_proven: bool,
 }
 
+/// What a planner has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlanStatus {
+    /// The goal that the plan reaches, 0 to 100.
+    pub goal: u8,
+    /// The moves that are left.
+    pub n_moves: usize,
+    /// Whether no plan reaches a higher goal.
+    pub is_best: bool,
+    /// The solver that found it.
+    pub solver: &'static str,
+    /// States made by all solvers.
+    pub n_states: u64,
+}
+
 /// Chooses moves for one role, and follows the match.
 pub trait Searcher: Send {
     /// What it is, for logs.
@@ -39,6 +54,11 @@ pub trait Searcher: Send {
 
     /// The best move; `None` when our role has no legal move.
     fn best_move(&mut self) -> Option<BestMove>;
+
+    /// The plan, if the search has one.
+    fn plan(&self) -> Option<PlanStatus> {
+        None
+    }
 
     /// Whether a study of the game would change the search.
     fn uses_study(&self) -> bool {

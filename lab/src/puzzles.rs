@@ -1,0 +1,228 @@
+//! `cargo lab puzzles`: single-player games played with match clocks, as a page.
+//!
+//! Each game is built, searched for the start clock, and played to its end by what a match would
+//! use.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use clap::Args;
+use panza::build::{self, BuildBudget, BuiltGame};
+use panza::commands::arguments::parse_seconds;
+use panza::commands::game_source::{Game, Rulesheet};
+use panza::commands::outcome::Outcome;
+use panza::commands::output::Output;
+use panza::config::Settings;
+use panza::ids::{MoveId, RoleId};
+use panza::player::{PlanStatus, Searcher, preferred_search, search_config};
+use panza::search::SearchConfig;
+use serde_json::json;
+
+use crate::page::{Page, Table, check_place};
+
+const PLAYER: RoleId = RoleId(0);
+/// Time to build a game; after that it is played with the prover.
+const BUILD_TIME: Duration = Duration::from_secs(60);
+/// Slices of search, as in a match.
+const SLICE: Duration = Duration::from_millis(5);
+/// More moves end no game.
+const MAX_MOVES: usize = 1_000;
+
+#[derive(Args, Debug)]
+pub(crate) struct PuzzlesArguments {
+    /// Paths to rulesheets, or names of games; those of several roles are left out.
+    #[arg(required = true, value_name = "GAME")]
+    games: Vec<String>,
+    /// Seconds before the first move, with the build.
+    #[arg(long, default_value = "30", value_parser = parse_seconds, value_name = "S")]
+    start: f64,
+    /// Seconds for each move.
+    #[arg(long, default_value = "6", value_parser = parse_seconds, value_name = "S")]
+    play: f64,
+    /// Threads of the search.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    threads: u16,
+    /// Write the page to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// How a game was played.
+struct Played {
+    game: String,
+    build_seconds: f64,
+    goal: u8,
+    n_moves: usize,
+    /// The plan when the first move was made.
+    planned: Option<PlanStatus>,
+    /// The plan that was last followed, and seconds after the build until it was found.
+    last: Option<(PlanStatus, f64)>,
+}
+
+pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Result<Outcome> {
+    check_place(arguments.out.as_deref())?;
+    let mut rows = Vec::new();
+    for game in &arguments.games {
+        let Some(played) = play(game, arguments)? else {
+            continue;
+        };
+        output.object(&json!({
+            "game": played.game,
+            "build_seconds": played.build_seconds,
+            "goal": played.goal,
+            "moves": played.n_moves,
+            "planned_goal": played.planned.map(|plan| plan.goal),
+            "solver": played.last.map(|(plan, _)| plan.solver),
+            "proven_best": played.last.is_some_and(|(plan, _)| plan.is_best),
+            "seconds": played.last.map(|(_, seconds)| seconds),
+            "states": played.last.map(|(plan, _)| plan.n_states),
+        }))?;
+        rows.push(row(&played));
+    }
+    let mut table = Table::new([
+        "game",
+        "goal",
+        "moves",
+        "build, s",
+        "planned at first",
+        "plan after, s",
+        "solver",
+        "proven best",
+        "states",
+    ])
+    .with_text_columns(&[0, 6, 7]);
+    let n_games = rows.len();
+    rows.into_iter().for_each(|row| table.push(row));
+    let about = format!(
+        "{n_games} single-player games with {} s before the first move, the build included, and {} s \
+         for each move, on {} threads. 'Planned at first' is the goal of the plan before the first \
+         move. 'Plan after' counts from the build to the plan that was followed last. 'Proven best' \
+         means that no plan reaches a higher goal.",
+        arguments.start, arguments.play, arguments.threads
+    );
+    let mut page = Page::new("Puzzles", &about);
+    page.section("Games", "", &table);
+    page.write(arguments.out.as_deref(), output)?;
+    Ok(Outcome::Holds)
+}
+
+fn row(played: &Played) -> Vec<String> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
+    let last = played.last;
+    vec![
+        played.game.clone(),
+        played.goal.to_string(),
+        played.n_moves.to_string(),
+        format!("{:.1}", played.build_seconds),
+        or_dash(played.planned.map(|plan| plan.goal.to_string())),
+        or_dash(last.map(|(_, seconds)| format!("{seconds:.2}"))),
+        or_dash(last.map(|(plan, _)| plan.solver.to_string())),
+        if last.is_some_and(|(plan, _)| plan.is_best) {
+            "yes"
+        } else {
+            "no"
+        }
+        .to_string(),
+        or_dash(last.map(|(plan, _)| plan.n_states.to_string())),
+    ]
+}
+
+/// Plays a game; `None` where several roles play.
+fn play(game: &str, arguments: &PuzzlesArguments) -> anyhow::Result<Option<Played>> {
+    let Game { sheet, rules } = Game::as_played(Rulesheet::find(game)?)?;
+    let started = Instant::now();
+    let settings = Settings::load(None, &[])?;
+    let budget = BuildBudget {
+        until: started + BUILD_TIME.min(Duration::from_secs_f64(arguments.start / 2.0)),
+        memory: usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX),
+        cancelled: Arc::default(),
+    };
+    let built = build::build(&rules, &budget).or_else(|_| build::prover(&rules));
+    let built = built.map_err(|reason| anyhow!("`{game}` cannot be built: {reason}"))?;
+    if built.info().n_roles() != 1 {
+        return Ok(None);
+    }
+    let build_seconds = started.elapsed().as_secs_f64();
+    let config = SearchConfig {
+        rollout_threads: usize::from(arguments.threads) - 1,
+        ..search_config(&settings.search, 1)
+    };
+    let until = started + Duration::from_secs_f64(arguments.start);
+    let mut played = Played {
+        game: sheet.name,
+        build_seconds,
+        goal: 0,
+        n_moves: 0,
+        planned: None,
+        last: None,
+    };
+    finish(&built, &config, until, arguments, &mut played)?;
+    Ok(Some(played))
+}
+
+/// Searches and plays to the end.
+fn finish(
+    built: &BuiltGame,
+    config: &SearchConfig,
+    mut until: Instant,
+    arguments: &PuzzlesArguments,
+    played: &mut Played,
+) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut state = built.machine.initial_state();
+    let mut reasoner = Arc::clone(&built.machine).reasoner();
+    reasoner.set_state(&state);
+    let mut search = preferred_search(built, PLAYER, &state, config, true);
+    while !reasoner.is_terminal() && played.n_moves < MAX_MOVES {
+        let is_only = reasoner.legal_moves(PLAYER).len() == 1 && played.n_moves > 0;
+        let best = think(search.as_mut(), until, is_only, started, played);
+        if played.n_moves == 0 {
+            played.planned = search.plan();
+        }
+        let legal = reasoner.legal_moves(PLAYER);
+        let Some(mv) = best.or_else(|| legal.first().copied()) else {
+            break;
+        };
+        anyhow::ensure!(legal.contains(&mv), "an illegal move was chosen");
+        let mut next = Vec::with_capacity(state.len());
+        reasoner.next_state(&[mv], &mut next);
+        reasoner.set_state(&next);
+        state = next;
+        search.advance(&[mv], &state);
+        played.n_moves += 1;
+        until = Instant::now() + Duration::from_secs_f64(arguments.play);
+    }
+    let mut goals = [None];
+    reasoner.goals(&mut goals);
+    played.goal = goals[0].unwrap_or(0);
+    Ok(())
+}
+
+/// Searches until then, or until the move is proven.
+fn think(
+    search: &mut dyn Searcher,
+    until: Instant,
+    is_only: bool,
+    started: Instant,
+    played: &mut Played,
+) -> Option<MoveId> {
+    let never = AtomicBool::new(false);
+    loop {
+        search.search(Instant::now() + SLICE, &never);
+        let best = search.best_move();
+        if let Some(plan) = search.plan() {
+            let is_known = played
+                .last
+                .is_some_and(|(last, _)| (last.goal, last.is_best) == (plan.goal, plan.is_best));
+            if !is_known {
+                played.last = Some((plan, started.elapsed().as_secs_f64()));
+            }
+        }
+        if is_only || Instant::now() >= until || best.is_some_and(|best| best.is_proven) {
+            return best.map(|best| best.mv);
+        }
+    }
+}

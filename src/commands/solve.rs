@@ -1,0 +1,128 @@
+//! `panza solve`: a plan for a single-player game.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use serde_json::json;
+
+use super::arguments::parse_seconds;
+use super::game_source::Game;
+use super::outcome::Outcome;
+use super::output::{Output, grouped, spinner};
+use crate::build::{self, BuildBudget};
+use crate::planner::{Planner, PlannerConfig, SOLVERS};
+
+/// Time to build a game; after that it is solved with the prover.
+const BUILD_TIME: Duration = Duration::from_secs(120);
+/// Bytes of memory of a build.
+const BUILD_BYTES: usize = 4 << 30;
+/// Time between two reports of progress.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+
+#[derive(Args, Debug)]
+pub struct SolveArguments {
+    /// Path to a rulesheet, or the name of a game; a game of one role.
+    game: String,
+    /// Seconds to search, after the build.
+    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = parse_seconds)]
+    seconds: f64,
+    /// Use one solver only, instead of all in turn.
+    #[arg(long, value_name = "NAME", value_parser = SOLVERS.map(|(name, _)| name))]
+    solver: Option<String>,
+    /// Solvers that run at once.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+    /// Mebibytes for states.
+    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(16..))]
+    memory: u32,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let name = &game.sheet.name;
+    let progress = spinner(format!("{name}: compiling"));
+    let budget = BuildBudget {
+        until: Instant::now() + BUILD_TIME,
+        memory: BUILD_BYTES,
+        cancelled: Arc::default(),
+    };
+    let built = build::build(&game.rules, &budget).or_else(|reason| {
+        tracing::warn!("solving with the prover: {reason}");
+        build::prover(&game.rules)
+    });
+    let built = built.map_err(|reason| anyhow!("{name} cannot be built: {reason}"))?;
+    let config = PlannerConfig {
+        threads: usize::from(arguments.threads),
+        max_bytes: (arguments.memory as usize) << 20,
+        seed: arguments.seed,
+    };
+    let (machine, network) = (&built.machine, built.network.as_ref());
+    let start = machine.initial_state();
+    let Some(mut planner) = Planner::new(machine, network, &start, config) else {
+        let roles = machine.info().n_roles();
+        bail!("{name} has {roles} roles; plans are for games of one role");
+    };
+    if let Some(solver) = &arguments.solver {
+        planner.use_only(solver);
+    }
+    let started = Instant::now();
+    let until = started + Duration::from_secs_f64(arguments.seconds);
+    while !planner.findings().is_finished && Instant::now() < until {
+        let next_report = until.min(Instant::now() + REPORT_EVERY);
+        planner.run(next_report, &AtomicBool::new(false));
+        let found = planner.findings();
+        let goal = found.plan.as_ref().map(|plan| plan.goal);
+        progress.set_message(format!(
+            "{name}: {:.0} s, goal {} of at most {}, {} states",
+            started.elapsed().as_secs_f64(),
+            goal.map_or("-".to_string(), |goal| goal.to_string()),
+            found.bound,
+            grouped(found.n_states),
+        ));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    progress.finish_and_clear();
+
+    let found = planner.findings();
+    let plan = found.plan.as_ref();
+    let info = machine.info();
+    let moves = plan.map(|plan| plan.moves.iter().map(|&mv| info.move_text(mv)));
+    let moves: Vec<String> = moves.into_iter().flatten().collect();
+    output.object(&json!({
+        "game": name,
+        "machine": machine.kind(),
+        "goal": plan.map(|plan| plan.goal),
+        "plan": plan.map(|_| &moves),
+        "proven_best": found.is_best,
+        "bound": found.bound,
+        "solver": plan.map(|_| found.solver),
+        "nodes": found.n_states,
+        "seconds": seconds,
+        "seed": arguments.seed,
+    }))?;
+    let Some(plan) = plan else {
+        output.line(format_args!(
+            "{name}: no plan in {seconds:.2} s and {} states",
+            grouped(found.n_states)
+        ))?;
+        return Ok(Outcome::DoesNotHold);
+    };
+    output.line(format_args!(
+        "{name}: goal {}{} in {} moves, found by the {} solver; {seconds:.2} s, {} states",
+        plan.goal,
+        if found.is_best { ", proven best," } else { "" },
+        plan.moves.len(),
+        found.solver,
+        grouped(found.n_states),
+    ))?;
+    for (index, text) in moves.iter().enumerate() {
+        output.line(format_args!("{:>4}  {text}", index + 1))?;
+    }
+    Ok(Outcome::Holds)
+}

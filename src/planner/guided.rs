@@ -1,0 +1,140 @@
+//! Greedy best-first search with two queues in turn: nearest to the goal first, and new facts first.
+//!
+//! The first queue is ordered by [`GoalDistance`]. The second prefers states of novelty 1: they
+//! have a fact that no state of the same distance had before (best-first width search; Lipovetzky
+//! and Geffner 2017). The second queue leaves plateaus that the first one exhausts.
+//!
+//! States that differ in counters only are one state, so nothing is proven.
+//!
+//! Invariant: each state is expanded once.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::distance::GoalDistance;
+use super::solver::{Report, Solver, Status};
+use super::store::{Added, StateId, Store};
+use super::successors::Successors;
+use super::task::Task;
+
+/// States expanded together; more are less greedy.
+const BATCH: usize = 8;
+
+/// The least key first; of equal keys the last state.
+type Queue = BinaryHeap<(Reverse<u32>, StateId)>;
+
+pub(super) struct Guided {
+    mask: Vec<u64>,
+    store: Store,
+    successors: Successors,
+    distance: Option<GoalDistance>,
+    nearest: Queue,
+    newest: Queue,
+    is_expanded: Vec<bool>,
+    /// For each distance the facts of all states.
+    seen: HashMap<u32, Vec<u64>>,
+    batch: Vec<StateId>,
+}
+
+impl Guided {
+    pub fn new(task: &Task, max_bytes: usize) -> Self {
+        let network = task.network.as_deref();
+        let distance = network
+            .zip(task.best_goal)
+            .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
+        Self {
+            mask: task.mask.clone(),
+            store: Store::new(&task.start, &task.mask, max_bytes),
+            successors: Successors::new(&task.machine),
+            distance,
+            nearest: Queue::from([(Reverse(0), 0)]),
+            newest: Queue::new(),
+            is_expanded: vec![false],
+            seen: HashMap::new(),
+            batch: Vec::new(),
+        }
+    }
+
+    /// Takes states from both queues in turn.
+    fn take_batch(&mut self) {
+        self.batch.clear();
+        for queue in [&mut self.nearest, &mut self.newest] {
+            let mut left = BATCH / 2;
+            while left > 0
+                && let Some((_, id)) = queue.pop()
+            {
+                if !std::mem::replace(&mut self.is_expanded[id as usize], true) {
+                    self.batch.push(id);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Whether a state has a fact that no state of its distance had before.
+    fn is_new(
+        seen: &mut HashMap<u32, Vec<u64>>,
+        mask: &[u64],
+        distance: u32,
+        state: &[u64],
+    ) -> bool {
+        let seen = seen.entry(distance).or_insert_with(|| vec![0; mask.len()]);
+        let mut is_new = false;
+        for ((seen, word), mask) in seen.iter_mut().zip(state).zip(mask) {
+            is_new |= word & mask & !*seen != 0;
+            *seen |= word & mask;
+        }
+        is_new
+    }
+}
+
+impl Solver for Guided {
+    fn name(&self) -> &'static str {
+        "guided"
+    }
+
+    fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
+        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+            self.take_batch();
+            if self.batch.is_empty() {
+                return Status::GaveUp;
+            }
+            self.successors.make(&self.store, &self.batch);
+            for child in self.successors.iter() {
+                if let Some(goal) = child.goal {
+                    if report.is_better(goal) {
+                        let mut moves = self.store.path(child.parent);
+                        moves.push(child.mv);
+                        report.found(moves, goal);
+                    }
+                    continue;
+                }
+                let id = match self.store.add(child.state, child.parent, child.mv) {
+                    Added::New(id) => id,
+                    Added::Known => continue,
+                    Added::Full => return Status::GaveUp,
+                };
+                self.is_expanded.push(false);
+                let distance = self
+                    .distance
+                    .as_mut()
+                    .map_or(0, |goal| goal.of(child.state));
+                let is_new = Self::is_new(&mut self.seen, &self.mask, distance, child.state);
+                self.nearest.push((Reverse(distance), id));
+                let key = distance * 2 + u32::from(!is_new);
+                let key = if is_new { key } else { key + (1 << 24) };
+                self.newest.push((Reverse(key), id));
+            }
+            if report.is_best_possible() {
+                return Status::GaveUp;
+            }
+        }
+        Status::Open
+    }
+
+    fn n_states(&self) -> u64 {
+        self.successors.n_made()
+    }
+}

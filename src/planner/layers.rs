@@ -1,0 +1,81 @@
+//! Breadth-first search: all states, those of fewest moves first.
+//!
+//! The first plan found for a goal is a shortest one. Once no new state is left, the best plan
+//! found is proven best.
+//!
+//! Invariant: all states before `head` are expanded.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::solver::{Report, Solver, Status};
+use super::store::{Added, StateId, Store};
+use super::successors::Successors;
+use super::task::Task;
+
+pub(super) struct Layers {
+    store: Store,
+    successors: Successors,
+    head: usize,
+    /// Whether states that differ in counters only are one state. Then nothing is proven.
+    is_masked: bool,
+    batch: Vec<StateId>,
+}
+
+impl Layers {
+    pub fn new(task: &Task, is_masked: bool, max_bytes: usize) -> Self {
+        let all = vec![u64::MAX; task.start.len()];
+        let mask = if is_masked { &task.mask } else { &all };
+        Self {
+            store: Store::new(&task.start, mask, max_bytes),
+            successors: Successors::new(&task.machine),
+            head: 0,
+            is_masked,
+            batch: Vec::new(),
+        }
+    }
+}
+
+impl Solver for Layers {
+    fn name(&self) -> &'static str {
+        match self.is_masked {
+            true => "layers-masked",
+            false => "layers",
+        }
+    }
+
+    fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
+        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+            if self.head == self.store.len() {
+                return match self.is_masked {
+                    true => Status::GaveUp,
+                    false => Status::Exhausted,
+                };
+            }
+            let end = self.store.len().min(self.head + self.successors.batch());
+            self.batch.clear();
+            self.batch.extend(self.head as StateId..end as StateId);
+            self.successors.make(&self.store, &self.batch);
+            for child in self.successors.iter() {
+                if let Some(goal) = child.goal {
+                    if report.is_better(goal) {
+                        let mut moves = self.store.path(child.parent);
+                        moves.push(child.mv);
+                        report.found(moves, goal);
+                    }
+                } else if self.store.add(child.state, child.parent, child.mv) == Added::Full {
+                    return Status::GaveUp;
+                }
+            }
+            self.head = end;
+            if report.is_best_possible() {
+                return Status::GaveUp;
+            }
+        }
+        Status::Open
+    }
+
+    fn n_states(&self) -> u64 {
+        self.successors.n_made()
+    }
+}

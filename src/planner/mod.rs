@@ -1,0 +1,302 @@
+//! Plans for single-player games: solved, not sampled.
+//!
+//! A [`Planner`] runs a portfolio of solvers on a [`Task`], in turn or on several threads, and keeps
+//! the best plan. Breadth-first search proves the best goal of small games, greedy search follows a
+//! distance to the goal, constraint search fills in games whose moves only fix facts, and adaptive
+//! rollouts improve scores.
+//!
+//! Modules, in reading order: `task`, `plan`; `solver`, the trait; `store` and `successors`, what
+//! searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` and `sampling`, the
+//! solvers.
+//!
+//! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
+//! considers all plans has ended, or its goal reaches a proven bound.
+//!
+//! Never knows: clocks of a match, HTTP.
+
+mod distance;
+mod fixing;
+mod guided;
+mod layers;
+mod plan;
+mod sampling;
+mod solver;
+mod store;
+mod successors;
+mod task;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::analysis::step_budget::StepBudget;
+use crate::machine::Machine;
+use crate::propnet::Network;
+
+pub use plan::Plan;
+
+use fixing::Fixing;
+use guided::Guided;
+use layers::Layers;
+use sampling::Sampling;
+use solver::{Report, Solver, Status};
+use task::Task;
+
+/// The first turn of each solver; its turns grow.
+const FIRST_TURN: Duration = Duration::from_millis(20);
+/// The longest turn.
+const MAX_TURN: Duration = Duration::from_secs(2);
+/// Time for the analysis of a task, at most.
+const ANALYSIS_TIME: Duration = Duration::from_secs(3);
+/// The divisor of the time left for the analysis.
+const ANALYSIS_SHARE: u32 = 5;
+
+/// The names of the solvers, with what they do.
+pub const SOLVERS: [(&str, &str); 5] = [
+    (
+        "layers",
+        "breadth-first: the shortest plan, and the proof that no goal is higher",
+    ),
+    (
+        "layers-masked",
+        "the same for states without step counters; proves nothing",
+    ),
+    (
+        "guided",
+        "best-first, nearest to the goal and new facts first",
+    ),
+    ("fixing", "constraints, where moves only fix facts"),
+    ("rollouts", "nested rollout policy adaptation"),
+];
+
+/// The settings of a planner.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannerConfig {
+    /// Solvers that run at once.
+    pub threads: usize,
+    /// Bytes that the stores of all solvers take together, at most.
+    pub max_bytes: usize,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+/// A solver and its turns.
+struct Entry {
+    solver: Box<dyn Solver>,
+    turn: Duration,
+    spent: Duration,
+    is_open: bool,
+}
+
+/// What a planner has found out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Findings {
+    /// The best plan so far.
+    pub plan: Option<Plan>,
+    /// Whether no plan reaches a higher goal.
+    pub is_best: bool,
+    /// The solver that found the plan.
+    pub solver: &'static str,
+    /// No plan reaches a higher goal than this.
+    pub bound: u8,
+    /// States made.
+    pub n_states: u64,
+    /// Whether nothing is left to search.
+    pub is_finished: bool,
+}
+
+/// Searches for plans of one single-player game from one state.
+pub struct Planner {
+    machine: Arc<dyn Machine>,
+    network: Option<Arc<Network>>,
+    start: Vec<u64>,
+    config: PlannerConfig,
+    only: Option<String>,
+    /// Empty before the analysis.
+    solvers: Vec<Entry>,
+    findings: Findings,
+}
+
+impl Planner {
+    /// A planner for the game from a state on; `None` where several roles play. The network is that
+    /// of the rules, if it is known.
+    pub fn new(
+        machine: &Arc<dyn Machine>,
+        network: Option<&Arc<Network>>,
+        start: &[u64],
+        config: PlannerConfig,
+    ) -> Option<Self> {
+        (machine.info().n_roles() == 1).then(|| Self {
+            machine: Arc::clone(machine),
+            network: network.cloned(),
+            start: start.to_vec(),
+            config,
+            only: None,
+            solvers: Vec::new(),
+            findings: Findings {
+                bound: 100,
+                ..Findings::default()
+            },
+        })
+    }
+
+    /// Uses the solvers of this name only.
+    pub fn use_only(&mut self, name: &str) {
+        self.only = Some(name.to_string());
+    }
+
+    /// What is found so far.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Searches until then, until `stop` is set, or until nothing is left to search.
+    pub fn run(&mut self, until: Instant, stop: &AtomicBool) {
+        if self.solvers.is_empty() && !self.findings.is_finished {
+            self.prepare(until);
+        }
+        while !self.findings.is_finished && Instant::now() < until && !stop.load(Ordering::Relaxed)
+        {
+            self.take_turns(until, stop);
+            self.findings.is_finished =
+                self.findings.is_best || self.solvers.iter().all(|entry| !entry.is_open);
+        }
+    }
+
+    fn prepare(&mut self, until: Instant) {
+        let now = Instant::now();
+        let left = until.saturating_duration_since(now) / ANALYSIS_SHARE;
+        let mut budget = StepBudget::until(Some(now + left.min(ANALYSIS_TIME)));
+        let task = Task::new(
+            Arc::clone(&self.machine),
+            self.network.take(),
+            std::mem::take(&mut self.start),
+            &mut budget,
+        );
+        let task = Arc::new(task);
+        self.start = task.start.clone();
+        self.findings.bound = task.goal_bound;
+        let seed = self.config.seed;
+        let bytes = self.config.max_bytes / 3;
+        let mut solvers: Vec<Box<dyn Solver>> = Vec::new();
+        if task.network.is_some() {
+            solvers.push(Box::new(Fixing::new(&task, seed)));
+        }
+        solvers.push(Box::new(Guided::new(&task, bytes)));
+        if task.has_counters {
+            solvers.push(Box::new(Layers::new(&task, true, bytes)));
+        }
+        solvers.push(Box::new(Layers::new(&task, false, bytes)));
+        solvers.push(Box::new(Sampling::new(&task, seed)));
+        if let Some(only) = &self.only {
+            solvers.retain(|solver| solver.name() == only);
+        }
+        self.solvers = solvers
+            .into_iter()
+            .map(|solver| Entry {
+                solver,
+                turn: FIRST_TURN,
+                spent: Duration::ZERO,
+                is_open: true,
+            })
+            .collect();
+        self.findings.is_finished = self.solvers.is_empty();
+    }
+
+    /// Gives the open solvers that have had the least time a turn each, one on each thread.
+    fn take_turns(&mut self, until: Instant, stop: &AtomicBool) {
+        self.solvers
+            .sort_by_key(|entry| (!entry.is_open, entry.spent));
+        let n_open = self.solvers.iter().filter(|entry| entry.is_open).count();
+        let n_turns = self.config.threads.clamp(1, n_open.max(1));
+        let (goal, bound) = (
+            self.findings.plan.as_ref().map(|plan| plan.goal),
+            self.findings.bound,
+        );
+        let turns = &mut self.solvers[..n_turns];
+        let done: Vec<(usize, Status, Vec<Plan>)> = std::thread::scope(|scope| {
+            let (first, others) = match turns.split_first_mut() {
+                Some(split) => split,
+                None => return Vec::new(),
+            };
+            let others: Vec<_> = others
+                .iter_mut()
+                .enumerate()
+                .map(|(index, entry)| {
+                    let thread = scope.spawn(move || entry.take_turn(goal, bound, until, stop));
+                    (index + 1, thread)
+                })
+                .collect();
+            let (status, plans) = first.take_turn(goal, bound, until, stop);
+            let mut done = vec![(0, status, plans)];
+            for (index, thread) in others {
+                // A solver that panicked is not asked again.
+                let (status, plans) = thread.join().unwrap_or((Status::GaveUp, Vec::new()));
+                done.push((index, status, plans));
+            }
+            done
+        });
+        for (index, status, plans) in done {
+            let name = self.solvers[index].solver.name();
+            for plan in plans {
+                self.consider(plan, name);
+            }
+            self.solvers[index].is_open = status == Status::Open;
+            self.findings.is_best |= status == Status::Exhausted;
+        }
+        let goal = self.findings.plan.as_ref().map(|plan| plan.goal);
+        self.findings.is_best |= goal.is_some_and(|goal| goal >= self.findings.bound);
+        self.findings.n_states = self
+            .solvers
+            .iter()
+            .map(|entry| entry.solver.n_states())
+            .sum();
+    }
+
+    /// Keeps a plan if it replays, and is better than the best so far or as good and shorter.
+    fn consider(&mut self, plan: Plan, solver: &'static str) {
+        let Some(plan) = Plan::replay(&self.machine, &self.start, &plan.moves) else {
+            tracing::warn!(solver, "a plan does not replay");
+            return;
+        };
+        let key = |plan: &Plan| (plan.goal, std::cmp::Reverse(plan.moves.len()));
+        if self
+            .findings
+            .plan
+            .as_ref()
+            .is_none_or(|best| key(&plan) > key(best))
+        {
+            self.findings.plan = Some(plan);
+            self.findings.solver = solver;
+        }
+    }
+}
+
+impl Entry {
+    /// Works for a turn, and returns the plans found.
+    fn take_turn(
+        &mut self,
+        goal: Option<u8>,
+        bound: u8,
+        until: Instant,
+        stop: &AtomicBool,
+    ) -> (Status, Vec<Plan>) {
+        let started = Instant::now();
+        let mut plans = Vec::new();
+        let mut take = |moves, goal| plans.push(Plan { moves, goal });
+        let mut report = Report {
+            goal,
+            bound,
+            take: &mut take,
+        };
+        let status = self
+            .solver
+            .work(&mut report, until.min(started + self.turn), stop);
+        self.spent += started.elapsed();
+        self.turn = (self.turn * 3 / 2).min(MAX_TURN);
+        (status, plans)
+    }
+}
+
+#[cfg(test)]
+mod tests;

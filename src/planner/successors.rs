@@ -1,0 +1,98 @@
+//! The successors of many states at once.
+
+use std::sync::Arc;
+
+use super::store::{StateId, Store};
+use super::task::PLAYER;
+use crate::ids::MoveId;
+use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
+
+/// Vectors of successors that a batch aims at.
+const VECTORS: usize = 4;
+
+/// A state after a move.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Successor<'a> {
+    pub parent: StateId,
+    pub mv: MoveId,
+    pub state: &'a [u64],
+    /// The goal, if the game is over.
+    pub goal: Option<u8>,
+}
+
+/// Makes successors; one thread's.
+pub(super) struct Successors {
+    expander: Box<dyn Expander>,
+    parents: PositionBatch,
+    children: PositionBatch,
+    /// For each child its parent.
+    parent_ids: Vec<StateId>,
+    /// States made and moves found, for the size of the next batch.
+    n_parents: u64,
+    n_children: u64,
+}
+
+impl Successors {
+    pub fn new(machine: &Arc<dyn Machine>) -> Self {
+        Self {
+            expander: Arc::clone(machine).expander(),
+            parents: PositionBatch::default(),
+            children: PositionBatch::default(),
+            parent_ids: Vec::new(),
+            n_parents: 1,
+            n_children: 8,
+        }
+    }
+
+    /// The number of parents that make a good batch.
+    pub fn batch(&self) -> usize {
+        let branching = (self.n_children / self.n_parents).max(1) as usize;
+        (VECTORS * self.expander.width() / branching).clamp(1, 4096)
+    }
+
+    /// Successors made so far.
+    pub fn n_made(&self) -> u64 {
+        self.n_children
+    }
+
+    /// Makes all successors of some states that are not final.
+    pub fn make(&mut self, store: &Store, parents: &[StateId]) {
+        let steps: Vec<ExpansionStep<'_>> = parents
+            .iter()
+            .map(|&id| ExpansionStep {
+                state: store.state(id),
+                joint_move: None,
+            })
+            .collect();
+        self.expander.expand(&steps, true, &mut self.parents);
+        self.parent_ids.clear();
+        let mut steps = Vec::with_capacity(self.parents.legal.len());
+        for (index, &id) in parents.iter().enumerate() {
+            for mv in self.parents.legal(index, PLAYER) {
+                self.parent_ids.push(id);
+                steps.push(ExpansionStep {
+                    state: store.state(id),
+                    joint_move: Some(std::slice::from_ref(mv)),
+                });
+            }
+        }
+        self.expander.expand(&steps, false, &mut self.children);
+        self.n_parents += parents.len() as u64;
+        self.n_children += self.parent_ids.len() as u64;
+    }
+
+    /// The successors made last, those of each parent together.
+    pub fn iter(&self) -> impl Iterator<Item = Successor<'_>> {
+        let made = self.parent_ids.iter().zip(&self.parents.legal);
+        made.enumerate().map(|(index, (&parent, &mv))| {
+            let goals = self.children.goals(index);
+            Successor {
+                parent,
+                mv,
+                state: self.children.state(index),
+                goal: self.children.terminal[index]
+                    .then(|| goals.first().copied().flatten().unwrap_or(0).min(100)),
+            }
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! The planning task: a single-player game from a state on, with what is proven about its goal.
+//!
+//! Invariants: `goal_bound` is at least the goal of every final state that can be reached;
+//! `counters` are facts whose values depend on no move.
+
+use std::sync::Arc;
+
+use crate::analysis::autonomous;
+use crate::analysis::implications::{Implications, Outcome, Scope};
+use crate::analysis::latches::{Latches, latches};
+use crate::analysis::step_budget::StepBudget;
+use crate::ids::{BaseId, Id, MoveId, RoleId};
+use crate::machine::Machine;
+use crate::propnet::{Network, Signal};
+
+/// The only role.
+pub(super) const PLAYER: RoleId = RoleId(0);
+
+/// A single-player game from a state on.
+pub(super) struct Task {
+    pub machine: Arc<dyn Machine>,
+    /// The network as built from the rules, where it is known.
+    pub network: Option<Arc<Network>>,
+    pub start: Vec<u64>,
+    /// No final state has a higher goal.
+    pub goal_bound: u8,
+    /// The signal of the goal `goal_bound`.
+    pub best_goal: Option<Signal>,
+    /// Facts that keep their value for good.
+    pub latches: Latches,
+    /// The bits of facts that depend on moves; states that agree in them differ in counters only.
+    pub mask: Vec<u64>,
+    /// Whether some facts depend on no move.
+    pub has_counters: bool,
+    /// Moves from the start before which the game does not end.
+    pub earliest_end: usize,
+}
+
+impl Task {
+    /// Analyses the game. What the budget leaves out is unknown.
+    pub fn new(
+        machine: Arc<dyn Machine>,
+        network: Option<Arc<Network>>,
+        start: Vec<u64>,
+        budget: &mut StepBudget,
+    ) -> Self {
+        let mut task = Self {
+            mask: vec![u64::MAX; start.len()],
+            machine,
+            network: None,
+            start,
+            goal_bound: 100,
+            best_goal: None,
+            latches: Latches::default(),
+            has_counters: false,
+            earliest_end: 0,
+        };
+        // Other machines number their states in other ways.
+        let Some(network) = network.filter(|network| {
+            task.machine.kind() != "prover"
+                && task.start.len() == network.facts.len().div_ceil(64).max(1)
+        }) else {
+            return task;
+        };
+        if let Some(found) = autonomous::find(&network, budget) {
+            if task.start == task.machine.initial_state() {
+                task.earliest_end = found.earliest_end as usize;
+            }
+            let counters = [found.step_counter, found.turn, found.others].concat();
+            for base in counters {
+                task.mask[base.index() / 64] &= !(1 << (base.index() % 64));
+                task.has_counters = true;
+            }
+        }
+        task.latches = latches(&network, budget);
+        task.bound_goal(&network, budget);
+        task.network = Some(network);
+        task
+    }
+
+    /// Finds the highest goal that unit propagation does not refute.
+    fn bound_goal(&mut self, network: &Network, budget: &mut StepBudget) {
+        let mut goals: Vec<(u8, Signal)> = network
+            .goals
+            .iter()
+            .filter(|(role, _, signal)| *role == PLAYER && *signal != Signal::FALSE)
+            .map(|&(_, value, signal)| (value.min(100), signal))
+            .collect();
+        goals.sort_unstable_by_key(|&(value, _)| std::cmp::Reverse(value));
+        let Some(mut known) = Implications::new(network, Scope::States, budget) else {
+            return;
+        };
+        self.assume_latched(&mut known, &self.start);
+        for (value, signal) in goals {
+            let mark = known.mark();
+            known.assume(signal);
+            let outcome = known.propagate(budget);
+            known.undo_to(mark);
+            if outcome != Outcome::Contradiction {
+                self.goal_bound = value;
+                self.best_goal = Some(signal);
+                return;
+            }
+        }
+    }
+
+    /// Assumes of a final state what holds for good in a state.
+    pub fn assume_latched(&self, known: &mut Implications<'_>, state: &[u64]) {
+        for latch in self.latches.settings() {
+            if latch.holds_in(state) {
+                known.assume(signal_of(latch.base, latch.value));
+            }
+        }
+    }
+}
+
+/// The signal that is on when the fact has this value.
+pub(super) fn signal_of(base: BaseId, value: bool) -> Signal {
+    Signal::of_base(base).inverted_if(!value)
+}
+
+/// A move and the node of its signal.
+pub(super) fn move_signal(network: &Network, mv: MoveId) -> Signal {
+    Signal::of_node(1 + network.facts.len() + mv.index())
+}

@@ -1,0 +1,161 @@
+//! Plans of the games that come with the program, and of small games with known answers.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::{Findings, Planner, PlannerConfig, SOLVERS};
+use crate::build::{self, BuildBudget, BuiltGame};
+use crate::gdl::{self, Rules};
+use crate::ids::{Id, MoveId, RoleId};
+use crate::machine::Machine;
+
+/// Far more than these games need on a busy machine.
+const TIME: Duration = Duration::from_secs(120);
+
+fn rules(name: &str) -> Rules {
+    let path = format!("{}/gdl-games/{name}.gdl", env!("CARGO_MANIFEST_DIR"));
+    gdl::load(&std::fs::read_to_string(path).unwrap()).0
+}
+
+fn built(rules: &Rules) -> BuiltGame {
+    let budget = BuildBudget {
+        until: Instant::now() + TIME,
+        memory: 1 << 30,
+        cancelled: Arc::default(),
+    };
+    build::build(rules, &budget).unwrap()
+}
+
+fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {
+    let config = PlannerConfig {
+        threads: 1,
+        max_bytes: 1 << 28,
+        seed: 1,
+    };
+    let start = game.machine.initial_state();
+    let mut planner = Planner::new(&game.machine, game.network.as_ref(), &start, config).unwrap();
+    if let Some(solver) = solver {
+        planner.use_only(solver);
+    }
+    planner.run(Instant::now() + TIME, &AtomicBool::new(false));
+    planner.findings().clone()
+}
+
+/// The goal that the plan reaches by the rules themselves.
+fn replayed_by_the_prover(rules: &Rules, game: &BuiltGame, moves: &[MoveId]) -> Option<u8> {
+    let prover = build::prover(rules).unwrap().machine;
+    let (info, known) = (prover.info(), game.info());
+    let mut reasoner = Arc::clone(&prover).reasoner();
+    let mut next = Vec::new();
+    for &mv in moves {
+        assert!(!reasoner.is_terminal());
+        let mv = info.find_move(RoleId(0), &known.move_text(mv)).unwrap();
+        assert!(reasoner.legal_moves(RoleId(0)).contains(&mv));
+        reasoner.next_state(&[mv], &mut next);
+        reasoner.set_state(&next);
+    }
+    assert!(reasoner.is_terminal());
+    let mut goals = [None];
+    reasoner.goals(&mut goals);
+    goals[0]
+}
+
+#[test]
+fn puzzles_have_shortest_plans_of_known_length() {
+    for (name, length) in [("eightPuzzle", 22), ("hanoi", 31)] {
+        let rules = rules(name);
+        let game = built(&rules);
+        let found = solve(&game, Some("layers"));
+        let plan = found.plan.unwrap();
+        assert_eq!((plan.goal, plan.moves.len()), (100, length), "{name}");
+        assert!(found.is_best && found.is_finished);
+        assert_eq!(
+            replayed_by_the_prover(&rules, &game, &plan.moves),
+            Some(100)
+        );
+    }
+}
+
+#[test]
+fn all_solvers_together_reach_the_best_goal() {
+    for name in ["eightPuzzle", "hanoi", "knightsTour", "sudoku4"] {
+        let rules = rules(name);
+        let game = built(&rules);
+        let found = solve(&game, None);
+        let plan = found.plan.unwrap_or_else(|| panic!("{name} has no plan"));
+        assert!(found.is_best, "{name}");
+        let goal = replayed_by_the_prover(&rules, &game, &plan.moves);
+        assert_eq!(goal, Some(plan.goal), "{name}");
+        assert_eq!(plan.goal, 100, "{name}");
+    }
+}
+
+#[test]
+fn constraints_fill_in_a_sudoku() {
+    let game = built(&rules("sudoku4"));
+    let found = solve(&game, Some("fixing"));
+    assert_eq!(found.plan.unwrap().goal, 100);
+    assert!(found.n_states < 1_000, "{}", found.n_states);
+}
+
+/// A walk along four rooms to the right or back, with a lamp in each; at most `steps` moves. The
+/// goal counts the lit lamps, and no more than two can be lit in three steps.
+const LAMPS: &str = "
+    (role r) (init (at 1)) (init (step 0))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4)
+    (<= (legal r light) (true (at ?x)) (not (true (lit ?x))))
+    (<= (legal r right) (true (at ?x)) (succ ?x ?y))
+    (<= (legal r stay))
+    (<= (next (at ?y)) (does r right) (true (at ?x)) (succ ?x ?y))
+    (<= (next (at ?x)) (true (at ?x)) (not (does r right)))
+    (<= (next (lit ?x)) (does r light) (true (at ?x)))
+    (<= (next (lit ?x)) (true (lit ?x)))
+    (<= (next (step ?b)) (true (step ?a)) (succ ?a ?b))
+    (<= terminal (true (step 3)))
+    (<= (goal r 100) (true (lit 1)) (true (lit 2)) (true (lit 3)))
+    (<= three (true (lit 1)) (true (lit 2)) (true (lit 3)))
+    (<= (goal r 60) (true (lit 1)) (true (lit 2)) (not three))
+    (<= (goal r 0) (not (true (lit 1))) (not three))
+    (<= (goal r 20) (true (lit 1)) (not (true (lit 2))))";
+
+#[test]
+fn exhaustion_proves_a_goal_below_the_highest() {
+    let (rules, _) = gdl::load(LAMPS);
+    let game = built(&rules);
+    let found = solve(&game, Some("layers"));
+    let plan = found.plan.unwrap();
+    assert_eq!(plan.goal, 60);
+    assert!(found.is_best);
+    assert!(found.bound >= plan.goal);
+    for (solver, _) in SOLVERS {
+        let other = solve(&game, Some(solver));
+        let goal = other.plan.as_ref().map_or(0, |plan| plan.goal);
+        assert!(
+            goal <= plan.goal,
+            "{solver} found a better plan than there is"
+        );
+    }
+}
+
+#[test]
+fn games_of_several_roles_have_no_planner() {
+    let game = built(&rules("ticTacToe"));
+    let start = game.machine.initial_state();
+    let config = PlannerConfig {
+        threads: 1,
+        max_bytes: 1 << 20,
+        seed: 1,
+    };
+    assert!(Planner::new(&game.machine, None, &start, config).is_none());
+}
+
+#[test]
+fn a_plan_that_does_not_end_the_game_is_refused() {
+    let game = built(&rules("hanoi"));
+    let machine: &Arc<dyn Machine> = &game.machine;
+    let start = machine.initial_state();
+    assert_eq!(super::Plan::replay(machine, &start, &[]), None);
+    let unknown = MoveId::from_index(100_000);
+    assert_eq!(super::Plan::replay(machine, &start, &[unknown]), None);
+}

@@ -1,0 +1,239 @@
+//! The search of single-player games: a planner beside the tree search.
+//!
+//! The planner runs on a thread of its own. Once it has a plan that reaches a goal, the match
+//! follows the plan; until then the tree search chooses the moves. While better plans are possible,
+//! the planner starts again from each new position.
+//!
+//! Invariant: the plan starts at the state of the match.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::searcher::{BestMove, PlanStatus, Searcher};
+use crate::build::BuiltGame;
+use crate::ids::MoveId;
+use crate::planner::{Findings, Planner, PlannerConfig};
+use crate::search::SearchConfig;
+use crate::telemetry::SearchSample;
+
+/// The planner publishes what it has found at least this often.
+const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+
+/// A planner on its thread.
+struct Worker {
+    stop: Arc<AtomicBool>,
+    findings: Arc<Mutex<Findings>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A planner with a tree search for what it does not find.
+pub(super) struct PlanSearch {
+    game: BuiltGame,
+    config: PlannerConfig,
+    /// Searches where there is no plan.
+    fallback: Box<dyn Searcher>,
+    worker: Worker,
+    /// Workers whose position has passed.
+    stopped: Vec<Worker>,
+    plan: VecDeque<MoveId>,
+    /// The goal of the plan.
+    goal: u8,
+    is_best: bool,
+    solver: &'static str,
+    /// States made by workers that were stopped.
+    n_states_before: u64,
+}
+
+impl PlanSearch {
+    /// A planner from `state` on; `None` where several roles play. `fallback` makes the tree search
+    /// from its settings.
+    pub fn new(
+        game: &BuiltGame,
+        state: &[u64],
+        config: &SearchConfig,
+        fallback: impl FnOnce(&SearchConfig) -> Box<dyn Searcher>,
+    ) -> Option<Self> {
+        let planner_config = PlannerConfig {
+            threads: config.rollout_threads.max(1),
+            max_bytes: config.max_bytes / 2,
+            seed: config.seed,
+        };
+        let worker = Worker::start(game, state, planner_config)?;
+        let fallback_config = SearchConfig {
+            rollout_threads: 0,
+            max_nodes: (config.max_nodes / 2).max(2),
+            max_bytes: config.max_bytes / 2,
+            ..config.clone()
+        };
+        Some(Self {
+            game: game.clone(),
+            config: planner_config,
+            fallback: fallback(&fallback_config),
+            worker,
+            stopped: Vec::new(),
+            plan: VecDeque::new(),
+            goal: 0,
+            is_best: false,
+            solver: "",
+            n_states_before: 0,
+        })
+    }
+
+    /// Takes over what the planner has found.
+    fn take_findings(&mut self) {
+        let findings = self.worker.findings();
+        self.is_best |= findings.is_best;
+        if let Some(plan) = findings.plan
+            && (self.plan.is_empty() || plan.goal > self.goal)
+        {
+            self.goal = plan.goal;
+            self.solver = findings.solver;
+            self.plan = plan.moves.into();
+        }
+    }
+
+    fn has_plan(&self) -> bool {
+        !self.plan.is_empty() && (self.goal > 0 || self.is_best)
+    }
+
+    fn restart(&mut self, state: &[u64]) {
+        if let Some(worker) = Worker::start(&self.game, state, self.config) {
+            let before = std::mem::replace(&mut self.worker, worker);
+            before.stop.store(true, Ordering::Relaxed);
+            self.n_states_before += before.findings().n_states;
+            self.stopped.push(before);
+            let has_ended = |worker: &Worker| match &worker.thread {
+                Some(thread) => thread.is_finished(),
+                None => true,
+            };
+            self.stopped.retain(|worker| !has_ended(worker));
+        }
+    }
+}
+
+impl Worker {
+    fn start(game: &BuiltGame, state: &[u64], config: PlannerConfig) -> Option<Self> {
+        let mut planner = Planner::new(&game.machine, game.network.as_ref(), state, config)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let findings = Arc::new(Mutex::new(planner.findings().clone()));
+        let thread = std::thread::Builder::new().name("planner".into()).spawn({
+            let (stop, findings) = (Arc::clone(&stop), Arc::clone(&findings));
+            move || {
+                while !planner.findings().is_finished && !stop.load(Ordering::Relaxed) {
+                    planner.run(Instant::now() + PUBLISH_EVERY, &stop);
+                    *lock(&findings) = planner.findings().clone();
+                }
+            }
+        });
+        match thread {
+            Ok(thread) => Some(Self {
+                stop,
+                findings,
+                thread: Some(thread),
+            }),
+            Err(error) => {
+                tracing::warn!("no thread for the planner: {error}");
+                None
+            }
+        }
+    }
+
+    fn findings(&self) -> Findings {
+        lock(&self.findings).clone()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::warn!("the planner panicked; the tree search went on alone");
+        }
+    }
+}
+
+fn lock(findings: &Mutex<Findings>) -> std::sync::MutexGuard<'_, Findings> {
+    findings.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Searcher for PlanSearch {
+    fn name(&self) -> &'static str {
+        "planner"
+    }
+
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+        self.take_findings();
+        if !(self.is_best && self.has_plan()) {
+            self.fallback.search(until, interrupt);
+        }
+    }
+
+    fn search_iterations(&mut self, iterations: u64) {
+        self.take_findings();
+        self.fallback.search_iterations(iterations);
+    }
+
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
+        self.take_findings();
+        self.fallback.advance(joint_move, state);
+        if self.plan.front() == joint_move.first() {
+            self.plan.pop_front();
+        } else {
+            self.plan.clear();
+            self.is_best = false;
+        }
+        if !self.is_best {
+            self.restart(state);
+        }
+    }
+
+    fn set_state(&mut self, state: &[u64]) {
+        self.fallback.set_state(state);
+        self.plan.clear();
+        self.is_best = false;
+        self.restart(state);
+    }
+
+    fn best_move(&mut self) -> Option<BestMove> {
+        let searched = self.fallback.best_move();
+        let goal = f64::from(self.goal);
+        let is_worse = searched
+            .is_some_and(|best| best.is_proven && best.value.is_some_and(|value| value > goal));
+        match self.plan.front() {
+            Some(&mv) if self.has_plan() && !is_worse => Some(BestMove {
+                mv,
+                value: Some(goal),
+                visits: searched.map_or(0, |best| best.visits),
+                is_proven: self.is_best,
+            }),
+            _ => searched,
+        }
+    }
+
+    fn plan(&self) -> Option<PlanStatus> {
+        self.has_plan().then(|| PlanStatus {
+            goal: self.goal,
+            n_moves: self.plan.len(),
+            is_best: self.is_best,
+            solver: self.solver,
+            n_states: self.n_states_before + self.worker.findings().n_states,
+        })
+    }
+
+    fn sample(&mut self) -> SearchSample {
+        let mut sample = self.fallback.sample();
+        sample.nodes += self.n_states_before + self.worker.findings().n_states;
+        if let Some(&mv) = self.plan.front()
+            && self.has_plan()
+        {
+            sample.best_move = self.game.info().move_text(mv);
+            sample.best_value = f64::from(self.goal);
+        }
+        sample
+    }
+}
