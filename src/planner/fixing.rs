@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::solver::{Report, Solver, Status};
 use super::task::{PLAYER, Task, move_signal, signal_of};
@@ -38,6 +38,8 @@ const SAMPLED_STEPS: usize = 400;
 const MAX_DEPTH: usize = 400;
 /// Restarts until the limit of nodes doubles.
 const RESTARTS_PER_LIMIT: u32 = 3;
+/// Time for the analysis of the moves.
+const ANALYSIS_TIME: Duration = Duration::from_secs(2);
 /// Games of more moves have no families.
 const MAX_MOVES_IN_FAMILIES: usize = 4_096;
 /// Moves of more arguments make no families.
@@ -189,12 +191,22 @@ impl Fixing {
         let task = Arc::clone(&self.task);
         let network = task.network.as_deref()?;
         task.best_goal?;
+        // Per fact and value its setting, and what has to hold beside it so that it lasts.
         let mut number = vec![[None; 2]; network.facts.len()];
-        let settings: Vec<Setting> = task.latches.settings().collect();
-        for (index, latch) in settings.iter().enumerate() {
-            if !latch.holds_in(&task.start) {
-                number[latch.base.index()][usize::from(latch.value)] = Some(index as u32);
+        let mut settings: Vec<Setting> = Vec::new();
+        let mut givens: Vec<Vec<Setting>> = Vec::new();
+        let unconditional = task.latches.settings().map(|latch| (latch, latch));
+        for (latch, given) in unconditional.chain(task.conditional_latches()) {
+            if latch.holds_in(&task.start) {
+                continue;
             }
+            let place = &mut number[latch.base.index()][usize::from(latch.value)];
+            let index = *place.get_or_insert_with(|| {
+                settings.push(latch);
+                givens.push(Vec::new());
+                settings.len() - 1
+            });
+            givens[index].push(given);
         }
         let budget = &mut StepBudget::until(Some(until));
         let mut known = Implications::new(network, Scope::Transitions, budget)?;
@@ -210,11 +222,15 @@ impl Fixing {
                 let Some(value) = known.value(network.next[base]) else {
                     continue;
                 };
+                let Some(setting) = number[base.index()][usize::from(value)] else {
+                    continue;
+                };
                 let is_kept = known.value(signal_of(base, value)) == Some(true);
-                if let Some(setting) = number[base.index()][usize::from(value)]
-                    && !is_kept
-                {
-                    sets[mv].push(setting);
+                let lasts = givens[setting]
+                    .iter()
+                    .any(|given| known.value(network.next[given.base]) == Some(given.value));
+                if lasts && !is_kept {
+                    sets[mv].push(setting as u32);
                 }
             }
             known.undo_to(mark);
@@ -373,7 +389,7 @@ impl Solver for Fixing {
     fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
         let task = Arc::clone(&self.task);
         if self.analysis.is_none() {
-            self.analysis = self.analyse(until);
+            self.analysis = self.analyse(Instant::now() + ANALYSIS_TIME);
         }
         let (Some(analysis), Some(network), Some(goal)) =
             (&self.analysis, task.network.as_deref(), task.best_goal)

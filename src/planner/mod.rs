@@ -29,7 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::analysis::step_budget::StepBudget;
 use crate::machine::Machine;
 use crate::propnet::Network;
 
@@ -46,10 +45,6 @@ use task::Task;
 const FIRST_TURN: Duration = Duration::from_millis(20);
 /// The longest turn.
 const MAX_TURN: Duration = Duration::from_secs(2);
-/// Time for the analysis of a task, at most.
-const ANALYSIS_TIME: Duration = Duration::from_secs(3);
-/// The divisor of the time left for the analysis.
-const ANALYSIS_SHARE: u32 = 5;
 
 /// The names of the solvers, with what they do.
 pub const SOLVERS: [(&str, &str); 5] = [
@@ -150,10 +145,11 @@ impl Planner {
         &self.findings
     }
 
-    /// Searches until then, until `stop` is set, or until nothing is left to search.
+    /// Searches until then, until `stop` is set, or until nothing is left to search. The first call
+    /// analyses the game, for some seconds at most, whatever `until` is.
     pub fn run(&mut self, until: Instant, stop: &AtomicBool) {
         if self.solvers.is_empty() && !self.findings.is_finished {
-            self.prepare(until);
+            self.prepare();
         }
         while !self.findings.is_finished && Instant::now() < until && !stop.load(Ordering::Relaxed)
         {
@@ -163,15 +159,11 @@ impl Planner {
         }
     }
 
-    fn prepare(&mut self, until: Instant) {
-        let now = Instant::now();
-        let left = until.saturating_duration_since(now) / ANALYSIS_SHARE;
-        let mut budget = StepBudget::until(Some(now + left.min(ANALYSIS_TIME)));
+    fn prepare(&mut self) {
         let task = Task::new(
             Arc::clone(&self.machine),
             self.network.take(),
             std::mem::take(&mut self.start),
-            &mut budget,
         );
         let task = Arc::new(task);
         self.start = task.start.clone();

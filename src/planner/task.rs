@@ -4,14 +4,18 @@
 //! `counters` are facts whose values depend on no move.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
-use crate::analysis::latches::{Latches, latches};
+use crate::analysis::latches::{Latches, Setting, latches};
 use crate::analysis::step_budget::StepBudget;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::Machine;
 use crate::propnet::{Network, Signal};
+
+/// Time for each step of the analysis.
+const STEP_TIME: Duration = Duration::from_secs(1);
 
 /// The only role.
 pub(super) const PLAYER: RoleId = RoleId(0);
@@ -37,13 +41,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Analyses the game. What the budget leaves out is unknown.
-    pub fn new(
-        machine: Arc<dyn Machine>,
-        network: Option<Arc<Network>>,
-        start: Vec<u64>,
-        budget: &mut StepBudget,
-    ) -> Self {
+    /// Analyses the game, each step for at most [`STEP_TIME`]. What is not found in time is unknown.
+    pub fn new(machine: Arc<dyn Machine>, network: Option<Arc<Network>>, start: Vec<u64>) -> Self {
         let mut task = Self {
             mask: vec![u64::MAX; start.len()],
             machine,
@@ -62,7 +61,8 @@ impl Task {
         }) else {
             return task;
         };
-        if let Some(found) = autonomous::find(&network, budget) {
+        let budget = || StepBudget::until(Some(Instant::now() + STEP_TIME));
+        if let Some(found) = autonomous::find(&network, &mut budget()) {
             if task.start == task.machine.initial_state() {
                 task.earliest_end = found.earliest_end as usize;
             }
@@ -72,8 +72,8 @@ impl Task {
                 task.has_counters = true;
             }
         }
-        task.latches = latches(&network, budget);
-        task.bound_goal(&network, budget);
+        task.latches = latches(&network, &mut budget());
+        task.bound_goal(&network, &mut budget());
         task.network = Some(network);
         task
     }
@@ -104,10 +104,21 @@ impl Task {
         }
     }
 
+    /// Settings that last while an unconditional latch holds, each with that latch.
+    pub fn conditional_latches(&self) -> impl Iterator<Item = (Setting, Setting)> + '_ {
+        let conditional = self.latches.conditional.iter();
+        conditional.map(|conditional| (conditional.latch, conditional.given))
+    }
+
     /// Assumes of a final state what holds for good in a state.
     pub fn assume_latched(&self, known: &mut Implications<'_>, state: &[u64]) {
         for latch in self.latches.settings() {
             if latch.holds_in(state) {
+                known.assume(signal_of(latch.base, latch.value));
+            }
+        }
+        for (latch, given) in self.conditional_latches() {
+            if latch.holds_in(state) && given.holds_in(state) {
                 known.assume(signal_of(latch.base, latch.value));
             }
         }
