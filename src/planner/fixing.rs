@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::solver::{Report, Solver, Status};
-use super::task::{PLAYER, Task, move_signal, signal_of};
+use super::task::{PLAYER, Task, move_signal, signal_of, words};
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::Setting;
 use crate::analysis::step_budget::StepBudget;
@@ -370,15 +370,6 @@ fn excluded_pairs(
         last.undo_to(marks.1);
     }
     Some(excluded)
-}
-
-/// The symbols of a move's text, nested ones as they come.
-fn words(text: &str) -> Vec<String> {
-    let split = text.split(|c: char| c == '(' || c == ')' || c.is_whitespace());
-    split
-        .filter(|word| !word.is_empty())
-        .map(str::to_string)
-        .collect()
 }
 
 impl Solver for Fixing {

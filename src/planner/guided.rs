@@ -46,7 +46,7 @@ impl Guided {
             .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
             mask: task.mask.clone(),
-            store: Store::new(&task.start, &task.mask, max_bytes),
+            store: Store::new(&task.start, &task.packing, true, max_bytes),
             successors: Successors::new(&task.machine),
             distance,
             nearest: Queue::from([(Reverse(0), 0)]),

@@ -24,10 +24,8 @@ pub(super) struct Layers {
 
 impl Layers {
     pub fn new(task: &Task, is_masked: bool, max_bytes: usize) -> Self {
-        let all = vec![u64::MAX; task.start.len()];
-        let mask = if is_masked { &task.mask } else { &all };
         Self {
-            store: Store::new(&task.start, mask, max_bytes),
+            store: Store::new(&task.start, &task.packing, is_masked, max_bytes),
             successors: Successors::new(&task.machine),
             head: 0,
             is_masked,
@@ -52,7 +50,10 @@ impl Solver for Layers {
                     false => Status::Exhausted,
                 };
             }
-            let end = self.store.len().min(self.head + self.successors.batch());
+            let end = self
+                .store
+                .len()
+                .min(self.head + self.successors.batch(&self.store));
             self.batch.clear();
             self.batch.extend(self.head as StateId..end as StateId);
             self.successors.make(&self.store, &self.batch);

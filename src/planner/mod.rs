@@ -5,8 +5,8 @@
 //! distance to the goal, constraint search fills in games whose moves only fix facts, and adaptive
 //! rollouts improve scores.
 //!
-//! Modules, in reading order: `task`, `plan`; `solver`, the trait; `store` and `successors`, what
-//! searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` and `sampling`, the
+//! Modules, in reading order: `task`, `plan`; `solver`, the trait; `packing`, `store` and `successors`,
+//! what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` and `sampling`, the
 //! solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
@@ -18,6 +18,7 @@ mod distance;
 mod fixing;
 mod guided;
 mod layers;
+mod packing;
 mod plan;
 mod sampling;
 mod solver;

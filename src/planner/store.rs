@@ -5,6 +5,9 @@
 //!
 //! Never knows: what is searched for.
 
+use std::sync::Arc;
+
+use super::packing::Packing;
 use crate::ids::MoveId;
 
 /// Numbers of states.
@@ -28,92 +31,143 @@ pub(super) enum Added {
 
 /// A set of states with their parents.
 pub(super) struct Store {
-    /// The bits by which states are told apart.
-    mask: Vec<u64>,
+    packing: Arc<Packing>,
+    /// The words of a packed state by which states are told apart: the first ones.
+    key_words: usize,
+    is_masked: bool,
     words: Vec<u64>,
     parents: Vec<StateId>,
     moves: Vec<MoveId>,
-    /// Open addressing with linear probing, at most half full; a power of two.
+    /// Open addressing with linear probing, at most three quarters full; a power of two.
     table: Vec<StateId>,
-    max_states: usize,
+    max_bytes: usize,
+    /// The state that is added.
+    packed: Vec<u64>,
 }
 
 impl Store {
-    /// A store with the start as state 0, for at most so many bytes.
-    pub fn new(start: &[u64], mask: &[u64], max_bytes: usize) -> Self {
-        let bytes_per_state = 8 * start.len() + 2 * 4 + 4 * 4;
+    /// A store with the start as state 0, for at most so many bytes. A masked store does not tell
+    /// states apart that differ in facts outside the mask only.
+    pub fn new(start: &[u64], packing: &Arc<Packing>, is_masked: bool, max_bytes: usize) -> Self {
         let mut store = Self {
-            mask: mask.to_vec(),
+            key_words: 0,
+            is_masked,
             words: Vec::new(),
             parents: Vec::new(),
             moves: Vec::new(),
             table: vec![FREE; MIN_SLOTS],
-            max_states: (max_bytes / bytes_per_state).clamp(1, 1 << 31),
+            max_bytes,
+            packed: Vec::new(),
+            packing: Arc::clone(packing),
         };
+        store.use_packing(Arc::clone(packing));
         store.add(start, NO_PARENT, MoveId(0));
         store
+    }
+
+    fn use_packing(&mut self, packing: Arc<Packing>) {
+        self.key_words = match self.is_masked {
+            true => packing.key_words(),
+            false => packing.n_words(),
+        };
+        self.packed = vec![0; packing.n_words()];
+        self.packing = packing;
     }
 
     pub fn len(&self) -> usize {
         self.parents.len()
     }
 
-    pub fn state(&self, id: StateId) -> &[u64] {
-        let n_words = self.mask.len();
+    fn packed(&self, id: StateId) -> &[u64] {
+        let n_words = self.packed.len();
         let start = id as usize * n_words;
         &self.words[start..start + n_words]
     }
 
-    /// Adds a state, unless one that agrees in all bits of the mask is known.
+    /// Appends a state to `out`.
+    pub fn read(&self, id: StateId, out: &mut Vec<u64>) {
+        self.packing.unpack(self.packed(id), out);
+    }
+
+    /// Words of a state.
+    pub fn state_words(&self) -> usize {
+        self.packing.raw_words()
+    }
+
+    fn n_bytes(&self) -> usize {
+        self.len() * (8 * self.packed.len() + 8) + 4 * self.table.len()
+    }
+
+    /// Adds a state, unless one like it is known.
     pub fn add(&mut self, state: &[u64], parent: StateId, mv: MoveId) -> Added {
-        let Err(mut slot) = self.slot_of(state) else {
-            return Added::Known;
-        };
-        if self.len() >= self.max_states {
-            return Added::Full;
+        let mut packed = std::mem::take(&mut self.packed);
+        let fits = self.packing.pack(state, &mut packed);
+        self.packed = packed;
+        if !fits {
+            self.widen();
+            let mut packed = std::mem::take(&mut self.packed);
+            self.packing.pack(state, &mut packed);
+            self.packed = packed;
         }
-        if self.len() * 2 >= self.table.len() {
+        if (self.len() + 1) * 4 > self.table.len() * 3 {
+            if self.n_bytes() + 4 * self.table.len() > self.max_bytes {
+                return Added::Full;
+            }
             self.grow();
-            slot = match self.slot_of(state) {
-                Ok(slot) | Err(slot) => slot,
-            };
+        }
+        let last = self.table.len() - 1;
+        let mut slot = hash(&self.packed[..self.key_words]) as usize & last;
+        loop {
+            let id = self.table[slot];
+            if id == FREE {
+                break;
+            }
+            if self.packed(id)[..self.key_words] == self.packed[..self.key_words] {
+                return Added::Known;
+            }
+            slot = (slot + 1) & last;
         }
         let id = self.len() as StateId;
+        if id == FREE || self.n_bytes() > self.max_bytes {
+            return Added::Full;
+        }
         self.table[slot] = id;
-        self.words.extend_from_slice(state);
+        self.words.extend_from_slice(&self.packed);
         self.parents.push(parent);
         self.moves.push(mv);
         Added::New(id)
     }
 
-    /// The slot of a known state, or else as an error the free slot where it belongs.
-    fn slot_of(&self, state: &[u64]) -> Result<usize, usize> {
-        let last = self.table.len() - 1;
-        let mut slot = hash(state, &self.mask) as usize & last;
-        loop {
-            let id = self.table[slot];
-            if id == FREE {
-                return Err(slot);
-            }
-            let known = self.state(id).iter().zip(state).zip(&self.mask);
-            if known.fold(0, |differs, ((a, b), mask)| differs | (a ^ b) & mask) == 0 {
-                return Ok(slot);
-            }
-            slot = (slot + 1) & last;
-        }
-    }
-
     fn grow(&mut self) {
         let n_slots = self.table.len() * 2;
-        self.table.clear();
-        self.table.resize(n_slots, FREE);
+        self.table = vec![FREE; n_slots];
         for id in 0..self.len() as StateId {
-            let mut slot = hash(self.state(id), &self.mask) as usize & (n_slots - 1);
+            let mut slot = hash(&self.packed(id)[..self.key_words]) as usize & (n_slots - 1);
             while self.table[slot] != FREE {
                 slot = (slot + 1) & (n_slots - 1);
             }
             self.table[slot] = id;
         }
+    }
+
+    /// Gives each fact a field of its own, after a state that did not fit.
+    #[cold]
+    fn widen(&mut self) {
+        let wide = Arc::new(self.packing.widened());
+        let mut words = Vec::with_capacity(self.len() * wide.n_words());
+        let mut packed = vec![0; wide.n_words()];
+        let mut state = Vec::new();
+        for id in 0..self.len() as StateId {
+            state.clear();
+            self.read(id, &mut state);
+            wide.pack(&state, &mut packed);
+            words.extend_from_slice(&packed);
+        }
+        self.words = words;
+        self.use_packing(wide);
+        self.table.fill(FREE);
+        self.table.truncate(self.table.len() / 2);
+        self.grow();
     }
 
     /// The moves from the start to a state.
@@ -128,11 +182,11 @@ impl Store {
     }
 }
 
-fn hash(state: &[u64], mask: &[u64]) -> u64 {
+fn hash(words: &[u64]) -> u64 {
     let mut hash = 0u64;
-    for (word, mask) in state.iter().zip(mask) {
+    for word in words {
         // The constant of Fibonacci hashing; the rotation carries high bits down.
-        hash = (hash.rotate_left(29) ^ (word & mask)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
     hash ^ hash >> 32
 }
@@ -141,29 +195,63 @@ fn hash(state: &[u64], mask: &[u64]) -> u64 {
 mod tests {
     use super::*;
 
+    fn store(start: &[u64], max_bytes: usize) -> Store {
+        Store::new(
+            start,
+            &Arc::new(Packing::raw(start.len())),
+            false,
+            max_bytes,
+        )
+    }
+
+    fn read(store: &Store, id: StateId) -> Vec<u64> {
+        let mut state = Vec::new();
+        store.read(id, &mut state);
+        state
+    }
+
     #[test]
     fn states_are_added_once_and_know_their_path() {
-        let mut store = Store::new(&[1, 0], &[u64::MAX, u64::MAX], 1 << 20);
+        let mut store = store(&[1, 0], 1 << 20);
         assert_eq!(store.add(&[2, 0], 0, MoveId(7)), Added::New(1));
         assert_eq!(store.add(&[2, 0], 0, MoveId(8)), Added::Known);
         assert_eq!(store.add(&[2, 1], 1, MoveId(9)), Added::New(2));
         assert_eq!(store.path(2), [MoveId(7), MoveId(9)]);
-        assert_eq!(store.state(2), [2, 1]);
+        assert_eq!(read(&store, 2), [2, 1]);
     }
 
     #[test]
-    fn masked_bits_do_not_tell_states_apart() {
-        let mut store = Store::new(&[0b01], &[0b01], 1 << 20);
+    fn masked_facts_do_not_tell_states_apart() {
+        let packing = Arc::new(Packing::bits(64, &[0b01]));
+        let mut store = Store::new(&[0b01], &packing, true, 1 << 20);
         assert_eq!(store.add(&[0b11], 0, MoveId(0)), Added::Known);
         assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::New(1));
+        assert_eq!(read(&store, 1), [0b10]);
     }
 
     #[test]
     fn a_store_grows_up_to_its_limit() {
-        let mut store = Store::new(&[0], &[u64::MAX], 32 * 10_000);
-        let added =
-            (1..20_000u64).take_while(|&state| store.add(&[state], 0, MoveId(0)) != Added::Full);
-        assert_eq!(added.count(), 9_999);
-        assert_eq!(store.add(&[5], 0, MoveId(0)), Added::Known);
+        let max_bytes = 1 << 18;
+        let mut store = store(&[0], max_bytes);
+        let mut state = 0u64;
+        while store.add(&[state], 0, MoveId(0)) != Added::Full {
+            state += 1;
+        }
+        assert!((5_000..20_000).contains(&store.len()), "{}", store.len());
+        assert!(store.n_bytes() <= max_bytes + 32);
+        assert_eq!(read(&store, 77), [77]);
+    }
+
+    #[test]
+    fn states_that_do_not_fit_widen_the_packing() {
+        let packing = Arc::new(Packing::with_fields(vec![(0..64).collect()], &[u64::MAX]));
+        let mut store = Store::new(&[0b1], &packing, false, 1 << 20);
+        assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::New(1));
+        assert_eq!(store.add(&[0b11], 1, MoveId(1)), Added::New(2));
+        assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::Known);
+        assert_eq!(
+            [0, 1, 2].map(|id| read(&store, id)),
+            [[0b1], [0b10], [0b11]]
+        );
     }
 }

@@ -7,6 +7,8 @@ use super::task::PLAYER;
 use crate::ids::MoveId;
 use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
 
+/// Words of the successors of a batch, about: they should stay in the cache.
+const MAX_BATCH_WORDS: usize = 1 << 17;
 /// Vectors of successors that a batch aims at.
 const VECTORS: usize = 4;
 
@@ -25,6 +27,8 @@ pub(super) struct Successors {
     expander: Box<dyn Expander>,
     parents: PositionBatch,
     children: PositionBatch,
+    /// The states of the parents, concatenated.
+    states: Vec<u64>,
     /// For each child its parent.
     parent_ids: Vec<StateId>,
     /// States made and moves found, for the size of the next batch.
@@ -38,6 +42,7 @@ impl Successors {
             expander: Arc::clone(machine).expander(),
             parents: PositionBatch::default(),
             children: PositionBatch::default(),
+            states: Vec::new(),
             parent_ids: Vec::new(),
             n_parents: 1,
             n_children: 8,
@@ -45,9 +50,11 @@ impl Successors {
     }
 
     /// The number of parents that make a good batch.
-    pub fn batch(&self) -> usize {
+    pub fn batch(&self, store: &Store) -> usize {
         let branching = (self.n_children / self.n_parents).max(1) as usize;
-        (VECTORS * self.expander.width() / branching).clamp(1, 4096)
+        let children = VECTORS * self.expander.width();
+        let children = children.min(MAX_BATCH_WORDS / store.state_words());
+        (children / branching).clamp(1, 4096)
     }
 
     /// Successors made so far.
@@ -57,10 +64,16 @@ impl Successors {
 
     /// Makes all successors of some states that are not final.
     pub fn make(&mut self, store: &Store, parents: &[StateId]) {
-        let steps: Vec<ExpansionStep<'_>> = parents
-            .iter()
-            .map(|&id| ExpansionStep {
-                state: store.state(id),
+        self.states.clear();
+        for &id in parents {
+            store.read(id, &mut self.states);
+        }
+        let n_words = store.state_words();
+        let steps: Vec<ExpansionStep<'_>> = self
+            .states
+            .chunks_exact(n_words)
+            .map(|state| ExpansionStep {
+                state,
                 joint_move: None,
             })
             .collect();
@@ -71,7 +84,7 @@ impl Successors {
             for mv in self.parents.legal(index, PLAYER) {
                 self.parent_ids.push(id);
                 steps.push(ExpansionStep {
-                    state: store.state(id),
+                    state: &self.states[index * n_words..(index + 1) * n_words],
                     joint_move: Some(std::slice::from_ref(mv)),
                 });
             }

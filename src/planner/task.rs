@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::packing::Packing;
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::{Latches, Setting, latches};
@@ -38,6 +39,8 @@ pub(super) struct Task {
     pub has_counters: bool,
     /// Moves from the start before which the game does not end.
     pub earliest_end: usize,
+    /// How stores keep states.
+    pub packing: Arc<Packing>,
 }
 
 impl Task {
@@ -45,6 +48,7 @@ impl Task {
     pub fn new(machine: Arc<dyn Machine>, network: Option<Arc<Network>>, start: Vec<u64>) -> Self {
         let mut task = Self {
             mask: vec![u64::MAX; start.len()],
+            packing: Arc::new(Packing::raw(start.len())),
             machine,
             network: None,
             start,
@@ -74,6 +78,8 @@ impl Task {
         }
         task.latches = latches(&network, &mut budget());
         task.bound_goal(&network, &mut budget());
+        let packing = Packing::guess(&task.machine, &network, &task.start, &task.mask);
+        task.packing = Arc::new(packing);
         task.network = Some(network);
         task
     }
@@ -133,4 +139,13 @@ pub(super) fn signal_of(base: BaseId, value: bool) -> Signal {
 /// A move and the node of its signal.
 pub(super) fn move_signal(network: &Network, mv: MoveId) -> Signal {
     Signal::of_node(1 + network.facts.len() + mv.index())
+}
+
+/// The symbols of the text of a move or fact, nested ones as they come.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let split = text.split(|c: char| c == '(' || c == ')' || c.is_whitespace());
+    split
+        .filter(|word| !word.is_empty())
+        .map(str::to_string)
+        .collect()
 }
