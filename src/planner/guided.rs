@@ -102,7 +102,8 @@ impl Solver for Guided {
                 return Status::GaveUp;
             }
             self.successors.make(&self.store, &self.batch);
-            for child in self.successors.iter() {
+            self.store.prepare(self.successors.states());
+            for (index, child) in self.successors.iter().enumerate() {
                 if let Some(goal) = child.goal {
                     if report.is_better(goal) {
                         let mut moves = self.store.path(child.parent);
@@ -111,7 +112,7 @@ impl Solver for Guided {
                     }
                     continue;
                 }
-                let id = match self.store.add(child.state, child.parent, child.mv) {
+                let id = match self.store.add(index, child.parent, child.mv) {
                     Added::New(id) => id,
                     Added::Known => continue,
                     Added::Full => return Status::GaveUp,

@@ -57,14 +57,15 @@ impl Solver for Layers {
             self.batch.clear();
             self.batch.extend(self.head as StateId..end as StateId);
             self.successors.make(&self.store, &self.batch);
-            for child in self.successors.iter() {
+            self.store.prepare(self.successors.states());
+            for (index, child) in self.successors.iter().enumerate() {
                 if let Some(goal) = child.goal {
                     if report.is_better(goal) {
                         let mut moves = self.store.path(child.parent);
                         moves.push(child.mv);
                         report.found(moves, goal);
                     }
-                } else if self.store.add(child.state, child.parent, child.mv) == Added::Full {
+                } else if self.store.add(index, child.parent, child.mv) == Added::Full {
                     return Status::GaveUp;
                 }
             }

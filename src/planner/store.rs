@@ -41,8 +41,10 @@ pub(super) struct Store {
     /// Open addressing with linear probing, at most three quarters full; a power of two.
     table: Vec<StateId>,
     max_bytes: usize,
-    /// The state that is added.
+    /// The prepared states, packed, and their hashes.
     packed: Vec<u64>,
+    hashes: Vec<u64>,
+    touched: Vec<StateId>,
 }
 
 impl Store {
@@ -58,10 +60,13 @@ impl Store {
             table: vec![FREE; MIN_SLOTS],
             max_bytes,
             packed: Vec::new(),
+            hashes: Vec::new(),
+            touched: Vec::new(),
             packing: Arc::clone(packing),
         };
         store.use_packing(Arc::clone(packing));
-        store.add(start, NO_PARENT, MoveId(0));
+        store.prepare(std::iter::once(start));
+        store.add(0, NO_PARENT, MoveId(0));
         store
     }
 
@@ -70,7 +75,6 @@ impl Store {
             true => packing.key_words(),
             false => packing.n_words(),
         };
-        self.packed = vec![0; packing.n_words()];
         self.packing = packing;
     }
 
@@ -79,7 +83,7 @@ impl Store {
     }
 
     fn packed(&self, id: StateId) -> &[u64] {
-        let n_words = self.packed.len();
+        let n_words = self.packing.n_words();
         let start = id as usize * n_words;
         &self.words[start..start + n_words]
     }
@@ -95,34 +99,62 @@ impl Store {
     }
 
     fn n_bytes(&self) -> usize {
-        self.len() * (8 * self.packed.len() + 8) + 4 * self.table.len()
+        self.len() * (8 * self.packing.n_words() + 8) + 4 * self.table.len()
     }
 
-    /// Adds a state, unless one like it is known.
-    pub fn add(&mut self, state: &[u64], parent: StateId, mv: MoveId) -> Added {
-        let mut packed = std::mem::take(&mut self.packed);
-        let fits = self.packing.pack(state, &mut packed);
-        self.packed = packed;
-        if !fits {
-            self.widen();
-            let mut packed = std::mem::take(&mut self.packed);
-            self.packing.pack(state, &mut packed);
-            self.packed = packed;
+    /// Packs states that are to be added next, and touches the memory that this will need. The
+    /// loads are independent of each other, so that the processor has many of them under way.
+    pub fn prepare<'a>(&mut self, states: impl Iterator<Item = &'a [u64]> + Clone) {
+        let n_words = self.packing.n_words();
+        self.packed.clear();
+        for state in states.clone() {
+            let start = self.packed.len();
+            self.packed.resize(start + n_words, 0);
+            if !self.packing.pack(state, &mut self.packed[start..]) {
+                self.widen();
+                return self.prepare(states);
+            }
         }
+        let packed = self.packed.chunks_exact(n_words);
+        self.hashes.clear();
+        self.hashes
+            .extend(packed.map(|packed| hash(&packed[..self.key_words])));
+        let last = self.table.len() - 1;
+        self.touched.clear();
+        let slots = self
+            .hashes
+            .iter()
+            .map(|&hash| self.table[hash as usize & last]);
+        self.touched.extend(slots);
+        let mut any = 0;
+        for &id in &self.touched {
+            let id = if id == FREE { 0 } else { id as usize };
+            any ^= self.words.get(id * n_words).copied().unwrap_or(0);
+        }
+        std::hint::black_box(any);
+    }
+
+    /// Adds a prepared state, by its place among them, unless one like it is known.
+    pub fn add(&mut self, index: usize, parent: StateId, mv: MoveId) -> Added {
         if (self.len() + 1) * 4 > self.table.len() * 3 {
             if self.n_bytes() + 4 * self.table.len() > self.max_bytes {
                 return Added::Full;
             }
             self.grow();
         }
+        let n_words = self.packing.n_words();
+        let packed = &self.packed[index * n_words..(index + 1) * n_words];
+        let key = &packed[..self.key_words];
         let last = self.table.len() - 1;
-        let mut slot = hash(&self.packed[..self.key_words]) as usize & last;
+        let mut slot = self.hashes[index] as usize & last;
         loop {
             let id = self.table[slot];
             if id == FREE {
                 break;
             }
-            if self.packed(id)[..self.key_words] == self.packed[..self.key_words] {
+            let known = &self.words[id as usize * n_words..];
+            // A loop, since keys are too short for a call.
+            if key.iter().zip(known).all(|(a, b)| a == b) {
                 return Added::Known;
             }
             slot = (slot + 1) & last;
@@ -132,7 +164,7 @@ impl Store {
             return Added::Full;
         }
         self.table[slot] = id;
-        self.words.extend_from_slice(&self.packed);
+        self.words.extend_from_slice(packed);
         self.parents.push(parent);
         self.moves.push(mv);
         Added::New(id)
@@ -204,6 +236,11 @@ mod tests {
         )
     }
 
+    fn add(store: &mut Store, state: &[u64], parent: StateId, mv: u32) -> Added {
+        store.prepare(std::iter::once(state));
+        store.add(0, parent, MoveId(mv))
+    }
+
     fn read(store: &Store, id: StateId) -> Vec<u64> {
         let mut state = Vec::new();
         store.read(id, &mut state);
@@ -213,9 +250,9 @@ mod tests {
     #[test]
     fn states_are_added_once_and_know_their_path() {
         let mut store = store(&[1, 0], 1 << 20);
-        assert_eq!(store.add(&[2, 0], 0, MoveId(7)), Added::New(1));
-        assert_eq!(store.add(&[2, 0], 0, MoveId(8)), Added::Known);
-        assert_eq!(store.add(&[2, 1], 1, MoveId(9)), Added::New(2));
+        assert_eq!(add(&mut store, &[2, 0], 0, 7), Added::New(1));
+        assert_eq!(add(&mut store, &[2, 0], 0, 8), Added::Known);
+        assert_eq!(add(&mut store, &[2, 1], 1, 9), Added::New(2));
         assert_eq!(store.path(2), [MoveId(7), MoveId(9)]);
         assert_eq!(read(&store, 2), [2, 1]);
     }
@@ -224,8 +261,8 @@ mod tests {
     fn masked_facts_do_not_tell_states_apart() {
         let packing = Arc::new(Packing::bits(64, &[0b01]));
         let mut store = Store::new(&[0b01], &packing, true, 1 << 20);
-        assert_eq!(store.add(&[0b11], 0, MoveId(0)), Added::Known);
-        assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::New(1));
+        assert_eq!(add(&mut store, &[0b11], 0, 0), Added::Known);
+        assert_eq!(add(&mut store, &[0b10], 0, 0), Added::New(1));
         assert_eq!(read(&store, 1), [0b10]);
     }
 
@@ -234,7 +271,7 @@ mod tests {
         let max_bytes = 1 << 18;
         let mut store = store(&[0], max_bytes);
         let mut state = 0u64;
-        while store.add(&[state], 0, MoveId(0)) != Added::Full {
+        while add(&mut store, &[state], 0, 0) != Added::Full {
             state += 1;
         }
         assert!((5_000..20_000).contains(&store.len()), "{}", store.len());
@@ -246,9 +283,9 @@ mod tests {
     fn states_that_do_not_fit_widen_the_packing() {
         let packing = Arc::new(Packing::with_fields(vec![(0..64).collect()], &[u64::MAX]));
         let mut store = Store::new(&[0b1], &packing, false, 1 << 20);
-        assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::New(1));
-        assert_eq!(store.add(&[0b11], 1, MoveId(1)), Added::New(2));
-        assert_eq!(store.add(&[0b10], 0, MoveId(0)), Added::Known);
+        assert_eq!(add(&mut store, &[0b10], 0, 0), Added::New(1));
+        assert_eq!(add(&mut store, &[0b11], 1, 1), Added::New(2));
+        assert_eq!(add(&mut store, &[0b10], 0, 0), Added::Known);
         assert_eq!(
             [0, 1, 2].map(|id| read(&store, id)),
             [[0b1], [0b10], [0b11]]

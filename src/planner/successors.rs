@@ -94,6 +94,11 @@ impl Successors {
         self.n_children += self.parent_ids.len() as u64;
     }
 
+    /// The states of the successors made last.
+    pub fn states(&self) -> impl Iterator<Item = &[u64]> + Clone {
+        (0..self.parent_ids.len()).map(|index| self.children.state(index))
+    }
+
     /// The successors made last, those of each parent together.
     pub fn iter(&self) -> impl Iterator<Item = Successor<'_>> {
         let made = self.parent_ids.iter().zip(&self.parents.legal);
