@@ -6,8 +6,8 @@
 //! rollouts improve scores.
 //!
 //! Modules, in reading order: `task`, `plan`; `solver`, the trait; `packing`, `store` and `successors`,
-//! what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` and `sampling`, the
-//! solvers.
+//! what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` with
+//! `families`, and `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -15,6 +15,7 @@
 //! Never knows: clocks of a match, HTTP.
 
 mod distance;
+mod families;
 mod fixing;
 mod guided;
 mod layers;

@@ -25,6 +25,9 @@ const MAX_ARGUMENTS: usize = 8;
 /// Relations of more facts that are true at once likewise.
 const MAX_TRUE_FACTS: usize = 4_096;
 
+/// The number of a fact with its arguments.
+type FactWords = (u32, Vec<String>);
+
 /// Where a fact is stored.
 #[derive(Clone, Copy)]
 struct Place {
@@ -91,8 +94,7 @@ impl Packing {
         mask: &[u64],
     ) -> Self {
         let samples = sample(machine, start);
-        let mut relations: BTreeMap<(String, usize, bool), Vec<(u32, Vec<String>)>> =
-            BTreeMap::new();
+        let mut relations: BTreeMap<(String, usize, bool), Vec<FactWords>> = BTreeMap::new();
         for (fact, text) in network.facts.enumerate() {
             let mut words = words(text).into_iter();
             let name = words.next().unwrap_or_default();
@@ -270,11 +272,7 @@ fn sample(machine: &Arc<dyn Machine>, start: &[u64]) -> Vec<Vec<u64>> {
 
 /// The fields of a relation: the partition by some arguments that needs the fewest bits, of those
 /// that agree with all samples.
-fn fields_of(
-    facts: &[(u32, Vec<String>)],
-    n_arguments: usize,
-    samples: &[Vec<u64>],
-) -> Vec<Vec<u32>> {
+fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> Vec<Vec<u32>> {
     let single = || facts.iter().map(|(fact, _)| vec![*fact]).collect();
     if n_arguments > MAX_ARGUMENTS {
         return single();
