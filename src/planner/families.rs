@@ -9,7 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::task::{Task, signal_of, words};
+use super::names::words;
+use super::task::{Task, signal_of};
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::Setting;
 use crate::analysis::step_budget::StepBudget;

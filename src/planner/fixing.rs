@@ -2,10 +2,10 @@
 //!
 //! Facts that keep their value for good constrain the final state. Unit propagation assumes the
 //! best goal of the final state, derives which facts it must have, and refutes moves that fix one
-//! of them to the wrong value. Of the facts that still have to change, the one with the fewest moves
-//! is changed first (minimum remaining values, as in constraint satisfaction); where none is known,
-//! the move that refutes the fewest others comes first. Failed moves are not tried again below
-//! their node, since the order of moves does not matter. Random restarts with growing limits
+//! of them to the wrong value. Of the facts that still have to change, the one with the fewest
+//! moves is changed first (minimum remaining values, as in constraint satisfaction); where none is
+//! known, the move that refutes the fewest others comes first. Failed moves are not tried again
+//! below their node, since the order of moves does not matter. Random restarts with growing limits
 //! (Gomes, Selman and Kautz 1998).
 //!
 //! Where as many moves are still needed as the classes of a family (`families`) have moves left,
@@ -19,8 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::families::{Family, families};
+use super::names::PLAYER;
 use super::solver::{Report, Solver, Status};
-use super::task::{PLAYER, Task, move_signal, signal_of};
+use super::task::{Task, move_signal, signal_of};
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::Setting;
 use crate::analysis::step_budget::StepBudget;
@@ -38,6 +39,8 @@ const MAX_DEPTH: usize = 400;
 const RESTARTS_PER_LIMIT: u32 = 3;
 /// Time for the analysis of the moves.
 const ANALYSIS_TIME: Duration = Duration::from_secs(2);
+/// Time for the first search after the analysis, at least.
+const FIRST_TRY: Duration = Duration::from_millis(50);
 /// Moves that are compared where no fact is known to have to change.
 const COMPARED_MOVES: usize = 200;
 
@@ -238,10 +241,12 @@ impl Solver for Fixing {
         "fixing"
     }
 
-    fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
+    fn work(&mut self, report: &mut Report<'_>, mut until: Instant, stop: &AtomicBool) -> Status {
         let task = Arc::clone(&self.task);
         if self.analysis.is_none() {
             self.analysis = self.analyse(Instant::now() + ANALYSIS_TIME);
+            // What took that long gets a try.
+            until = until.max(Instant::now() + FIRST_TRY);
         }
         let (Some(analysis), Some(network), Some(goal)) =
             (&self.analysis, task.network.as_deref(), task.best_goal)

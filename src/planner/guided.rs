@@ -1,4 +1,4 @@
-//! Greedy best-first search with two queues in turn: nearest to the goal first, and new facts first.
+//! Greedy best-first search with two queues in turn: nearest to the goal, and new facts first.
 //!
 //! The first queue is ordered by [`GoalDistance`]. The second prefers states of novelty 1: they
 //! have a fact that no state of the same distance had before (best-first width search; Lipovetzky

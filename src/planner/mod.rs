@@ -1,13 +1,13 @@
 //! Plans for single-player games: solved, not sampled.
 //!
-//! A [`Planner`] runs a portfolio of solvers on a [`Task`], in turn or on several threads, and keeps
+//! A [`Planner`] runs a portfolio of solvers on a task, in turn or on several threads, and keeps
 //! the best plan. Breadth-first search proves the best goal of small games, greedy search follows a
 //! distance to the goal, constraint search fills in games whose moves only fix facts, and adaptive
 //! rollouts improve scores.
 //!
-//! Modules, in reading order: `task`, `plan`; `solver`, the trait; `packing`, `store` and `successors`,
-//! what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing` with
-//! `families`, and `sampling`, the solvers.
+//! Modules, in reading order: `names`, `task`, `plan`; `solver`, the trait; `packing`, `store` and
+//! `successors`, what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing`
+//! with `families`, and `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -19,6 +19,7 @@ mod families;
 mod fixing;
 mod guided;
 mod layers;
+mod names;
 mod packing;
 mod plan;
 mod sampling;

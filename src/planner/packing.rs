@@ -2,7 +2,8 @@
 //!
 //! Facts of which at most one is true in a state share a field: its value is 0, or the place of the
 //! true fact. The fields are guessed from random games: of each relation those facts share one that
-//! agree in some arguments, such as all values of one cell. Each state is checked when it is packed.
+//! agree in some arguments, such as all values of one cell. Each state is checked when it is
+//! packed.
 //!
 //! Invariants: packing loses nothing; a state that does not fit is refused. Facts that the mask
 //! leaves out lie in words of their own, behind all others.
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::task::{PLAYER, words};
+use super::names::{PLAYER, words};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::propnet::Network;

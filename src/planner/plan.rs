@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::task::PLAYER;
+use super::names::PLAYER;
 use crate::ids::MoveId;
 use crate::machine::Machine;
 

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::distance::GoalDistance;
+use super::names::PLAYER;
 use super::solver::{Report, Solver, Status};
-use super::task::{PLAYER, Task};
+use super::task::Task;
 use crate::ids::{Id, MoveId};
 use crate::machine::Reasoner;
 use crate::machine::random::Random;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::names::PLAYER;
 use super::store::{StateId, Store};
-use super::task::PLAYER;
 use crate::ids::MoveId;
 use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
 

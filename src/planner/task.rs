@@ -6,20 +6,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::names::PLAYER;
 use super::packing::Packing;
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::{Latches, Setting, latches};
 use crate::analysis::step_budget::StepBudget;
-use crate::ids::{BaseId, Id, MoveId, RoleId};
+use crate::ids::{BaseId, Id, MoveId};
 use crate::machine::Machine;
 use crate::propnet::{Network, Signal};
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
-
-/// The only role.
-pub(super) const PLAYER: RoleId = RoleId(0);
 
 /// A single-player game from a state on.
 pub(super) struct Task {
@@ -44,7 +42,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Analyses the game, each step for at most [`STEP_TIME`]. What is not found in time is unknown.
+    /// Analyses the game, each step for at most [`STEP_TIME`]. What is not found then is unknown.
     pub fn new(machine: Arc<dyn Machine>, network: Option<Arc<Network>>, start: Vec<u64>) -> Self {
         let mut task = Self {
             mask: vec![u64::MAX; start.len()],
@@ -139,13 +137,4 @@ pub(super) fn signal_of(base: BaseId, value: bool) -> Signal {
 /// A move and the node of its signal.
 pub(super) fn move_signal(network: &Network, mv: MoveId) -> Signal {
     Signal::of_node(1 + network.facts.len() + mv.index())
-}
-
-/// The symbols of the text of a move or fact, nested ones as they come.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let split = text.split(|c: char| c == '(' || c == ')' || c.is_whitespace());
-    split
-        .filter(|word| !word.is_empty())
-        .map(str::to_string)
-        .collect()
 }

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::{Findings, Planner, PlannerConfig, SOLVERS};
 use crate::build::{self, BuildBudget, BuiltGame};
+use crate::gdl::diagnostic::Severity;
 use crate::gdl::{self, Rules};
 use crate::ids::{Id, MoveId, RoleId};
-use crate::machine::Machine;
+use crate::machine::random::Random;
+use crate::machine::{Machine, Reasoner};
 
 /// Far more than these games need on a busy machine.
 const TIME: Duration = Duration::from_secs(120);
@@ -164,4 +166,102 @@ fn a_plan_that_does_not_end_the_game_is_refused() {
     assert_eq!(super::Plan::replay(machine, &start, &[]), None);
     let unknown = MoveId::from_index(100_000);
     assert_eq!(super::Plan::replay(machine, &start, &[unknown]), None);
+}
+
+/// A random game of five lamps and six moves; a move needs a lamp on or off, and switches two.
+fn random_game(random: &mut Random) -> String {
+    use std::fmt::Write;
+    let mut text = String::from(
+        "(role r) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
+         (lamp a) (lamp b) (lamp c) (lamp d) (lamp e)
+         (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+         (<= terminal (true (step 5)))
+         (<= (next (on ?l)) (true (on ?l)) (not (out ?l)))
+         (legal r wait)\n",
+    );
+    let mut lamp = || ["a", "b", "c", "d", "e"][random.below(5) as usize];
+    for mv in 0..6 {
+        let (needed, lit, out) = (lamp(), lamp(), lamp());
+        let needs = match mv % 2 {
+            0 => format!("(true (on {needed}))"),
+            _ => format!("(not (true (on {needed})))"),
+        };
+        let _ = writeln!(
+            text,
+            "(<= (legal r (move {mv})) {needs})
+             (<= (next (on {lit})) (does r (move {mv})))
+             (<= (out {out}) (does r (move {mv})))"
+        );
+    }
+    let (first, second, third) = (lamp(), lamp(), lamp());
+    let _ = writeln!(
+        text,
+        "(<= (out nothing) (does r wait)) (init (on {}))",
+        lamp()
+    );
+    let _ = writeln!(
+        text,
+        "(<= best (true (on {first})) (true (on {second})) (not (true (on {third}))))
+         (<= good (true (on {first})))
+         (<= (goal r 100) best)
+         (<= (goal r 60) good (not best))
+         (<= (goal r 10) (not good) (not best))
+         (<= terminal best (true (step 4)))"
+    );
+    text
+}
+
+/// The best goal of all games, by the rules themselves.
+fn best_goal(reasoner: &mut dyn Reasoner, state: &[u64]) -> u8 {
+    reasoner.set_state(state);
+    if reasoner.is_terminal() {
+        let mut goals = [None];
+        reasoner.goals(&mut goals);
+        return goals[0].unwrap_or(0);
+    }
+    let legal = reasoner.legal_moves(RoleId(0)).to_vec();
+    let mut best = 0;
+    for mv in legal {
+        let mut next = Vec::new();
+        reasoner.set_state(state);
+        reasoner.next_state(&[mv], &mut next);
+        best = best.max(best_goal(reasoner, &next));
+    }
+    best
+}
+
+#[test]
+fn in_random_games_proven_plans_are_best_and_bounds_hold() {
+    let mut random = Random::new(1);
+    for number in 0..30 {
+        let text = random_game(&mut random);
+        let (rules, faults) = gdl::load(&text);
+        assert!(
+            faults.iter().all(|fault| fault.severity != Severity::Error),
+            "{faults:?}"
+        );
+        let prover = build::prover(&rules).unwrap().machine;
+        let best = best_goal(
+            Arc::clone(&prover).reasoner().as_mut(),
+            &prover.initial_state(),
+        );
+        let game = built(&rules);
+        for solver in [None, Some("layers")] {
+            let found = solve(&game, solver);
+            let plan = found.plan.expect("every game ends");
+            assert!(found.is_best, "game {number}");
+            assert_eq!(plan.goal, best, "game {number}: {text}");
+            assert!(found.bound >= best, "game {number}");
+            assert_eq!(
+                replayed_by_the_prover(&rules, &game, &plan.moves),
+                Some(best)
+            );
+        }
+        for (solver, _) in SOLVERS {
+            let found = solve_within(&game, Some(solver), Duration::from_millis(5));
+            let goal = found.plan.map_or(0, |plan| plan.goal);
+            assert!(goal <= best, "game {number}: {solver}");
+            assert!(!found.is_best || goal == best, "game {number}: {solver}");
+        }
+    }
 }

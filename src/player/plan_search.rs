@@ -95,6 +95,11 @@ impl PlanSearch {
         }
     }
 
+    /// States made so far.
+    fn n_states(&self) -> u64 {
+        self.n_states_before + self.worker.findings().n_states
+    }
+
     fn has_plan(&self) -> bool {
         !self.plan.is_empty() && (self.goal > 0 || self.is_best)
     }
@@ -208,7 +213,7 @@ impl Searcher for PlanSearch {
             Some(&mv) if self.has_plan() && !is_worse => Some(BestMove {
                 mv,
                 value: Some(goal),
-                visits: searched.map_or(0, |best| best.visits),
+                visits: self.n_states(),
                 is_proven: self.is_best,
             }),
             _ => searched,
@@ -221,13 +226,13 @@ impl Searcher for PlanSearch {
             n_moves: self.plan.len(),
             is_best: self.is_best,
             solver: self.solver,
-            n_states: self.n_states_before + self.worker.findings().n_states,
+            n_states: self.n_states(),
         })
     }
 
     fn sample(&mut self) -> SearchSample {
         let mut sample = self.fallback.sample();
-        sample.nodes += self.n_states_before + self.worker.findings().n_states;
+        sample.nodes += self.n_states();
         if let Some(&mv) = self.plan.front()
             && self.has_plan()
         {

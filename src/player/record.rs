@@ -13,6 +13,9 @@ use crate::analysis::board::Layout;
 use crate::config::Settings;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
+/// A move with fewer visits than this gets a warning in the log.
+const FEW_VISITS: u64 = 500;
+
 /// The record of one match; clones write to the same log.
 ///
 /// The last clone to be dropped waits for the disk: that is one of the match's own threads, never
@@ -203,6 +206,14 @@ impl Record {
         self.announce(&format!(
             "step {position}: answers {answer}, value {shown_value}, visits {visits}{reason}, after {seconds:.3} s"
         ));
+        if visits < FEW_VISITS && !is_proven && !is_only {
+            self.log.line(
+                Level::WARN,
+                format_args!(
+                    "step {position}: only {visits} visits; {FEW_VISITS} make a sound choice"
+                ),
+            );
+        }
         let value = value.map(rounded);
         self.log.event(
             "move",

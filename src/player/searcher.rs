@@ -13,7 +13,7 @@ pub struct BestMove {
     pub mv: MoveId,
     /// Our expected goal, 0 to 100.
     pub value: Option<f64>,
-    /// The move's visits.
+    /// The move's visits; for the move of a plan the states made by the planner.
     pub visits: u64,
     /// Whether further search cannot change the move.
     pub is_proven: bool,
