@@ -79,6 +79,13 @@ struct Played {
     last: Option<(PlanStatus, f64)>,
 }
 
+impl Played {
+    /// Whether the plan was known to be best before the first move. Later proofs are of the rest.
+    fn is_proven(&self) -> bool {
+        self.planned.is_some_and(|plan| plan.is_best)
+    }
+}
+
 pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Result<Outcome> {
     check_place(arguments.out.as_deref())?;
     let mut rows = Vec::new();
@@ -93,7 +100,7 @@ pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Resul
             "moves": played.n_moves,
             "planned_goal": played.planned.map(|plan| plan.goal),
             "solver": played.last.map(|(plan, _)| plan.solver),
-            "proven_best": played.last.is_some_and(|(plan, _)| plan.is_best),
+            "proven_best": played.is_proven(),
             "seconds": played.last.map(|(_, seconds)| seconds),
             "states": played.last.map(|(plan, _)| plan.n_states),
         }))?;
@@ -142,12 +149,7 @@ fn row(played: &Played) -> Vec<String> {
         or_dash(played.planned.map(|plan| plan.goal.to_string())),
         or_dash(last.map(|(_, seconds)| format!("{seconds:.2}"))),
         or_dash(last.map(|(plan, _)| plan.solver.to_string())),
-        if last.is_some_and(|(plan, _)| plan.is_best) {
-            "yes"
-        } else {
-            "no"
-        }
-        .to_string(),
+        if played.is_proven() { "yes" } else { "no" }.to_string(),
         or_dash(last.map(|(plan, _)| grouped(plan.n_states))),
         sanchos_goal(&played.game).to_string(),
     ]

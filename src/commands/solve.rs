@@ -13,7 +13,7 @@ use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
 use crate::build::{self, BuildBudget};
-use crate::planner::{Planner, PlannerConfig, SOLVERS};
+use crate::planner::{Planner, PlannerConfig, PlanningGame, SOLVERS};
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -62,12 +62,12 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         max_bytes: (arguments.memory as usize) << 20,
         seed: arguments.seed,
     };
-    let (machine, network) = (&built.machine, built.network.as_ref());
-    let start = machine.initial_state();
-    let Some(mut planner) = Planner::new(machine, network, &start, config) else {
+    let machine = &built.machine;
+    let Some(planned) = PlanningGame::new(machine, built.network.as_ref()) else {
         let roles = machine.info().n_roles();
         bail!("{name} has {roles} roles; plans are for games of one role");
     };
+    let mut planner = Planner::new(&planned, &machine.initial_state(), config);
     if let Some(solver) = &arguments.solver {
         planner.use_only(solver);
     }

@@ -59,7 +59,7 @@ impl GoalDistance {
                 && place[node] == u32::MAX
             {
                 let index = base.index();
-                let is_counted = task.mask[index / 64] >> (index % 64) & 1 == 1;
+                let is_counted = task.game.mask[index / 64] >> (index % 64) & 1 == 1;
                 is_dependent |= is_counted;
                 place[node] = values.len() as u32;
                 facts.push(is_counted.then_some(index));

@@ -138,8 +138,8 @@ impl Fixing {
     /// Whether moves only ever take legal moves away, as far as random games show; the length of
     /// the longest.
     fn sampled_length(&mut self, until: Instant) -> Option<usize> {
-        let mut reasoner = Arc::clone(&self.task.machine).reasoner();
-        let n_moves = self.task.network.as_ref()?.moves.len();
+        let mut reasoner = Arc::clone(&self.task.game.machine).reasoner();
+        let n_moves = self.task.game.network.as_ref()?.moves.len();
         let mut is_legal = vec![0u32; n_moves];
         let mut stamp = 0;
         let mut longest = 0;
@@ -179,13 +179,13 @@ impl Fixing {
     fn analyse(&mut self, until: Instant) -> Option<Analysis> {
         let length = self.sampled_length(until)?;
         let task = Arc::clone(&self.task);
-        let network = task.network.as_deref()?;
+        let network = task.game.network.as_deref()?;
         task.best_goal?;
         // Per fact and value its setting, and what has to hold beside it so that it lasts.
         let mut number = vec![[None; 2]; network.facts.len()];
         let mut settings: Vec<Setting> = Vec::new();
         let mut givens: Vec<Vec<Setting>> = Vec::new();
-        let unconditional = task.latches.settings().map(|latch| (latch, latch));
+        let unconditional = task.game.latches.settings().map(|latch| (latch, latch));
         for (latch, given) in unconditional.chain(task.conditional_latches()) {
             if latch.holds_in(&task.start) {
                 continue;
@@ -249,7 +249,7 @@ impl Solver for Fixing {
             until = until.max(Instant::now() + FIRST_TRY);
         }
         let (Some(analysis), Some(network), Some(goal)) =
-            (&self.analysis, task.network.as_deref(), task.best_goal)
+            (&self.analysis, task.game.network.as_deref(), task.best_goal)
         else {
             return Status::GaveUp;
         };
@@ -270,7 +270,7 @@ impl Solver for Fixing {
                 analysis,
                 known,
                 budget,
-                reasoner: Arc::clone(&task.machine).reasoner(),
+                reasoner: Arc::clone(&task.game.machine).reasoner(),
                 random: &mut self.random,
                 path: Vec::new(),
                 excluded: vec![0; network.moves.len()],

@@ -40,14 +40,14 @@ pub(super) struct Guided {
 
 impl Guided {
     pub fn new(task: &Task, max_bytes: usize) -> Self {
-        let network = task.network.as_deref();
+        let network = task.game.network.as_deref();
         let distance = network
             .zip(task.best_goal)
             .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
-            mask: task.mask.clone(),
-            store: Store::new(&task.start, &task.packing, true, max_bytes),
-            successors: Successors::new(&task.machine),
+            mask: task.game.mask.clone(),
+            store: Store::new(&task.start, &task.game.packing, true, max_bytes),
+            successors: Successors::new(&task.game.machine),
             distance,
             nearest: Queue::from([(Reverse(0), 0)]),
             newest: Queue::new(),

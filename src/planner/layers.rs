@@ -25,8 +25,8 @@ pub(super) struct Layers {
 impl Layers {
     pub fn new(task: &Task, is_masked: bool, max_bytes: usize) -> Self {
         Self {
-            store: Store::new(&task.start, &task.packing, is_masked, max_bytes),
-            successors: Successors::new(&task.machine),
+            store: Store::new(&task.start, &task.game.packing, is_masked, max_bytes),
+            successors: Successors::new(&task.game.machine),
             head: 0,
             is_masked,
             batch: Vec::new(),

@@ -32,10 +32,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::machine::Machine;
-use crate::propnet::Network;
-
 pub use plan::Plan;
+pub use task::PlanningGame;
 
 use fixing::Fixing;
 use guided::Guided;
@@ -105,8 +103,7 @@ pub struct Findings {
 
 /// Searches for plans of one single-player game from one state.
 pub struct Planner {
-    machine: Arc<dyn Machine>,
-    network: Option<Arc<Network>>,
+    game: Arc<PlanningGame>,
     start: Vec<u64>,
     config: PlannerConfig,
     only: Option<String>,
@@ -116,17 +113,10 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the game from a state on; `None` where several roles play. The network is that
-    /// of the rules, if it is known.
-    pub fn new(
-        machine: &Arc<dyn Machine>,
-        network: Option<&Arc<Network>>,
-        start: &[u64],
-        config: PlannerConfig,
-    ) -> Option<Self> {
-        (machine.info().n_roles() == 1).then(|| Self {
-            machine: Arc::clone(machine),
-            network: network.cloned(),
+    /// A planner for the game from a state on.
+    pub fn new(game: &Arc<PlanningGame>, start: &[u64], config: PlannerConfig) -> Self {
+        Self {
+            game: Arc::clone(game),
             start: start.to_vec(),
             config,
             only: None,
@@ -135,7 +125,7 @@ impl Planner {
                 bound: 100,
                 ..Findings::default()
             },
-        })
+        }
     }
 
     /// Uses the solvers of this name only.
@@ -163,22 +153,16 @@ impl Planner {
     }
 
     fn prepare(&mut self) {
-        let task = Task::new(
-            Arc::clone(&self.machine),
-            self.network.take(),
-            std::mem::take(&mut self.start),
-        );
-        let task = Arc::new(task);
-        self.start = task.start.clone();
+        let task = Arc::new(Task::new(self.game.analysis(), self.start.clone()));
         self.findings.bound = task.goal_bound;
         let seed = self.config.seed;
         let bytes = self.config.max_bytes / 3;
         let mut solvers: Vec<Box<dyn Solver>> = Vec::new();
-        if task.network.is_some() {
+        if task.game.network.is_some() {
             solvers.push(Box::new(Fixing::new(&task, seed)));
         }
         solvers.push(Box::new(Guided::new(&task, bytes)));
-        if task.has_counters {
+        if task.game.has_counters {
             solvers.push(Box::new(Layers::new(&task, true, bytes)));
         }
         solvers.push(Box::new(Layers::new(&task, false, bytes)));
@@ -250,7 +234,7 @@ impl Planner {
 
     /// Keeps a plan if it replays, and is better than the best so far or as good and shorter.
     fn consider(&mut self, plan: Plan, solver: &'static str) {
-        let Some(plan) = Plan::replay(&self.machine, &self.start, &plan.moves) else {
+        let Some(plan) = Plan::replay(&self.game.machine, &self.start, &plan.moves) else {
             tracing::warn!(solver, "a plan does not replay");
             return;
         };

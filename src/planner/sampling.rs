@@ -70,12 +70,12 @@ pub(super) struct Sampling {
 
 impl Sampling {
     pub fn new(task: &Task, seed: u64) -> Self {
-        let network = task.network.as_deref();
+        let network = task.game.network.as_deref();
         let distance = network
             .zip(task.best_goal)
             .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
-            reasoner: Arc::clone(&task.machine).reasoner(),
+            reasoner: Arc::clone(&task.game.machine).reasoner(),
             start: task.start.clone(),
             distance,
             random: Random::new(seed),

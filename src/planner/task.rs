@@ -1,9 +1,8 @@
 //! The planning task: a single-player game from a state on, with what is proven about its goal.
 //!
-//! Invariants: `goal_bound` is at least the goal of every final state that can be reached;
-//! `counters` are facts whose values depend on no move.
+//! Invariant: `goal_bound` is at least the goal of every final state that can be reached.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::names::PLAYER;
@@ -19,66 +18,112 @@ use crate::propnet::{Network, Signal};
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
 
-/// A single-player game from a state on.
-pub(super) struct Task {
+/// A single-player game, analysed when it is first needed. Planners of several positions share it.
+pub struct PlanningGame {
+    pub(super) machine: Arc<dyn Machine>,
+    network: Option<Arc<Network>>,
+    analysis: OnceLock<Arc<GameAnalysis>>,
+}
+
+/// What is known of a game.
+pub(super) struct GameAnalysis {
     pub machine: Arc<dyn Machine>,
     /// The network as built from the rules, where it is known.
     pub network: Option<Arc<Network>>,
-    pub start: Vec<u64>,
-    /// No final state has a higher goal.
-    pub goal_bound: u8,
-    /// The signal of the goal `goal_bound`.
-    pub best_goal: Option<Signal>,
     /// Facts that keep their value for good.
     pub latches: Latches,
     /// The bits of facts that depend on moves; states that agree in them differ in counters only.
     pub mask: Vec<u64>,
     /// Whether some facts depend on no move.
     pub has_counters: bool,
-    /// Moves from the start before which the game does not end.
+    /// Moves from the initial state before which the game does not end.
     pub earliest_end: usize,
     /// How stores keep states.
     pub packing: Arc<Packing>,
 }
 
-impl Task {
+/// A single-player game from a state on.
+pub(super) struct Task {
+    pub game: Arc<GameAnalysis>,
+    pub start: Vec<u64>,
+    /// No final state has a higher goal.
+    pub goal_bound: u8,
+    /// The signal of the goal `goal_bound`.
+    pub best_goal: Option<Signal>,
+    /// Moves from the start before which the game does not end.
+    pub earliest_end: usize,
+}
+
+impl PlanningGame {
+    /// The game; `None` where several roles play. The network is that of the rules, if it is known.
+    pub fn new(machine: &Arc<dyn Machine>, network: Option<&Arc<Network>>) -> Option<Arc<Self>> {
+        (machine.info().n_roles() == 1).then(|| {
+            Arc::new(Self {
+                machine: Arc::clone(machine),
+                network: network.cloned(),
+                analysis: OnceLock::new(),
+            })
+        })
+    }
+
+    /// The analysis, which takes some seconds at most when it is made.
+    pub(super) fn analysis(&self) -> Arc<GameAnalysis> {
+        let analyse = || Arc::new(GameAnalysis::new(&self.machine, self.network.as_ref()));
+        Arc::clone(self.analysis.get_or_init(analyse))
+    }
+}
+
+impl GameAnalysis {
     /// Analyses the game, each step for at most [`STEP_TIME`]. What is not found then is unknown.
-    pub fn new(machine: Arc<dyn Machine>, network: Option<Arc<Network>>, start: Vec<u64>) -> Self {
-        let mut task = Self {
-            mask: vec![u64::MAX; start.len()],
-            packing: Arc::new(Packing::raw(start.len())),
-            machine,
+    fn new(machine: &Arc<dyn Machine>, network: Option<&Arc<Network>>) -> Self {
+        let initial = machine.initial_state();
+        let mut game = Self {
+            mask: vec![u64::MAX; initial.len()],
+            packing: Arc::new(Packing::raw(initial.len())),
+            machine: Arc::clone(machine),
             network: None,
-            start,
-            goal_bound: 100,
-            best_goal: None,
             latches: Latches::default(),
             has_counters: false,
             earliest_end: 0,
         };
         // Other machines number their states in other ways.
         let Some(network) = network.filter(|network| {
-            task.machine.kind() != "prover"
-                && task.start.len() == network.facts.len().div_ceil(64).max(1)
+            machine.kind() != "prover" && initial.len() == network.facts.len().div_ceil(64).max(1)
         }) else {
-            return task;
+            return game;
         };
         let budget = || StepBudget::until(Some(Instant::now() + STEP_TIME));
-        if let Some(found) = autonomous::find(&network, &mut budget()) {
-            if task.start == task.machine.initial_state() {
-                task.earliest_end = found.earliest_end as usize;
-            }
+        if let Some(found) = autonomous::find(network, &mut budget()) {
+            game.earliest_end = found.earliest_end as usize;
             let counters = [found.step_counter, found.turn, found.others].concat();
             for base in counters {
-                task.mask[base.index() / 64] &= !(1 << (base.index() % 64));
-                task.has_counters = true;
+                game.mask[base.index() / 64] &= !(1 << (base.index() % 64));
+                game.has_counters = true;
             }
         }
-        task.latches = latches(&network, &mut budget());
-        task.bound_goal(&network, &mut budget());
-        let packing = Packing::guess(&task.machine, &network, &task.start, &task.mask);
-        task.packing = Arc::new(packing);
-        task.network = Some(network);
+        game.latches = latches(network, &mut budget());
+        let packing = Packing::guess(machine, network, &initial, &game.mask);
+        game.packing = Arc::new(packing);
+        game.network = Some(Arc::clone(network));
+        game
+    }
+}
+
+impl Task {
+    /// The game from a state on.
+    pub fn new(game: Arc<GameAnalysis>, start: Vec<u64>) -> Self {
+        let is_initial = start == game.machine.initial_state();
+        let mut task = Self {
+            earliest_end: if is_initial { game.earliest_end } else { 0 },
+            start,
+            goal_bound: 100,
+            best_goal: None,
+            game,
+        };
+        if let Some(network) = task.game.network.clone() {
+            let mut budget = StepBudget::until(Some(Instant::now() + STEP_TIME));
+            task.bound_goal(&network, &mut budget);
+        }
         task
     }
 
@@ -110,13 +155,13 @@ impl Task {
 
     /// Settings that last while an unconditional latch holds, each with that latch.
     pub fn conditional_latches(&self) -> impl Iterator<Item = (Setting, Setting)> + '_ {
-        let conditional = self.latches.conditional.iter();
+        let conditional = self.game.latches.conditional.iter();
         conditional.map(|conditional| (conditional.latch, conditional.given))
     }
 
     /// Assumes of a final state what holds for good in a state.
     pub fn assume_latched(&self, known: &mut Implications<'_>, state: &[u64]) {
-        for latch in self.latches.settings() {
+        for latch in self.game.latches.settings() {
             if latch.holds_in(state) {
                 known.assume(signal_of(latch.base, latch.value));
             }

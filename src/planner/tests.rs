@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::{Findings, Planner, PlannerConfig, SOLVERS};
+use super::{Findings, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use crate::build::{self, BuildBudget, BuiltGame};
 use crate::gdl::diagnostic::Severity;
 use crate::gdl::{self, Rules};
@@ -40,7 +40,8 @@ fn solve_within(game: &BuiltGame, solver: Option<&str>, time: Duration) -> Findi
         seed: 1,
     };
     let start = game.machine.initial_state();
-    let mut planner = Planner::new(&game.machine, game.network.as_ref(), &start, config).unwrap();
+    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+    let mut planner = Planner::new(&planned, &start, config);
     if let Some(solver) = solver {
         planner.use_only(solver);
     }
@@ -158,13 +159,7 @@ fn exhaustion_proves_a_goal_below_the_highest() {
 #[test]
 fn games_of_several_roles_have_no_planner() {
     let game = built(&rules("ticTacToe"));
-    let start = game.machine.initial_state();
-    let config = PlannerConfig {
-        threads: 1,
-        max_bytes: 1 << 20,
-        seed: 1,
-    };
-    assert!(Planner::new(&game.machine, None, &start, config).is_none());
+    assert!(PlanningGame::new(&game.machine, None).is_none());
 }
 
 #[test]

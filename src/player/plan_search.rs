@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use super::searcher::{BestMove, PlanStatus, Searcher};
 use crate::build::BuiltGame;
 use crate::ids::MoveId;
-use crate::planner::{Findings, Planner, PlannerConfig};
+use crate::machine::Machine;
+use crate::planner::{Findings, Planner, PlannerConfig, PlanningGame};
 use crate::search::SearchConfig;
 use crate::telemetry::SearchSample;
 
@@ -31,7 +32,8 @@ struct Worker {
 
 /// A planner with a tree search for what it does not find.
 pub(super) struct PlanSearch {
-    game: BuiltGame,
+    game: Arc<PlanningGame>,
+    machine: Arc<dyn Machine>,
     config: PlannerConfig,
     /// Searches where there is no plan.
     fallback: Box<dyn Searcher>,
@@ -61,7 +63,8 @@ impl PlanSearch {
             max_bytes: config.max_bytes / 2,
             seed: config.seed,
         };
-        let worker = Worker::start(game, state, planner_config)?;
+        let planned = PlanningGame::new(&game.machine, game.network.as_ref())?;
+        let worker = Worker::start(&planned, state, planner_config)?;
         let fallback_config = SearchConfig {
             rollout_threads: 0,
             max_nodes: (config.max_nodes / 2).max(2),
@@ -69,7 +72,8 @@ impl PlanSearch {
             ..config.clone()
         };
         Some(Self {
-            game: game.clone(),
+            game: planned,
+            machine: Arc::clone(&game.machine),
             config: planner_config,
             fallback: fallback(&fallback_config),
             worker,
@@ -120,8 +124,8 @@ impl PlanSearch {
 }
 
 impl Worker {
-    fn start(game: &BuiltGame, state: &[u64], config: PlannerConfig) -> Option<Self> {
-        let mut planner = Planner::new(&game.machine, game.network.as_ref(), state, config)?;
+    fn start(game: &Arc<PlanningGame>, state: &[u64], config: PlannerConfig) -> Option<Self> {
+        let mut planner = Planner::new(game, state, config);
         let stop = Arc::new(AtomicBool::new(false));
         let findings = Arc::new(Mutex::new(planner.findings().clone()));
         let thread = std::thread::Builder::new().name("planner".into()).spawn({
@@ -236,7 +240,7 @@ impl Searcher for PlanSearch {
         if let Some(&mv) = self.plan.front()
             && self.has_plan()
         {
-            sample.best_move = self.game.info().move_text(mv);
+            sample.best_move = self.machine.info().move_text(mv);
             sample.best_value = f64::from(self.goal);
         }
         sample
