@@ -48,8 +48,10 @@ const COMPARED_MOVES: usize = 200;
 struct Analysis {
     /// Per move the lasting facts that it sets, as numbers in `settings`.
     sets: IdVec<MoveId, Vec<u32>>,
-    /// The lasting facts that moves set.
+    /// The lasting facts.
     settings: Vec<Setting>,
+    /// Per lasting fact, whether a move sets it.
+    is_set: Vec<bool>,
     /// Moves of the longest random game.
     length: usize,
     families: Vec<Family>,
@@ -225,11 +227,16 @@ impl Fixing {
             }
             known.undo_to(mark);
         }
-        let has_any = sets.iter().any(|sets| !sets.is_empty());
+        let mut is_set = vec![false; settings.len()];
+        for &setting in sets.iter().flatten() {
+            is_set[setting as usize] = true;
+        }
+        let has_any = is_set.contains(&true);
         let families = families(&task, network, &sets, &settings, budget);
         has_any.then_some(Analysis {
             sets,
             settings,
+            is_set,
             length,
             families: families.unwrap_or_default(),
         })
@@ -390,19 +397,12 @@ impl Dive<'_, '_> {
         for &setting in legal.iter().flat_map(|&mv| &analysis.sets[mv]) {
             self.counts[setting as usize] += 1;
         }
-        let is_set = {
-            let mut is_set = vec![false; analysis.settings.len()];
-            for &setting in analysis.sets.iter().flatten() {
-                is_set[setting as usize] = true;
-            }
-            is_set
-        };
         // The sets of moves of which one must be made, and the smallest of them.
         let mut fewest = Fewest::default();
         let mut n_required = 0;
         for setting in 0..analysis.settings.len() as u32 {
             let index = setting as usize;
-            if !is_set[index]
+            if !analysis.is_set[index]
                 || self.must_hold(setting) != Some(true)
                 || analysis.settings[index].holds_in(state)
             {

@@ -46,7 +46,8 @@ impl Guided {
             .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
             mask: task.game.mask.clone(),
-            store: Store::new(&task.start, &task.game.packing, true, max_bytes),
+            // The queues take the rest.
+            store: Store::new(&task.start, &task.game.packing, true, max_bytes / 3 * 2),
             successors: Successors::new(&task.game.machine),
             distance,
             nearest: Queue::from([(Reverse(0), 0)]),

@@ -8,9 +8,12 @@
 //! Invariants: packing loses nothing; a state that does not fit is refused. Facts that the mask
 //! leaves out lie in words of their own, behind all others.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+
+use rustc_hash::{FxHashSet, FxHasher};
 
 use super::names::{PLAYER, words};
 use crate::machine::Machine;
@@ -26,8 +29,8 @@ const MAX_ARGUMENTS: usize = 8;
 /// Relations of more facts that are true at once likewise.
 const MAX_TRUE_FACTS: usize = 4_096;
 
-/// The number of a fact with its arguments.
-type FactWords = (u32, Vec<String>);
+/// The number of a fact with the numbers of its arguments.
+type FactWords = (u32, Vec<u32>);
 
 /// Where a fact is stored.
 #[derive(Clone, Copy)]
@@ -96,10 +99,15 @@ impl Packing {
     ) -> Self {
         let samples = sample(machine, start);
         let mut relations: BTreeMap<(String, usize, bool), Vec<FactWords>> = BTreeMap::new();
+        let mut numbers: HashMap<String, u32> = HashMap::new();
         for (fact, text) in network.facts.enumerate() {
             let mut words = words(text).into_iter();
             let name = words.next().unwrap_or_default();
-            let arguments: Vec<String> = words.collect();
+            let arguments = words.map(|word| {
+                let next = numbers.len() as u32;
+                *numbers.entry(word).or_insert(next)
+            });
+            let arguments: Vec<u32> = arguments.collect();
             let is_key = is_on(mask, fact.0);
             let relation = relations
                 .entry((name, arguments.len(), is_key))
@@ -279,13 +287,14 @@ fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> V
         return single();
     }
     let mut masks: Vec<u32> = (0..1 << n_arguments).collect();
-    let key = |arguments: &[String], mask: u32| -> Vec<String> {
+    let chosen = |arguments: &[u32], mask: u32| -> Vec<u32> {
         let chosen = arguments.iter().enumerate();
         let chosen = chosen.filter(|(place, _)| mask >> place & 1 == 1);
-        chosen.map(|(_, argument)| argument.clone()).collect()
+        chosen.map(|(_, &argument)| argument).collect()
     };
+    let mut met = FxHashSet::default();
     for state in samples {
-        let on: Vec<&Vec<String>> = facts
+        let on: Vec<&Vec<u32>> = facts
             .iter()
             .filter(|(fact, _)| is_on(state, *fact))
             .map(|(_, arguments)| arguments)
@@ -294,14 +303,20 @@ fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> V
             return single();
         }
         masks.retain(|&mask| {
-            let mut met = HashSet::new();
-            on.iter().all(|arguments| met.insert(key(arguments, mask)))
+            met.clear();
+            // Equal hashes of different arguments refuse a partition that would do.
+            on.iter().all(|arguments| {
+                let mut hasher = FxHasher::default();
+                chosen(arguments, mask).hash(&mut hasher);
+                met.insert(hasher.finish())
+            })
         });
     }
     let partition = |mask: u32| {
-        let mut classes: BTreeMap<Vec<String>, Vec<u32>> = BTreeMap::new();
+        let mut classes: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
         for (fact, arguments) in facts {
-            classes.entry(key(arguments, mask)).or_default().push(*fact);
+            let key = chosen(arguments, mask);
+            classes.entry(key).or_default().push(*fact);
         }
         classes.into_values().collect::<Vec<_>>()
     };
