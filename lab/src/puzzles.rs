@@ -16,8 +16,8 @@ use panza::commands::game_source::{Game, Rulesheet};
 use panza::commands::outcome::Outcome;
 use panza::commands::output::{Output, grouped};
 use panza::config::Settings;
-use panza::ids::{MoveId, RoleId};
-use panza::player::{PlanStatus, Searcher, preferred_search, search_config};
+use panza::ids::RoleId;
+use panza::player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
 use panza::search::SearchConfig;
 use serde_json::json;
 
@@ -75,14 +75,39 @@ struct Played {
     n_moves: usize,
     /// The plan when the first move was made.
     planned: Option<PlanStatus>,
+    /// What the search chose first, and the seconds after the build until then.
+    first: Option<(BestMove, f64)>,
     /// The plan that was last followed, and seconds after the build until it was found.
     last: Option<(PlanStatus, f64)>,
 }
 
 impl Played {
-    /// Whether the plan was known to be best before the first move. Later proofs are of the rest.
+    /// Whether the best goal was known before the first move. Later proofs are of the rest.
     fn is_proven(&self) -> bool {
-        self.planned.is_some_and(|plan| plan.is_best)
+        self.n_moves == 0 || self.first.is_some_and(|(best, _)| best.is_proven)
+    }
+
+    /// Whether the tree search had solved the game before the planner had a plan as good.
+    fn is_solved_by_tree(&self) -> bool {
+        let goal = self.planned.map_or(0, |plan| plan.goal);
+        self.n_moves > 0 && self.is_proven() && goal < self.goal
+    }
+
+    /// The goal that was certain before the first move.
+    fn planned_goal(&self) -> Option<u8> {
+        match self.is_solved_by_tree() || self.n_moves == 0 {
+            true => Some(self.goal),
+            false => self.planned.map(|plan| plan.goal),
+        }
+    }
+
+    /// The solver, and the seconds until it had what was played.
+    fn solved(&self) -> Option<(&'static str, f64)> {
+        match (self.first, self.last) {
+            (Some((_, seconds)), _) if self.is_solved_by_tree() => Some(("tree search", seconds)),
+            (_, Some((plan, seconds))) => Some((plan.solver, seconds)),
+            _ => None,
+        }
     }
 }
 
@@ -98,10 +123,10 @@ pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Resul
             "build_seconds": played.build_seconds,
             "goal": played.goal,
             "moves": played.n_moves,
-            "planned_goal": played.planned.map(|plan| plan.goal),
-            "solver": played.last.map(|(plan, _)| plan.solver),
+            "planned_goal": played.planned_goal(),
+            "solver": played.solved().map(|(solver, _)| solver),
             "proven_best": played.is_proven(),
-            "seconds": played.last.map(|(_, seconds)| seconds),
+            "seconds": played.solved().map(|(_, seconds)| seconds),
             "states": played.last.map(|(plan, _)| plan.n_states),
         }))?;
         rows.push(row(&played));
@@ -127,9 +152,9 @@ pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Resul
     );
     let about = format!(
         "{n_games} games, {} s before the first move with the build, {} s for each move, {} threads. \
-         'Planned' is the goal of the plan at the first move, and 'after' the time from the build \
-         to the plan that was followed last; without a plan the tree search chose the moves. \
-         'Proven best' means that no plan reaches a higher goal. Sancho 1.61c had the same clocks \
+         'Planned' is the goal that was certain before the first move, by a plan or by the tree \
+         search, and 'after' the time from the build until then, or to a later plan that was \
+         followed. 'Proven best' means that no goal is higher, known before the first move. Sancho 1.61c had the same clocks \
          and one core; 0 stands for a goal of 0 and for matches without an end.",
         arguments.start, arguments.play, arguments.threads
     );
@@ -146,9 +171,9 @@ fn row(played: &Played) -> Vec<String> {
         played.goal.to_string(),
         played.n_moves.to_string(),
         format!("{:.1}", played.build_seconds),
-        or_dash(played.planned.map(|plan| plan.goal.to_string())),
-        or_dash(last.map(|(_, seconds)| format!("{seconds:.2}"))),
-        or_dash(last.map(|(plan, _)| plan.solver.to_string())),
+        or_dash(played.planned_goal().map(|goal| goal.to_string())),
+        or_dash(played.solved().map(|(_, seconds)| format!("{seconds:.2}"))),
+        or_dash(played.solved().map(|(solver, _)| solver.to_string())),
         if played.is_proven() { "yes" } else { "no" }.to_string(),
         or_dash(last.map(|(plan, _)| grouped(plan.n_states))),
         sanchos_goal(&played.game).to_string(),
@@ -190,6 +215,7 @@ fn play(game: &str, arguments: &PuzzlesArguments) -> anyhow::Result<Option<Playe
         goal: 0,
         n_moves: 0,
         planned: None,
+        first: None,
         last: None,
     };
     finish(&built, &config, until, arguments, &mut played)?;
@@ -214,9 +240,10 @@ fn finish(
         let best = think(search.as_mut(), until, is_only, started, played);
         if played.n_moves == 0 {
             played.planned = search.plan();
+            played.first = best.map(|best| (best, started.elapsed().as_secs_f64()));
         }
         let legal = reasoner.legal_moves(PLAYER);
-        let Some(mv) = best.or_else(|| legal.first().copied()) else {
+        let Some(mv) = best.map(|best| best.mv).or_else(|| legal.first().copied()) else {
             break;
         };
         anyhow::ensure!(legal.contains(&mv), "an illegal move was chosen");
@@ -241,7 +268,7 @@ fn think(
     is_only: bool,
     started: Instant,
     played: &mut Played,
-) -> Option<MoveId> {
+) -> Option<BestMove> {
     let never = AtomicBool::new(false);
     loop {
         search.search(Instant::now() + SLICE, &never);
@@ -255,7 +282,7 @@ fn think(
             }
         }
         if is_only || Instant::now() >= until || best.is_some_and(|best| best.is_proven) {
-            return best.map(|best| best.mv);
+            return best;
         }
     }
 }
