@@ -256,7 +256,9 @@ fn finish(
         until = Instant::now() + Duration::from_secs_f64(arguments.play);
     }
     let mut goals = [None];
-    reasoner.goals(&mut goals);
+    if reasoner.is_terminal() {
+        reasoner.goals(&mut goals);
+    }
     played.goal = goals[0].unwrap_or(0);
     Ok(())
 }

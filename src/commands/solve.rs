@@ -20,7 +20,7 @@ const BUILD_TIME: Duration = Duration::from_secs(120);
 /// Bytes of memory of a build.
 const BUILD_BYTES: usize = 4 << 30;
 /// Time between two reports of progress.
-const REPORT_EVERY: Duration = Duration::from_millis(250);
+const REPORT_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Args, Debug)]
 pub struct SolveArguments {

@@ -84,7 +84,7 @@ pub(super) fn families(
             budget.spend(n_pairs)?;
             let are_exclusive = classes.values().all(|class| {
                 class.iter().enumerate().all(|(index, &a)| {
-                    class[..index]
+                    class[..=index]
                         .iter()
                         .all(|&b| is_excluded(a, b) && is_excluded(b, a))
                 })

@@ -118,6 +118,8 @@ struct Dive<'a, 'b> {
     /// Per setting, the moves that make it true here.
     counts: Vec<u32>,
     nodes_left: u64,
+    /// Whether moves were not tried because there were too many.
+    has_omitted: bool,
     /// Moves from the start before which the game does not end.
     earliest_end: usize,
     until: Instant,
@@ -180,6 +182,9 @@ impl Fixing {
     /// `None` where the search does not apply.
     fn analyse(&mut self, until: Instant) -> Option<Analysis> {
         let length = self.sampled_length(until)?;
+        if length >= MAX_DEPTH || self.task.earliest_end >= MAX_DEPTH {
+            return None;
+        }
         let task = Arc::clone(&self.task);
         let network = task.game.network.as_deref()?;
         task.best_goal?;
@@ -283,6 +288,7 @@ impl Solver for Fixing {
                 excluded: vec![0; network.moves.len()],
                 counts: vec![0; analysis.settings.len()],
                 nodes_left: limit,
+                has_omitted: false,
                 earliest_end: task.earliest_end,
                 until,
                 stop,
@@ -291,9 +297,10 @@ impl Solver for Fixing {
             };
             let ended = dive.search(&task.start);
             self.n_states += dive.n_states;
+            let is_limit_reached = dive.nodes_left == 0;
             match ended {
                 Ended::Found | Ended::Failed => return Status::GaveUp,
-                Ended::Limit => self.restarts += 1,
+                Ended::Limit => self.restarts += u32::from(is_limit_reached),
             }
         }
         Status::Open
@@ -321,9 +328,7 @@ impl Dive<'_, '_> {
             let mut goals = [None];
             self.reasoner.goals(&mut goals);
             let goal = goals[0].unwrap_or(0).min(100);
-            if self.report.is_better(goal) {
-                self.report.found(self.path.clone(), goal);
-            }
+            self.report.found(&self.path, goal);
             return match self.report.is_best_possible() {
                 true => Ended::Found,
                 false => Ended::Failed,
@@ -347,7 +352,11 @@ impl Dive<'_, '_> {
         for mv in &moves[..n_excluded] {
             self.excluded[mv.index()] -= 1;
         }
-        ended
+        match ended {
+            // Moves were left out.
+            Ended::Failed if self.budget.is_spent() || self.has_omitted => Ended::Limit,
+            ended => ended,
+        }
     }
 
     fn search_after(&mut self, state: &[u64], mv: MoveId) -> Ended {
@@ -472,6 +481,7 @@ impl Dive<'_, '_> {
     fn order_by_freedom(&mut self, legal: &mut Vec<MoveId>) {
         let analysis = self.analysis;
         let all = legal.clone();
+        self.has_omitted |= legal.len() > COMPARED_MOVES;
         legal.truncate(COMPARED_MOVES);
         let mut freedom: Vec<(usize, MoveId)> = Vec::with_capacity(legal.len());
         for &mv in legal.iter() {

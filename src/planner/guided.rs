@@ -6,7 +6,7 @@
 //!
 //! States that differ in counters only are one state, so nothing is proven.
 //!
-//! Invariant: each state is expanded once.
+//! Invariant: each state is expanded at most once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,6 +19,10 @@ use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
 
+/// What is added to the distance of a state without new facts in the second queue.
+const OLD: u32 = 1 << 24;
+/// Greater distances share their facts.
+const MAX_SEEN_DISTANCE: u32 = 1 << 10;
 /// States expanded together; more are less greedy.
 const BATCH: usize = 8;
 
@@ -46,8 +50,8 @@ impl Guided {
             .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
             mask: task.game.mask.clone(),
-            // The queues take the rest.
-            store: Store::new(&task.start, &task.game.packing, true, max_bytes / 3 * 2),
+            // The queues and flags take as much again.
+            store: Store::new(&task.start, &task.game.packing, true, max_bytes / 2),
             successors: Successors::new(&task.game.machine),
             distance,
             nearest: Queue::from([(Reverse(0), 0)]),
@@ -81,6 +85,7 @@ impl Guided {
         distance: u32,
         state: &[u64],
     ) -> bool {
+        let distance = distance.min(MAX_SEEN_DISTANCE);
         let seen = seen.entry(distance).or_insert_with(|| vec![0; mask.len()]);
         let mut is_new = false;
         for ((seen, word), mask) in seen.iter_mut().zip(state).zip(mask) {
@@ -109,7 +114,7 @@ impl Solver for Guided {
                     if report.is_better(goal) {
                         let mut moves = self.store.path(child.parent);
                         moves.push(child.mv);
-                        report.found(moves, goal);
+                        report.found(&moves, goal);
                     }
                     continue;
                 }
@@ -125,8 +130,7 @@ impl Solver for Guided {
                     .map_or(0, |goal| goal.of(child.state));
                 let is_new = Self::is_new(&mut self.seen, &self.mask, distance, child.state);
                 self.nearest.push((Reverse(distance), id));
-                let key = distance * 2 + u32::from(!is_new);
-                let key = if is_new { key } else { key + (1 << 24) };
+                let key = if is_new { distance } else { distance + OLD };
                 self.newest.push((Reverse(key), id));
             }
             if report.is_best_possible() {

@@ -17,8 +17,11 @@ pub(super) struct Layers {
     store: Store,
     successors: Successors,
     head: usize,
-    /// Whether states that differ in counters only are one state. Then nothing is proven.
+    /// Whether states that differ in counters only are one state.
     is_masked: bool,
+    /// Whether the end of the search is a proof: not with masked states, nor on the prover, which
+    /// ends a game that passes its limits.
+    is_proof: bool,
     batch: Vec<StateId>,
 }
 
@@ -29,6 +32,7 @@ impl Layers {
             successors: Successors::new(&task.game.machine),
             head: 0,
             is_masked,
+            is_proof: !is_masked && task.game.network.is_some(),
             batch: Vec::new(),
         }
     }
@@ -45,9 +49,9 @@ impl Solver for Layers {
     fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
         while Instant::now() < until && !stop.load(Ordering::Relaxed) {
             if self.head == self.store.len() {
-                return match self.is_masked {
-                    true => Status::GaveUp,
-                    false => Status::Exhausted,
+                return match self.is_proof {
+                    true => Status::Exhausted,
+                    false => Status::GaveUp,
                 };
             }
             let end = self
@@ -63,7 +67,7 @@ impl Solver for Layers {
                     if report.is_better(goal) {
                         let mut moves = self.store.path(child.parent);
                         moves.push(child.mv);
-                        report.found(moves, goal);
+                        report.found(&moves, goal);
                     }
                 } else if self.store.add(index, child.parent, child.mv) == Added::Full {
                     return Status::GaveUp;

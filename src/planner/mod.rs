@@ -28,6 +28,7 @@ mod store;
 mod successors;
 mod task;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -142,7 +143,7 @@ impl Planner {
     /// analyses the game, for some seconds at most, whatever `until` is.
     pub fn run(&mut self, until: Instant, stop: &AtomicBool) {
         if self.solvers.is_empty() && !self.findings.is_finished {
-            self.prepare();
+            self.prepare(stop);
         }
         while !self.findings.is_finished && Instant::now() < until && !stop.load(Ordering::Relaxed)
         {
@@ -152,8 +153,12 @@ impl Planner {
         }
     }
 
-    fn prepare(&mut self) {
-        let task = Arc::new(Task::new(self.game.analysis(), self.start.clone()));
+    fn prepare(&mut self, stop: &AtomicBool) {
+        let game = self.game.analysis();
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let task = Arc::new(Task::new(game, self.start.clone()));
         self.findings.bound = task.goal_bound;
         let seed = self.config.seed;
         let bytes = self.config.max_bytes / 3;
@@ -209,7 +214,6 @@ impl Planner {
             let (status, plans) = first.take_turn(goal, bound, until, stop);
             let mut done = vec![(0, status, plans)];
             for (index, thread) in others {
-                // A solver that panicked is not asked again.
                 let (status, plans) = thread.join().unwrap_or((Status::GaveUp, Vec::new()));
                 done.push((index, status, plans));
             }
@@ -268,9 +272,13 @@ impl Entry {
             bound,
             take: &mut take,
         };
-        let status = self
-            .solver
-            .work(&mut report, until.min(started + self.turn), stop);
+        let until = until.min(started + self.turn);
+        let work = AssertUnwindSafe(|| self.solver.work(&mut report, until, stop));
+        let status = catch_unwind(work).unwrap_or_else(|_| {
+            // It is not asked again.
+            tracing::error!(solver = self.solver.name(), "a solver panicked");
+            Status::GaveUp
+        });
         self.spent += started.elapsed();
         self.turn = (self.turn * 3 / 2).min(MAX_TURN);
         (status, plans)

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustc_hash::{FxHashSet, FxHasher};
 
@@ -90,14 +91,15 @@ impl Packing {
         Self::with_fields((0..n_facts as u32).map(|fact| vec![fact]).collect(), mask)
     }
 
-    /// Guesses fields from random games.
+    /// Guesses fields from random games until then; what is left gets a field for each fact.
     pub fn guess(
         machine: &Arc<dyn Machine>,
         network: &Network,
         start: &[u64],
         mask: &[u64],
+        until: Instant,
     ) -> Self {
-        let samples = sample(machine, start);
+        let samples = sample(machine, start, until);
         let mut relations: BTreeMap<(String, usize, bool), Vec<FactWords>> = BTreeMap::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
         for (fact, text) in network.facts.enumerate() {
@@ -116,7 +118,7 @@ impl Packing {
         }
         let mut fields = Vec::new();
         for ((_, n_arguments, _), facts) in relations {
-            fields.extend(fields_of(&facts, n_arguments, &samples));
+            fields.extend(fields_of(&facts, n_arguments, &samples, until));
         }
         Self::with_fields(fields, mask)
     }
@@ -250,12 +252,12 @@ fn is_on(bits: &[u64], fact: u32) -> bool {
 }
 
 /// States of random games from the start.
-fn sample(machine: &Arc<dyn Machine>, start: &[u64]) -> Vec<Vec<u64>> {
+fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) -> Vec<Vec<u64>> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut random = Random::new(1);
     let mut samples = vec![start.to_vec()];
     let mut next = Vec::new();
-    while samples.len() < SAMPLED_STATES {
+    while samples.len() < SAMPLED_STATES && Instant::now() < until {
         let mut state = start.to_vec();
         for step in 0..STATES_OF_A_GAME {
             reasoner.set_state(&state);
@@ -281,7 +283,12 @@ fn sample(machine: &Arc<dyn Machine>, start: &[u64]) -> Vec<Vec<u64>> {
 
 /// The fields of a relation: the partition by some arguments that needs the fewest bits, of those
 /// that agree with all samples.
-fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> Vec<Vec<u32>> {
+fn fields_of(
+    facts: &[FactWords],
+    n_arguments: usize,
+    samples: &[Vec<u64>],
+    until: Instant,
+) -> Vec<Vec<u32>> {
     let single = || facts.iter().map(|(fact, _)| vec![*fact]).collect();
     if n_arguments > MAX_ARGUMENTS {
         return single();
@@ -299,7 +306,7 @@ fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> V
             .filter(|(fact, _)| is_on(state, *fact))
             .map(|(_, arguments)| arguments)
             .collect();
-        if on.len() > MAX_TRUE_FACTS {
+        if on.len() > MAX_TRUE_FACTS || Instant::now() >= until {
             return single();
         }
         masks.retain(|&mask| {
@@ -326,7 +333,8 @@ fn fields_of(facts: &[FactWords], n_arguments: usize, samples: &[Vec<u64>]) -> V
             .map(|class| usize::BITS - class.len().leading_zeros())
             .sum()
     };
-    let partitions = masks.into_iter().map(partition);
+    let masks = masks.into_iter().take_while(|_| Instant::now() < until);
+    let partitions = masks.map(partition);
     partitions.min_by_key(n_bits).unwrap_or_else(single)
 }
 

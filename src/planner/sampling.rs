@@ -4,7 +4,7 @@
 //! A playout chooses each move with a probability proportional to the exponential of its weight. A
 //! level repeats the level below and moves the weights towards its own best sequence.
 //!
-//! Invariant: a sequence of the best score replays to that score.
+//! Invariant: only playouts that ended change a policy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,8 @@ const REPETITIONS: u32 = 60;
 const RATE: f32 = 1.0;
 /// Longest playout.
 const MAX_STEPS: usize = 2_000;
+/// Most legal moves of all steps of a playout together, which bounds its memory.
+const MAX_LEGAL_MOVES: usize = 1 << 20;
 /// What one goal point counts, in units of distance.
 const POINT: i64 = 1 << 24;
 
@@ -117,7 +119,9 @@ impl Sampling {
                 return Some(goal);
             }
             let legal = self.reasoner.legal_moves(PLAYER);
-            if legal.is_empty() || self.playout.moves.len() >= MAX_STEPS {
+            let is_long = self.playout.moves.len() >= MAX_STEPS
+                || self.playout.legal.len() >= MAX_LEGAL_MOVES;
+            if legal.is_empty() || is_long {
                 return None;
             }
             let weights = &self.levels.last()?.weights;
@@ -181,9 +185,7 @@ impl Solver for Sampling {
                 self.levels.push(self.level(weights));
             }
             if let Some(goal) = self.play() {
-                if report.is_better(goal) {
-                    report.found(self.playout.moves.clone(), goal);
-                }
+                report.found(&self.playout.moves, goal);
                 if report.is_best_possible() {
                     return Status::GaveUp;
                 }
@@ -194,7 +196,7 @@ impl Solver for Sampling {
                 if result.score >= level.best.score {
                     std::mem::swap(&mut level.best, &mut result);
                 }
-                if !level.best.moves.is_empty() {
+                if level.best.score > i64::MIN {
                     Self::adapt(level);
                 }
                 level.done += 1;

@@ -42,10 +42,11 @@ impl Report<'_> {
         self.goal.is_none_or(|best| goal > best)
     }
 
-    pub fn found(&mut self, moves: Vec<MoveId>, goal: u8) {
+    /// Reports a plan, if it is better than the best so far.
+    pub fn found(&mut self, moves: &[MoveId], goal: u8) {
         if self.is_better(goal) {
             self.goal = Some(goal);
-            (self.take)(moves, goal);
+            (self.take)(moves.to_vec(), goal);
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Store {
     packed: Vec<u64>,
     hashes: Vec<u64>,
     touched: Vec<StateId>,
+    /// Whether a state did not fit and there is no memory to store states wider.
+    is_full: bool,
 }
 
 impl Store {
@@ -62,6 +64,7 @@ impl Store {
             packed: Vec::new(),
             hashes: Vec::new(),
             touched: Vec::new(),
+            is_full: false,
             packing: Arc::clone(packing),
         };
         store.use_packing(Arc::clone(packing));
@@ -111,8 +114,11 @@ impl Store {
             let start = self.packed.len();
             self.packed.resize(start + n_words, 0);
             if !self.packing.pack(state, &mut self.packed[start..]) {
-                self.widen();
-                return self.prepare(states);
+                match self.widen() {
+                    true => return self.prepare(states),
+                    // The state is never added.
+                    false => self.is_full = true,
+                }
             }
         }
         let packed = self.packed.chunks_exact(n_words);
@@ -136,6 +142,9 @@ impl Store {
 
     /// Adds a prepared state, by its place among them, unless one like it is known.
     pub fn add(&mut self, index: usize, parent: StateId, mv: MoveId) -> Added {
+        if self.is_full {
+            return Added::Full;
+        }
         if (self.len() + 1) * 4 > self.table.len() * 3 {
             if self.n_bytes() + 4 * self.table.len() > self.max_bytes {
                 return Added::Full;
@@ -182,10 +191,14 @@ impl Store {
         }
     }
 
-    /// Gives each fact a field of its own, after a state that did not fit.
+    /// Gives each fact a field of its own, after a state that did not fit; `false` where that would
+    /// take too much memory.
     #[cold]
-    fn widen(&mut self) {
+    fn widen(&mut self) -> bool {
         let wide = Arc::new(self.packing.widened());
+        if self.n_bytes() + self.len() * 8 * wide.n_words() > self.max_bytes {
+            return false;
+        }
         let mut words = Vec::with_capacity(self.len() * wide.n_words());
         let mut packed = vec![0; wide.n_words()];
         let mut state = Vec::new();
@@ -200,6 +213,7 @@ impl Store {
         self.table.fill(FREE);
         self.table.truncate(self.table.len() / 2);
         self.grow();
+        true
     }
 
     /// The moves from the start to a state.

@@ -9,6 +9,8 @@ use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
 
 /// Words of the successors of a batch, about: they should stay in the cache.
 const MAX_BATCH_WORDS: usize = 1 << 17;
+/// The number of moves that is expected before any was counted.
+const FIRST_BRANCHING: usize = 8;
 /// Vectors of successors that a batch aims at.
 const VECTORS: usize = 4;
 
@@ -44,14 +46,17 @@ impl Successors {
             children: PositionBatch::default(),
             states: Vec::new(),
             parent_ids: Vec::new(),
-            n_parents: 1,
-            n_children: 8,
+            n_parents: 0,
+            n_children: 0,
         }
     }
 
     /// The number of parents that make a good batch.
     pub fn batch(&self, store: &Store) -> usize {
-        let branching = (self.n_children / self.n_parents).max(1) as usize;
+        let branching = match self.n_parents {
+            0 => FIRST_BRANCHING,
+            n_parents => (self.n_children / n_parents).max(1) as usize,
+        };
         let children = VECTORS * self.expander.width();
         let children = children.min(MAX_BATCH_WORDS / store.state_words());
         (children / branching).clamp(1, 4096)

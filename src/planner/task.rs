@@ -102,7 +102,8 @@ impl GameAnalysis {
             }
         }
         game.latches = latches(network, &mut budget());
-        let packing = Packing::guess(machine, network, &initial, &game.mask);
+        let until = Instant::now() + STEP_TIME;
+        let packing = Packing::guess(machine, network, &initial, &game.mask, until);
         game.packing = Arc::new(packing);
         game.network = Some(Arc::clone(network));
         game
@@ -140,6 +141,10 @@ impl Task {
             return;
         };
         self.assume_latched(&mut known, &self.start);
+        known.assume(network.terminal);
+        if known.propagate(budget) == Outcome::Contradiction {
+            return;
+        }
         for (value, signal) in goals {
             let mark = known.mark();
             known.assume(signal);
@@ -179,7 +184,7 @@ pub(super) fn signal_of(base: BaseId, value: bool) -> Signal {
     Signal::of_base(base).inverted_if(!value)
 }
 
-/// A move and the node of its signal.
+/// The signal that is on when the move is made.
 pub(super) fn move_signal(network: &Network, mv: MoveId) -> Signal {
     Signal::of_node(1 + network.facts.len() + mv.index())
 }

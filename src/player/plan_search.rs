@@ -21,7 +21,7 @@ use crate::search::SearchConfig;
 use crate::telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
-const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
 /// A planner on its thread.
 struct Worker {
@@ -37,7 +37,10 @@ pub(super) struct PlanSearch {
     config: PlannerConfig,
     /// Searches where there is no plan.
     fallback: Box<dyn Searcher>,
-    worker: Worker,
+    /// None until the first search of a position.
+    worker: Option<Worker>,
+    /// The state of the match, if the planner has not begun there.
+    new_state: Option<Vec<u64>>,
     /// Workers whose position has passed.
     stopped: Vec<Worker>,
     plan: VecDeque<MoveId>,
@@ -50,7 +53,7 @@ pub(super) struct PlanSearch {
 }
 
 impl PlanSearch {
-    /// A planner from `state` on; `None` where several roles play. `fallback` makes the tree search
+    /// A planner from `state` on; `None` where several roles play, and on the prover. `fallback` makes the tree search
     /// from its settings.
     pub fn new(
         game: &BuiltGame,
@@ -63,8 +66,11 @@ impl PlanSearch {
             max_bytes: config.max_bytes / 2,
             seed: config.seed,
         };
+        // The prover keeps every state it meets, and threads would wait for each other.
+        if game.machine.kind() == "prover" {
+            return None;
+        }
         let planned = PlanningGame::new(&game.machine, game.network.as_ref())?;
-        let worker = Worker::start(&planned, state, planner_config)?;
         let fallback_config = SearchConfig {
             rollout_threads: 0,
             max_nodes: (config.max_nodes / 2).max(2),
@@ -76,7 +82,8 @@ impl PlanSearch {
             machine: Arc::clone(&game.machine),
             config: planner_config,
             fallback: fallback(&fallback_config),
-            worker,
+            worker: None,
+            new_state: Some(state.to_vec()),
             stopped: Vec::new(),
             plan: VecDeque::new(),
             goal: 0,
@@ -88,7 +95,9 @@ impl PlanSearch {
 
     /// Takes over what the planner has found.
     fn take_findings(&mut self) {
-        let findings = self.worker.findings();
+        self.start_worker();
+        let Some(worker) = &self.worker else { return };
+        let findings = worker.findings();
         self.is_best |= findings.is_best;
         if let Some(plan) = findings.plan
             && (self.plan.is_empty() || plan.goal > self.goal)
@@ -101,24 +110,32 @@ impl PlanSearch {
 
     /// States made so far.
     fn n_states(&self) -> u64 {
-        self.n_states_before + self.worker.findings().n_states
+        let worker = self.worker.as_ref();
+        self.n_states_before + worker.map_or(0, |worker| worker.findings().n_states)
     }
 
     fn has_plan(&self) -> bool {
         !self.plan.is_empty() && (self.goal > 0 || self.is_best)
     }
 
+    /// Ends the search of the last position; the next search starts at this one.
     fn restart(&mut self, state: &[u64]) {
-        if let Some(worker) = Worker::start(&self.game, state, self.config) {
-            let before = std::mem::replace(&mut self.worker, worker);
-            before.stop.store(true, Ordering::Relaxed);
-            self.n_states_before += before.findings().n_states;
-            self.stopped.push(before);
-            let has_ended = |worker: &Worker| match &worker.thread {
-                Some(thread) => thread.is_finished(),
-                None => true,
-            };
-            self.stopped.retain(|worker| !has_ended(worker));
+        self.new_state = Some(state.to_vec());
+        if let Some(worker) = self.worker.take() {
+            worker.stop.store(true, Ordering::Relaxed);
+            self.n_states_before += worker.findings().n_states;
+            self.stopped.push(worker);
+        }
+        let has_ended = |worker: &Worker| match &worker.thread {
+            Some(thread) => thread.is_finished(),
+            None => true,
+        };
+        self.stopped.retain(|worker| !has_ended(worker));
+    }
+
+    fn start_worker(&mut self) {
+        if let Some(state) = self.new_state.take() {
+            self.worker = Worker::start(&self.game, &state, self.config);
         }
     }
 }
@@ -188,7 +205,9 @@ impl Searcher for PlanSearch {
     }
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
-        self.take_findings();
+        if self.new_state.is_none() {
+            self.take_findings();
+        }
         self.fallback.advance(joint_move, state);
         if self.plan.front() == joint_move.first() {
             self.plan.pop_front();

@@ -13,7 +13,7 @@ use crate::analysis::board::Layout;
 use crate::config::Settings;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
-/// A move with fewer visits than this gets a warning in the log.
+/// A move that is neither proven nor the only one gets a warning in the log with fewer visits.
 const FEW_VISITS: u64 = 500;
 
 /// The record of one match; clones write to the same log.

@@ -43,7 +43,7 @@ pub trait Searcher: Send {
     fn search(&mut self, until: Instant, interrupt: &AtomicBool);
 
     /// Makes `iterations` iterations, or fewer once the position is proven. Without rollout threads
-    /// a seed reproduces the search.
+    /// a seed reproduces the search, unless a planner runs beside it.
     fn search_iterations(&mut self, iterations: u64);
 
     /// Follows a legal joint move to `state`.
