@@ -53,8 +53,8 @@ pub(super) struct PlanSearch {
 }
 
 impl PlanSearch {
-    /// A planner from `state` on; `None` where several roles play, and on the prover. `fallback` makes the tree search
-    /// from its settings.
+    /// A planner from `state` on; `None` where several roles play, and on the prover. `fallback`
+    /// makes the tree search from its settings.
     pub fn new(
         game: &BuiltGame,
         state: &[u64],
