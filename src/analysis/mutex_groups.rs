@@ -205,7 +205,7 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 }
 
 /// A random legal move for each role; `None` if some role has none.
-pub(super) fn random_joint_move(
+pub fn random_joint_move(
     reasoner: &mut dyn Reasoner,
     n_roles: usize,
     random: &mut Random,
@@ -331,8 +331,8 @@ impl Finder<'_> {
     }
 }
 
-/// Name and arguments of a fact's canonical text.
-pub(super) fn parts(fact: &str) -> Vec<&str> {
+/// Name and arguments of the canonical text of a fact or move.
+pub fn parts(fact: &str) -> Vec<&str> {
     let inner = fact
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'))

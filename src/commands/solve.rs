@@ -30,7 +30,7 @@ pub struct SolveArguments {
     #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Use one solver only, instead of all in turn.
-    #[arg(long, value_name = "NAME", value_parser = SOLVERS.map(|(name, _)| name))]
+    #[arg(long, value_name = "NAME", value_parser = SOLVERS)]
     solver: Option<String>,
     /// Solvers that run at once.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]

@@ -9,7 +9,7 @@
 
 use super::task::Task;
 use crate::ids::Id;
-use crate::propnet::{GateKind, Network, Node, Signal};
+use crate::propnet::{GateKind, Node, Signal};
 
 /// The greatest distance.
 const MAX: u32 = 1 << 20;
@@ -33,9 +33,10 @@ pub(super) struct GoalDistance {
 }
 
 impl GoalDistance {
-    /// The distance to the target; `None` where it depends on no fact that moves change, or on
-    /// recursion.
-    pub fn new(task: &Task, network: &Network, target: Signal) -> Option<Self> {
+    /// The distance to the best goal; `None` where the network is not known, or the goal depends on
+    /// no fact that moves change, or on recursion.
+    pub fn new(task: &Task) -> Option<Self> {
+        let (network, target) = (task.game.network.as_deref()?, task.best_goal?);
         let cone = network.cone([target]);
         if network
             .blocks

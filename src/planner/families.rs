@@ -9,10 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use super::names::words;
 use super::task::{Task, signal_of};
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::Setting;
+use crate::analysis::mutex_groups::parts;
 use crate::analysis::step_budget::StepBudget;
 use crate::ids::{Id, IdVec, MoveId};
 use crate::propnet::Network;
@@ -23,7 +23,7 @@ const MAX_MOVES_IN_FAMILIES: usize = 4_096;
 const MAX_ARGUMENTS: usize = 6;
 
 /// A move with its arguments.
-type MoveWords = (MoveId, Vec<String>);
+type MoveParts<'a> = (MoveId, Vec<&'a str>);
 
 /// A partition of moves into classes of which at most one move is made.
 pub(super) struct Family {
@@ -47,11 +47,10 @@ pub(super) fn families(
     let excluded = excluded_pairs(task, network, sets, settings, budget)?;
     let is_excluded = |a: MoveId, b: MoveId| excluded[a.index() * n_moves + b.index()];
     // The moves by name and number of arguments.
-    let mut named: BTreeMap<(String, usize), Vec<MoveWords>> = BTreeMap::new();
+    let mut named: BTreeMap<(&str, usize), Vec<MoveParts<'_>>> = BTreeMap::new();
     for (mv, (_, text)) in network.moves.enumerate() {
-        let mut words = words(text).into_iter();
-        let name = words.next().unwrap_or_default();
-        let arguments: Vec<String> = words.collect();
+        let parts = parts(text);
+        let (name, arguments) = (parts[0], parts[1..].to_vec());
         named
             .entry((name, arguments.len()))
             .or_default()
@@ -70,11 +69,11 @@ pub(super) fn families(
             if kept.iter().any(|coarser| coarser & mask == *coarser) {
                 continue;
             }
-            let mut classes: BTreeMap<Vec<&String>, Vec<MoveId>> = BTreeMap::new();
+            let mut classes: BTreeMap<Vec<&str>, Vec<MoveId>> = BTreeMap::new();
             for (mv, arguments) in &moves {
                 let chosen = arguments.iter().enumerate();
                 let chosen = chosen.filter(|(place, _)| mask >> place & 1 == 1);
-                let key = chosen.map(|(_, argument)| argument).collect();
+                let key = chosen.map(|(_, &argument)| argument).collect();
                 classes.entry(key).or_default().push(*mv);
             }
             let n_pairs: usize = classes

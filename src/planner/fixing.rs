@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::families::{Family, families};
-use super::names::PLAYER;
+use super::plan::PLAYER;
 use super::solver::{Report, Solver, Status};
 use super::task::{Task, move_signal, signal_of};
 use crate::analysis::implications::{Implications, Outcome, Scope};
@@ -105,7 +105,8 @@ impl Fewest {
     }
 }
 
-/// A depth-first search.
+/// Depth-first searches from the start. After each, only the random numbers and the number of
+/// states differ from before.
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
     known: Implications<'a>,
@@ -265,45 +266,45 @@ impl Solver for Fixing {
         else {
             return Status::GaveUp;
         };
-        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-            let mut budget = StepBudget::until(Some(until));
-            let Some(mut known) = Implications::new(network, Scope::States, &mut budget) else {
-                return Status::Open;
-            };
-            task.assume_latched(&mut known, &task.start);
-            known.assume(goal);
-            known.assume(network.terminal);
-            if known.propagate(&mut budget) == Outcome::Contradiction {
-                return Status::GaveUp;
-            }
+        let mut budget = StepBudget::until(Some(until));
+        let Some(mut known) = Implications::new(network, Scope::States, &mut budget) else {
+            return Status::Open;
+        };
+        task.assume_latched(&mut known, &task.start);
+        known.assume(goal);
+        known.assume(network.terminal);
+        if known.propagate(&mut budget) == Outcome::Contradiction {
+            return Status::GaveUp;
+        }
+        let mut dive = Dive {
+            analysis,
+            known,
+            budget,
+            reasoner: Arc::clone(&task.game.machine).reasoner(),
+            random: &mut self.random,
+            path: Vec::new(),
+            excluded: vec![0; network.moves.len()],
+            counts: vec![0; analysis.settings.len()],
+            nodes_left: 0,
+            has_omitted: false,
+            earliest_end: task.earliest_end,
+            until,
+            stop,
+            report,
+            n_states: 0,
+        };
+        let mut status = Status::Open;
+        while status == Status::Open && Instant::now() < until && !stop.load(Ordering::Relaxed) {
             let doublings = (self.restarts / RESTARTS_PER_LIMIT).min(40);
-            let limit = (2 * analysis.length as u64 + 64) << doublings;
-            let mut dive = Dive {
-                analysis,
-                known,
-                budget,
-                reasoner: Arc::clone(&task.game.machine).reasoner(),
-                random: &mut self.random,
-                path: Vec::new(),
-                excluded: vec![0; network.moves.len()],
-                counts: vec![0; analysis.settings.len()],
-                nodes_left: limit,
-                has_omitted: false,
-                earliest_end: task.earliest_end,
-                until,
-                stop,
-                report,
-                n_states: 0,
-            };
-            let ended = dive.search(&task.start);
-            self.n_states += dive.n_states;
-            let is_limit_reached = dive.nodes_left == 0;
-            match ended {
-                Ended::Found | Ended::Failed => return Status::GaveUp,
-                Ended::Limit => self.restarts += u32::from(is_limit_reached),
+            dive.nodes_left = (2 * analysis.length as u64 + 64) << doublings;
+            dive.has_omitted = false;
+            match dive.search(&task.start) {
+                Ended::Found | Ended::Failed => status = Status::GaveUp,
+                Ended::Limit => self.restarts += u32::from(dive.nodes_left == 0),
             }
         }
-        Status::Open
+        self.n_states += dive.n_states;
+        status
     }
 
     fn n_states(&self) -> u64 {

@@ -44,16 +44,12 @@ pub(super) struct Guided {
 
 impl Guided {
     pub fn new(task: &Task, max_bytes: usize) -> Self {
-        let network = task.game.network.as_deref();
-        let distance = network
-            .zip(task.best_goal)
-            .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
             mask: task.game.mask.clone(),
             // The queues and flags take as much again.
             store: Store::new(&task.start, &task.game.packing, true, max_bytes / 2),
             successors: Successors::new(&task.game.machine),
-            distance,
+            distance: GoalDistance::new(task),
             nearest: Queue::from([(Reverse(0), 0)]),
             newest: Queue::new(),
             is_expanded: vec![false],
@@ -111,11 +107,7 @@ impl Solver for Guided {
             self.store.prepare(self.successors.states());
             for (index, child) in self.successors.iter().enumerate() {
                 if let Some(goal) = child.goal {
-                    if report.is_better(goal) {
-                        let mut moves = self.store.path(child.parent);
-                        moves.push(child.mv);
-                        report.found(&moves, goal);
-                    }
+                    report.found_after(&self.store, &child, goal);
                     continue;
                 }
                 let id = match self.store.add(index, child.parent, child.mv) {

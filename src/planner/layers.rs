@@ -64,11 +64,7 @@ impl Solver for Layers {
             self.store.prepare(self.successors.states());
             for (index, child) in self.successors.iter().enumerate() {
                 if let Some(goal) = child.goal {
-                    if report.is_better(goal) {
-                        let mut moves = self.store.path(child.parent);
-                        moves.push(child.mv);
-                        report.found(&moves, goal);
-                    }
+                    report.found_after(&self.store, &child, goal);
                 } else if self.store.add(index, child.parent, child.mv) == Added::Full {
                     return Status::GaveUp;
                 }

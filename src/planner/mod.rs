@@ -5,9 +5,9 @@
 //! distance to the goal, constraint search fills in games whose moves only fix facts, and adaptive
 //! rollouts improve scores.
 //!
-//! Modules, in reading order: `names`, `task`, `plan`; `solver`, the trait; `packing`, `store` and
-//! `successors`, what searches are made of; `distance`, the heuristic; `layers`, `guided`, `fixing`
-//! with `families`, and `sampling`, the solvers.
+//! Modules, in reading order: `task`, `plan`; `packing`, `store` and `successors`, what searches
+//! are made of; `solver`, the trait; `distance`, the heuristic; `layers`, `guided`, `fixing` with
+//! `families`, and `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -19,7 +19,6 @@ mod families;
 mod fixing;
 mod guided;
 mod layers;
-mod names;
 mod packing;
 mod plan;
 mod sampling;
@@ -48,23 +47,8 @@ const FIRST_TURN: Duration = Duration::from_millis(20);
 /// The longest turn.
 const MAX_TURN: Duration = Duration::from_secs(2);
 
-/// The names of the solvers, with what they do.
-pub const SOLVERS: [(&str, &str); 5] = [
-    (
-        "layers",
-        "breadth-first: the shortest plan, and the proof that no goal is higher",
-    ),
-    (
-        "layers-masked",
-        "the same for states without step counters; proves nothing",
-    ),
-    (
-        "guided",
-        "best-first, nearest to the goal and new facts first",
-    ),
-    ("fixing", "constraints, where moves only fix facts"),
-    ("rollouts", "nested rollout policy adaptation"),
-];
+/// The names of the solvers.
+pub const SOLVERS: [&str; 5] = ["layers", "layers-masked", "guided", "fixing", "rollouts"];
 
 /// The settings of a planner.
 #[derive(Clone, Copy, Debug)]

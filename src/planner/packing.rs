@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use rustc_hash::{FxHashSet, FxHasher};
 
-use super::names::{PLAYER, words};
+use crate::analysis::mutex_groups::{parts, random_joint_move};
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::propnet::Network;
@@ -31,7 +31,7 @@ const MAX_ARGUMENTS: usize = 8;
 const MAX_TRUE_FACTS: usize = 4_096;
 
 /// The number of a fact with the numbers of its arguments.
-type FactWords = (u32, Vec<u32>);
+type FactParts = (u32, Vec<u32>);
 
 /// Where a fact is stored.
 #[derive(Clone, Copy)]
@@ -100,14 +100,14 @@ impl Packing {
         until: Instant,
     ) -> Self {
         let samples = sample(machine, start, until);
-        let mut relations: BTreeMap<(String, usize, bool), Vec<FactWords>> = BTreeMap::new();
-        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut relations: BTreeMap<(&str, usize, bool), Vec<FactParts>> = BTreeMap::new();
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
         for (fact, text) in network.facts.enumerate() {
-            let mut words = words(text).into_iter();
-            let name = words.next().unwrap_or_default();
-            let arguments = words.map(|word| {
+            let parts = parts(text);
+            let name = parts[0];
+            let arguments = parts[1..].iter().map(|&argument| {
                 let next = numbers.len() as u32;
-                *numbers.entry(word).or_insert(next)
+                *numbers.entry(argument).or_insert(next)
             });
             let arguments: Vec<u32> = arguments.collect();
             let is_key = is_on(mask, fact.0);
@@ -261,15 +261,14 @@ fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) -> Vec<Vec<
         let mut state = start.to_vec();
         for step in 0..STATES_OF_A_GAME {
             reasoner.set_state(&state);
-            let legal = reasoner.legal_moves(PLAYER);
-            if legal.is_empty() || samples.len() >= SAMPLED_STATES {
+            let joint_move = random_joint_move(reasoner.as_mut(), 1, &mut random);
+            let Some(joint_move) = joint_move.filter(|_| samples.len() < SAMPLED_STATES) else {
                 if step == 0 {
                     return samples;
                 }
                 break;
-            }
-            let mv = legal[random.below(legal.len() as u32) as usize];
-            reasoner.next_state(&[mv], &mut next);
+            };
+            reasoner.next_state(&joint_move, &mut next);
             std::mem::swap(&mut state, &mut next);
             samples.push(state.clone());
             reasoner.set_state(&state);
@@ -284,7 +283,7 @@ fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) -> Vec<Vec<
 /// The fields of a relation: the partition by some arguments that needs the fewest bits, of those
 /// that agree with all samples.
 fn fields_of(
-    facts: &[FactWords],
+    facts: &[FactParts],
     n_arguments: usize,
     samples: &[Vec<u64>],
     until: Instant,

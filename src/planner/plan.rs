@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::names::PLAYER;
-use crate::ids::MoveId;
+use crate::ids::{MoveId, RoleId};
 use crate::machine::Machine;
+
+/// The only role.
+pub(super) const PLAYER: RoleId = RoleId(0);
 
 /// Moves from a state to the end of the game.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::distance::GoalDistance;
-use super::names::PLAYER;
+use super::plan::PLAYER;
 use super::solver::{Report, Solver, Status};
 use super::task::Task;
 use crate::ids::{Id, MoveId};
@@ -72,14 +72,10 @@ pub(super) struct Sampling {
 
 impl Sampling {
     pub fn new(task: &Task, seed: u64) -> Self {
-        let network = task.game.network.as_deref();
-        let distance = network
-            .zip(task.best_goal)
-            .and_then(|(network, goal)| GoalDistance::new(task, network, goal));
         Self {
             reasoner: Arc::clone(&task.game.machine).reasoner(),
             start: task.start.clone(),
-            distance,
+            distance: GoalDistance::new(task),
             random: Random::new(seed),
             levels: Vec::new(),
             playout: Sequence::default(),

@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use super::store::Store;
+use super::successors::Successor;
 use crate::ids::MoveId;
 
 /// Where a solver stands.
@@ -38,7 +40,7 @@ pub(super) struct Report<'a> {
 
 impl Report<'_> {
     /// Whether a plan with this goal would be better than the best so far.
-    pub fn is_better(&self, goal: u8) -> bool {
+    fn is_better(&self, goal: u8) -> bool {
         self.goal.is_none_or(|best| goal > best)
     }
 
@@ -47,6 +49,15 @@ impl Report<'_> {
         if self.is_better(goal) {
             self.goal = Some(goal);
             (self.take)(moves.to_vec(), goal);
+        }
+    }
+
+    /// Reports the plan that ends with a final successor, if it is better than the best so far.
+    pub fn found_after(&mut self, store: &Store, last: &Successor<'_>, goal: u8) {
+        if self.is_better(goal) {
+            let mut moves = store.path(last.parent);
+            moves.push(last.mv);
+            self.found(&moves, goal);
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) enum Added {
 /// A set of states with their parents.
 pub(super) struct Store {
     packing: Arc<Packing>,
-    /// The words of a packed state by which states are told apart: the first ones.
+    /// The number of leading words of a packed state that are hashed and compared.
     key_words: usize,
     is_masked: bool,
     words: Vec<u64>,
@@ -50,8 +50,8 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store with the start as state 0, for at most so many bytes. A masked store does not tell
-    /// states apart that differ in facts outside the mask only.
+    /// A store of at most `max_bytes` with the start as state 0. With `is_masked`, two states are
+    /// equal if they agree in the facts of the packing's mask.
     pub fn new(start: &[u64], packing: &Arc<Packing>, is_masked: bool, max_bytes: usize) -> Self {
         let mut store = Self {
             key_words: 0,

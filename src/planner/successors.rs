@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::names::PLAYER;
+use super::plan::PLAYER;
 use super::store::{StateId, Store};
 use crate::ids::MoveId;
 use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};

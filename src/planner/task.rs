@@ -5,8 +5,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::names::PLAYER;
 use super::packing::Packing;
+use super::plan::PLAYER;
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::{Latches, Setting, latches};

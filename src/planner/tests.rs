@@ -145,7 +145,7 @@ fn exhaustion_proves_a_goal_below_the_highest() {
     assert_eq!(plan.goal, 60);
     assert!(found.is_best);
     assert!(found.bound >= plan.goal);
-    for (solver, _) in SOLVERS {
+    for solver in SOLVERS {
         // Rollouts never end by themselves.
         let other = solve_within(&game, Some(solver), Duration::from_millis(300));
         let goal = other.plan.as_ref().map_or(0, |plan| plan.goal);
@@ -261,7 +261,7 @@ fn in_random_games_proven_plans_are_best_and_bounds_hold() {
                 Some(best)
             );
         }
-        for (solver, _) in SOLVERS {
+        for solver in SOLVERS {
             let found = solve_within(&game, Some(solver), Duration::from_millis(5));
             let goal = found.plan.map_or(0, |plan| plan.goal);
             assert!(goal <= best, "game {number}: {solver}");

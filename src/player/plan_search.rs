@@ -111,7 +111,7 @@ impl PlanSearch {
     /// States made so far.
     fn n_states(&self) -> u64 {
         let worker = self.worker.as_ref();
-        self.n_states_before + worker.map_or(0, |worker| worker.findings().n_states)
+        self.n_states_before + worker.map_or(0, |worker| lock(&worker.findings).n_states)
     }
 
     fn has_plan(&self) -> bool {
