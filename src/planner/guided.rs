@@ -4,15 +4,18 @@
 //! have a fact that no state of the same distance had before (best-first width search; Lipovetzky
 //! and Geffner 2017). The second queue leaves plateaus that the first one exhausts.
 //!
-//! States that differ in counters only are one state, so nothing is proven.
+//! States that differ in counters only are one state, so nothing is proven. New states are tested
+//! for dead ends, as many at once as there are lanes, so some are expanded before.
 //!
 //! Invariant: each state is expanded at most once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::dead_ends::DeadEnds;
 use super::distance::GoalDistance;
 use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
@@ -36,14 +39,17 @@ pub(super) struct Guided {
     distance: Option<GoalDistance>,
     nearest: Queue,
     newest: Queue,
+    /// Whether each state is expanded or dead.
     is_expanded: Vec<bool>,
+    dead_ends: DeadEnds,
+    untested: Vec<StateId>,
     /// For each distance the facts of all states.
     seen: HashMap<u32, Vec<u64>>,
     batch: Vec<StateId>,
 }
 
 impl Guided {
-    pub fn new(task: &Task, max_bytes: usize) -> Self {
+    pub fn new(task: &Arc<Task>, max_bytes: usize) -> Self {
         Self {
             mask: task.game.mask.clone(),
             // The queues and flags take as much again.
@@ -53,6 +59,8 @@ impl Guided {
             nearest: Queue::from([(Reverse(0), 0)]),
             newest: Queue::new(),
             is_expanded: vec![false],
+            dead_ends: DeadEnds::new(task),
+            untested: Vec::new(),
             seen: HashMap::new(),
             batch: Vec::new(),
         }
@@ -71,6 +79,20 @@ impl Guided {
                     left -= 1;
                 }
             }
+        }
+    }
+
+    fn test_for_dead_ends(&mut self) {
+        match self.dead_ends.batch(&self.store) {
+            0 => self.untested.clear(),
+            batch if self.untested.len() >= batch => {
+                let bounds = self.dead_ends.test(&self.store, &self.untested);
+                for (&id, bound) in self.untested.iter().zip(bounds) {
+                    self.is_expanded[id as usize] |= bound.is_none();
+                }
+                self.untested.clear();
+            }
+            _ => {}
         }
     }
 
@@ -116,6 +138,7 @@ impl Solver for Guided {
                     Added::Full => return Status::GaveUp,
                 };
                 self.is_expanded.push(false);
+                self.untested.push(id);
                 let distance = self
                     .distance
                     .as_mut()
@@ -128,6 +151,7 @@ impl Solver for Guided {
             if report.is_best_possible() {
                 return Status::GaveUp;
             }
+            self.test_for_dead_ends();
         }
         Status::Open
     }

@@ -14,6 +14,7 @@
 //!
 //! Never knows: clocks of a match, HTTP.
 
+mod dead_ends;
 mod distance;
 mod families;
 mod fixing;

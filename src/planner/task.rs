@@ -5,6 +5,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::dead_ends::Relaxed;
 use super::packing::Packing;
 use super::plan::PLAYER;
 use crate::analysis::autonomous;
@@ -52,6 +53,7 @@ pub(super) struct Task {
     pub best_goal: Option<Signal>,
     /// Moves from the start before which the game does not end.
     pub earliest_end: usize,
+    relaxed: OnceLock<Option<Relaxed>>,
 }
 
 impl PlanningGame {
@@ -119,6 +121,7 @@ impl Task {
             start,
             goal_bound: 100,
             best_goal: None,
+            relaxed: OnceLock::new(),
             game,
         };
         if let Some(network) = task.game.network.clone() {
@@ -156,6 +159,12 @@ impl Task {
                 return;
             }
         }
+    }
+
+    /// The relaxation towards the best goal, which takes a second or two when it is made.
+    pub fn relaxed(&self) -> Option<&Relaxed> {
+        let make = || Relaxed::new(self.game.network.as_deref()?, self.best_goal?);
+        self.relaxed.get_or_init(make).as_ref()
     }
 
     /// Settings that last while an unconditional latch holds, each with that latch.

@@ -24,6 +24,7 @@ mod part;
 pub mod passes;
 mod phases;
 mod playout_sample;
+mod relaxation;
 mod specialise;
 
 pub use build::build;
@@ -35,4 +36,5 @@ pub use phases::{
     MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,
     shortlist,
 };
+pub use relaxation::relaxation;
 pub use specialise::{KeyedUpdate, SpecialisedGame, SpecialisedPhase, specialise};

@@ -9,7 +9,11 @@
 //!
 //! Never knows: trees, threads, networks.
 
+mod run;
+
 use std::sync::Arc;
+
+pub use run::Runner;
 
 use super::code::Code;
 use super::compile::{ExpanderPrograms, LegalSlots};
