@@ -52,6 +52,23 @@ impl Relaxed {
         })
     }
 
+    pub fn runner(&self) -> Box<dyn Runner> {
+        self.layout.runner()
+    }
+
+    /// The relaxed state in which of some facts one is true, and all other facts are free.
+    pub fn free_but_for(&self, facts: &[u32], fact: u32) -> Vec<u64> {
+        let n_words = self.layout.state_words() / 2;
+        let mut state = vec![u64::MAX; 2 * n_words];
+        state[n_words - 1] = self.last_word;
+        state[2 * n_words - 1] = self.last_word;
+        for &other in facts {
+            let rail = if other == fact { n_words } else { 0 };
+            state[rail + other as usize / 64] &= !(1 << (other % 64));
+        }
+        state
+    }
+
     /// Appends the relaxed state of a state.
     fn append(&self, state: &[u64], relaxed: &mut Vec<u64>) {
         relaxed.extend_from_slice(state);
@@ -112,7 +129,7 @@ impl DeadEnds {
             store.read(id, &mut self.state);
             relaxed.append(&self.state, &mut self.states);
         }
-        let runner = self.runner.get_or_insert_with(|| relaxed.layout.runner());
+        let runner = self.runner.get_or_insert_with(|| relaxed.runner());
         runner.run(&self.states, MAX_STEPS, &mut self.bounds);
         self.n_tested += ids.len() as u64;
         self.n_dead += self.bounds.iter().filter(|bound| bound.is_none()).count() as u64;

@@ -1,8 +1,9 @@
 //! Greedy best-first search with two queues in turn: nearest to the goal, and new facts first.
 //!
-//! The first queue is ordered by [`GoalDistance`]. The second prefers states of novelty 1: they
-//! have a fact that no state of the same distance had before (best-first width search; Lipovetzky
-//! and Geffner 2017). The second queue leaves plateaus that the first one exhausts.
+//! The first queue is ordered by the distance to the goal: [`GoalDistance`], and in searches that
+//! have become large [`ProjectionDistance`] too. The second prefers states of novelty 1: they have
+//! a fact that no state of the same distance had before (best-first width search; Lipovetzky and
+//! Geffner 2017). The second queue leaves plateaus that the first one exhausts.
 //!
 //! States that differ in counters only are one state, so nothing is proven. New states are tested
 //! for dead ends, as many at once as there are lanes, so some are expanded before.
@@ -17,6 +18,7 @@ use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
 use super::distance::GoalDistance;
+use super::projections::ProjectionDistance;
 use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
@@ -28,85 +30,133 @@ const OLD: u32 = 1 << 24;
 const MAX_SEEN_DISTANCE: u32 = 1 << 10;
 /// States expanded together; more are less greedy.
 const BATCH: usize = 8;
+/// States of a search in which projections are worth the time to find them.
+const LARGE: usize = 4_096;
 
 /// The least key first; of equal keys the last state.
 type Queue = BinaryHeap<(Reverse<u32>, StateId)>;
 
 pub(super) struct Guided {
-    mask: Vec<u64>,
+    task: Arc<Task>,
     store: Store,
     successors: Successors,
-    distance: Option<GoalDistance>,
+    frontier: Frontier,
+    dead_ends: DeadEnds,
+    untested: Vec<StateId>,
+    batch: Vec<StateId>,
+}
+
+/// The states to expand.
+struct Frontier {
+    mask: Vec<u64>,
+    goal_distance: Option<GoalDistance>,
+    projections: Option<ProjectionDistance>,
+    /// Whether projections were looked for.
+    is_refined: bool,
     nearest: Queue,
     newest: Queue,
     /// Whether each state is expanded or dead.
-    is_expanded: Vec<bool>,
-    dead_ends: DeadEnds,
-    untested: Vec<StateId>,
+    is_closed: Vec<bool>,
     /// For each distance the facts of all states.
     seen: HashMap<u32, Vec<u64>>,
-    batch: Vec<StateId>,
 }
 
 impl Guided {
     pub fn new(task: &Arc<Task>, max_bytes: usize) -> Self {
         Self {
-            mask: task.game.mask.clone(),
+            task: Arc::clone(task),
             // The queues and flags take as much again.
             store: Store::new(&task.start, &task.game.packing, true, max_bytes / 2),
             successors: Successors::new(&task.game.machine),
-            distance: GoalDistance::new(task),
-            nearest: Queue::from([(Reverse(0), 0)]),
-            newest: Queue::new(),
-            is_expanded: vec![false],
+            frontier: Frontier {
+                mask: task.game.mask.clone(),
+                goal_distance: GoalDistance::new(task),
+                projections: None,
+                is_refined: false,
+                nearest: Queue::from([(Reverse(0), 0)]),
+                newest: Queue::new(),
+                is_closed: vec![false],
+                seen: HashMap::new(),
+            },
             dead_ends: DeadEnds::new(task),
             untested: Vec::new(),
-            seen: HashMap::new(),
             batch: Vec::new(),
         }
     }
 
-    /// Takes states from both queues in turn.
-    fn take_batch(&mut self) {
-        self.batch.clear();
-        for queue in [&mut self.nearest, &mut self.newest] {
-            let mut left = BATCH / 2;
-            while left > 0
-                && let Some((_, id)) = queue.pop()
-            {
-                if !std::mem::replace(&mut self.is_expanded[id as usize], true) {
-                    self.batch.push(id);
-                    left -= 1;
+    /// Adds projections to the distance, and orders the open states anew.
+    fn refine(&mut self) {
+        self.frontier.is_refined = true;
+        self.frontier.projections = ProjectionDistance::new(&self.task);
+        if self.frontier.projections.is_some() {
+            self.frontier.nearest.clear();
+            self.frontier.newest.clear();
+            self.frontier.seen.clear();
+            let mut state = Vec::new();
+            for id in 0..self.store.len() as StateId {
+                if !self.frontier.is_closed[id as usize] {
+                    state.clear();
+                    self.store.read(id, &mut state);
+                    self.frontier.push(id, &state);
                 }
             }
         }
     }
 
-    fn test_for_dead_ends(&mut self) {
+    fn close_dead_ends(&mut self) {
         match self.dead_ends.batch(&self.store) {
             0 => self.untested.clear(),
             batch if self.untested.len() >= batch => {
                 let bounds = self.dead_ends.test(&self.store, &self.untested);
                 for (&id, bound) in self.untested.iter().zip(bounds) {
-                    self.is_expanded[id as usize] |= bound.is_none();
+                    self.frontier.is_closed[id as usize] |= bound.is_none();
                 }
                 self.untested.clear();
             }
             _ => {}
         }
     }
+}
+
+impl Frontier {
+    /// Takes states from both queues in turn.
+    fn take(&mut self, batch: &mut Vec<StateId>) {
+        batch.clear();
+        for queue in [&mut self.nearest, &mut self.newest] {
+            let mut left = BATCH / 2;
+            while left > 0
+                && let Some((_, id)) = queue.pop()
+            {
+                if !std::mem::replace(&mut self.is_closed[id as usize], true) {
+                    batch.push(id);
+                    left -= 1;
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, id: StateId, state: &[u64]) {
+        let facts = self.goal_distance.as_mut().map_or(0, |goal| goal.of(state));
+        let moves = self
+            .projections
+            .as_mut()
+            .map_or(0, |groups| groups.of(state));
+        let distance = facts + moves;
+        self.nearest.push((Reverse(distance), id));
+        let key = match self.is_new(distance, state) {
+            true => distance,
+            false => distance + OLD,
+        };
+        self.newest.push((Reverse(key), id));
+    }
 
     /// Whether a state has a fact that no state of its distance had before.
-    fn is_new(
-        seen: &mut HashMap<u32, Vec<u64>>,
-        mask: &[u64],
-        distance: u32,
-        state: &[u64],
-    ) -> bool {
+    fn is_new(&mut self, distance: u32, state: &[u64]) -> bool {
         let distance = distance.min(MAX_SEEN_DISTANCE);
-        let seen = seen.entry(distance).or_insert_with(|| vec![0; mask.len()]);
+        let seen = self.seen.entry(distance);
+        let seen = seen.or_insert_with(|| vec![0; self.mask.len()]);
         let mut is_new = false;
-        for ((seen, word), mask) in seen.iter_mut().zip(state).zip(mask) {
+        for ((seen, word), mask) in seen.iter_mut().zip(state).zip(&self.mask) {
             is_new |= word & mask & !*seen != 0;
             *seen |= word & mask;
         }
@@ -121,7 +171,7 @@ impl Solver for Guided {
 
     fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
         while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-            self.take_batch();
+            self.frontier.take(&mut self.batch);
             if self.batch.is_empty() {
                 return Status::GaveUp;
             }
@@ -132,26 +182,23 @@ impl Solver for Guided {
                     report.found_after(&self.store, &child, goal);
                     continue;
                 }
-                let id = match self.store.add(index, child.parent, child.mv) {
-                    Added::New(id) => id,
-                    Added::Known => continue,
+                match self.store.add(index, child.parent, child.mv) {
+                    Added::New(id) => {
+                        self.frontier.is_closed.push(false);
+                        self.frontier.push(id, child.state);
+                        self.untested.push(id);
+                    }
+                    Added::Known => {}
                     Added::Full => return Status::GaveUp,
-                };
-                self.is_expanded.push(false);
-                self.untested.push(id);
-                let distance = self
-                    .distance
-                    .as_mut()
-                    .map_or(0, |goal| goal.of(child.state));
-                let is_new = Self::is_new(&mut self.seen, &self.mask, distance, child.state);
-                self.nearest.push((Reverse(distance), id));
-                let key = if is_new { distance } else { distance + OLD };
-                self.newest.push((Reverse(key), id));
+                }
             }
             if report.is_best_possible() {
                 return Status::GaveUp;
             }
-            self.test_for_dead_ends();
+            if self.store.len() >= LARGE && !self.frontier.is_refined {
+                self.refine();
+            }
+            self.close_dead_ends();
         }
         Status::Open
     }

@@ -22,6 +22,7 @@ mod guided;
 mod layers;
 mod packing;
 mod plan;
+mod projections;
 mod sampling;
 mod solver;
 mod store;

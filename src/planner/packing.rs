@@ -31,7 +31,7 @@ const MAX_ARGUMENTS: usize = 8;
 const MAX_TRUE_FACTS: usize = 4_096;
 
 /// The number of a fact with the numbers of its arguments.
-type FactParts = (u32, Vec<u32>);
+pub(super) type FactParts = (u32, Vec<u32>);
 
 /// Where a fact is stored.
 #[derive(Clone, Copy)]
@@ -100,24 +100,8 @@ impl Packing {
         until: Instant,
     ) -> Self {
         let samples = sample(machine, start, until);
-        let mut relations: BTreeMap<(&str, usize, bool), Vec<FactParts>> = BTreeMap::new();
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        for (fact, text) in network.facts.enumerate() {
-            let parts = parts(text);
-            let name = parts[0];
-            let arguments = parts[1..].iter().map(|&argument| {
-                let next = numbers.len() as u32;
-                *numbers.entry(argument).or_insert(next)
-            });
-            let arguments: Vec<u32> = arguments.collect();
-            let is_key = is_on(mask, fact.0);
-            let relation = relations
-                .entry((name, arguments.len(), is_key))
-                .or_default();
-            relation.push((fact.0, arguments));
-        }
         let mut fields = Vec::new();
-        for ((_, n_arguments, _), facts) in relations {
+        for ((_, n_arguments, _), facts) in relations(network, mask) {
             fields.extend(fields_of(&facts, n_arguments, &samples, until));
         }
         Self::with_fields(fields, mask)
@@ -251,8 +235,49 @@ fn is_on(bits: &[u64], fact: u32) -> bool {
     bits[fact as usize / 64] >> (fact % 64) & 1 == 1
 }
 
+/// The facts by name, number of arguments, and whether they are in the mask.
+pub(super) fn relations<'a>(
+    network: &'a Network,
+    mask: &[u64],
+) -> BTreeMap<(&'a str, usize, bool), Vec<FactParts>> {
+    let mut relations: BTreeMap<(&str, usize, bool), Vec<FactParts>> = BTreeMap::new();
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    for (fact, text) in network.facts.enumerate() {
+        let parts = parts(text);
+        let name = parts[0];
+        let arguments = parts[1..].iter().map(|&argument| {
+            let next = numbers.len() as u32;
+            *numbers.entry(argument).or_insert(next)
+        });
+        let arguments: Vec<u32> = arguments.collect();
+        let is_key = is_on(mask, fact.0);
+        let relation = relations
+            .entry((name, arguments.len(), is_key))
+            .or_default();
+        relation.push((fact.0, arguments));
+    }
+    relations
+}
+
+/// The facts of a relation that agree in the arguments of a mask, class by class.
+pub(super) fn classes(facts: &[FactParts], mask: u32) -> Vec<Vec<u32>> {
+    let mut classes: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+    for (fact, arguments) in facts {
+        let key = chosen(arguments, mask).collect();
+        classes.entry(key).or_default().push(*fact);
+    }
+    classes.into_values().collect()
+}
+
+/// The arguments of a mask.
+fn chosen(arguments: &[u32], mask: u32) -> impl Iterator<Item = u32> + '_ {
+    let chosen = arguments.iter().enumerate();
+    let chosen = chosen.filter(move |(place, _)| mask >> place & 1 == 1);
+    chosen.map(|(_, &argument)| argument)
+}
+
 /// States of random games from the start.
-fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) -> Vec<Vec<u64>> {
+pub(super) fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) -> Vec<Vec<u64>> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut random = Random::new(1);
     let mut samples = vec![start.to_vec()];
@@ -293,11 +318,6 @@ fn fields_of(
         return single();
     }
     let mut masks: Vec<u32> = (0..1 << n_arguments).collect();
-    let chosen = |arguments: &[u32], mask: u32| -> Vec<u32> {
-        let chosen = arguments.iter().enumerate();
-        let chosen = chosen.filter(|(place, _)| mask >> place & 1 == 1);
-        chosen.map(|(_, &argument)| argument).collect()
-    };
     let mut met = FxHashSet::default();
     for state in samples {
         let on: Vec<&Vec<u32>> = facts
@@ -313,19 +333,11 @@ fn fields_of(
             // Equal hashes of different arguments refuse a partition that would do.
             on.iter().all(|arguments| {
                 let mut hasher = FxHasher::default();
-                chosen(arguments, mask).hash(&mut hasher);
+                chosen(arguments, mask).for_each(|argument| argument.hash(&mut hasher));
                 met.insert(hasher.finish())
             })
         });
     }
-    let partition = |mask: u32| {
-        let mut classes: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
-        for (fact, arguments) in facts {
-            let key = chosen(arguments, mask);
-            classes.entry(key).or_default().push(*fact);
-        }
-        classes.into_values().collect::<Vec<_>>()
-    };
     let n_bits = |classes: &Vec<Vec<u32>>| -> u32 {
         classes
             .iter()
@@ -333,7 +345,7 @@ fn fields_of(
             .sum()
     };
     let masks = masks.into_iter().take_while(|_| Instant::now() < until);
-    let partitions = masks.map(partition);
+    let partitions = masks.map(|mask| classes(facts, mask));
     partitions.min_by_key(n_bits).unwrap_or_else(single)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: `goal_bound` is at least the goal of every final state that can be reached.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::dead_ends::Relaxed;
@@ -41,6 +41,8 @@ pub(super) struct GameAnalysis {
     pub earliest_end: usize,
     /// How stores keep states.
     pub packing: Arc<Packing>,
+    /// The relaxation towards the goal that was asked for last; `None` where it is too large.
+    relaxed: Mutex<Option<(Signal, Option<Arc<Relaxed>>)>>,
 }
 
 /// A single-player game from a state on.
@@ -51,9 +53,10 @@ pub(super) struct Task {
     pub goal_bound: u8,
     /// The signal of the goal `goal_bound`.
     pub best_goal: Option<Signal>,
+    /// Facts that are true in all final states with that goal, in rising order.
+    pub goal_facts: Vec<u32>,
     /// Moves from the start before which the game does not end.
     pub earliest_end: usize,
-    relaxed: OnceLock<Option<Relaxed>>,
 }
 
 impl PlanningGame {
@@ -87,6 +90,7 @@ impl GameAnalysis {
             latches: Latches::default(),
             has_counters: false,
             earliest_end: 0,
+            relaxed: Mutex::default(),
         };
         // Other machines number their states in other ways.
         let Some(network) = network.filter(|network| {
@@ -121,7 +125,7 @@ impl Task {
             start,
             goal_bound: 100,
             best_goal: None,
-            relaxed: OnceLock::new(),
+            goal_facts: Vec::new(),
             game,
         };
         if let Some(network) = task.game.network.clone() {
@@ -151,20 +155,31 @@ impl Task {
         for (value, signal) in goals {
             let mark = known.mark();
             known.assume(signal);
-            let outcome = known.propagate(budget);
-            known.undo_to(mark);
-            if outcome != Outcome::Contradiction {
+            if known.propagate(budget) != Outcome::Contradiction {
                 self.goal_bound = value;
                 self.best_goal = Some(signal);
+                let is_on = |base: &BaseId| known.value(Signal::of_base(*base)) == Some(true);
+                let facts = network.facts.ids().filter(is_on);
+                self.goal_facts = facts.map(|base| base.0).collect();
                 return;
             }
+            known.undo_to(mark);
         }
     }
 
     /// The relaxation towards the best goal, which takes a second or two when it is made.
-    pub fn relaxed(&self) -> Option<&Relaxed> {
-        let make = || Relaxed::new(self.game.network.as_deref()?, self.best_goal?);
-        self.relaxed.get_or_init(make).as_ref()
+    pub fn relaxed(&self) -> Option<Arc<Relaxed>> {
+        let (network, goal) = (self.game.network.as_deref()?, self.best_goal?);
+        let lock = self.game.relaxed.lock();
+        let mut last = lock.unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, relaxed)) = &*last
+            && *of == goal
+        {
+            return relaxed.clone();
+        }
+        let relaxed = Relaxed::new(network, goal).map(Arc::new);
+        *last = Some((goal, relaxed.clone()));
+        relaxed
     }
 
     /// Settings that last while an unconditional latch holds, each with that latch.

@@ -12,6 +12,10 @@ pub trait Runner: Send {
     /// Runs each of some concatenated states to its end, and replaces `steps` by the steps until
     /// then where the first role's goal is 100 there, and by `None` elsewhere.
     fn run(&mut self, states: &[u64], max_steps: u32, steps: &mut Vec<Option<u32>>);
+
+    /// Makes steps from some concatenated states, at most [`width`](Self::width) of them, until no
+    /// state changes, or for the most steps; `see` gets all states after each step.
+    fn watch(&mut self, states: &[u64], max_steps: u32, see: &mut dyn FnMut(&[u64]));
 }
 
 impl ExpanderLayout {
@@ -34,16 +38,40 @@ impl<const N: usize> Runner for LanesExpander<N> {
         steps.clear();
         let n_words = self.layout.state_words();
         for batch in states.chunks(64 * N * n_words) {
-            let batch: Vec<ExpansionStep<'_>> = batch
-                .chunks_exact(n_words)
-                .map(|state| ExpansionStep {
-                    state,
-                    joint_move: None,
-                })
-                .collect();
-            self.run_batch(&batch, max_steps, steps);
+            self.run_batch(&still(batch, n_words), max_steps, steps);
         }
     }
+
+    fn watch(&mut self, states: &[u64], max_steps: u32, see: &mut dyn FnMut(&[u64])) {
+        let layout = Arc::clone(&self.layout);
+        let batch = still(states, layout.state_words());
+        self.scatter_states(&batch);
+        let mut side = Side::Even;
+        let (mut now, mut before) = (PositionBatch::default(), states.to_vec());
+        for _ in 0..max_steps {
+            layout.step.run(&mut self.memory, side);
+            side = side.swapped();
+            now.clear(layout.n_roles());
+            for (word, group) in batch.chunks(64).enumerate() {
+                self.gather_states(side, word, group.len(), &mut now);
+            }
+            if now.states == before {
+                return;
+            }
+            see(&now.states);
+            std::mem::swap(&mut now.states, &mut before);
+        }
+    }
+}
+
+/// Concatenated states to scatter.
+fn still(states: &[u64], n_words: usize) -> Vec<ExpansionStep<'_>> {
+    let states = states.chunks_exact(n_words);
+    let step = |state| ExpansionStep {
+        state,
+        joint_move: None,
+    };
+    states.map(step).collect()
 }
 
 impl<const N: usize> LanesExpander<N> {
