@@ -116,8 +116,12 @@ impl DeadEnds {
     }
 
     /// For each of some states a lower bound on the moves to the best goal, `None` where it is out
-    /// of reach. Nothing where no tests are made.
-    pub fn test(&mut self, store: &Store, ids: &[StateId]) -> &[Option<u32>] {
+    /// of reach. Nothing where no tests are made. `read` appends a state.
+    pub fn test(
+        &mut self,
+        read: impl Fn(StateId, &mut Vec<u64>),
+        ids: &[StateId],
+    ) -> &[Option<u32>] {
         self.bounds.clear();
         let Some(relaxed) = self.task.relaxed().filter(|_| !self.is_useless) else {
             self.is_useless = true;
@@ -126,7 +130,7 @@ impl DeadEnds {
         self.states.clear();
         for &id in ids {
             self.state.clear();
-            store.read(id, &mut self.state);
+            read(id, &mut self.state);
             relaxed.append(&self.state, &mut self.states);
         }
         let runner = self.runner.get_or_insert_with(|| relaxed.runner());

@@ -67,7 +67,7 @@ impl Guided {
             task: Arc::clone(task),
             // The queues and flags take as much again.
             store: Store::new(&task.start, &task.game.packing, true, max_bytes / 2),
-            successors: Successors::new(&task.game.machine),
+            successors: Successors::new(Arc::clone(&task.game.machine).expander()),
             frontier: Frontier {
                 mask: task.game.mask.clone(),
                 goal_distance: GoalDistance::new(task),
@@ -107,7 +107,8 @@ impl Guided {
         match self.dead_ends.batch(&self.store) {
             0 => self.untested.clear(),
             batch if self.untested.len() >= batch => {
-                let bounds = self.dead_ends.test(&self.store, &self.untested);
+                let read = |id, state: &mut Vec<u64>| self.store.read(id, state);
+                let bounds = self.dead_ends.test(read, &self.untested);
                 for (&id, bound) in self.untested.iter().zip(bounds) {
                     self.frontier.is_closed[id as usize] |= bound.is_none();
                 }

@@ -1,9 +1,9 @@
 //! Breadth-first search: all states, those of fewest moves first.
 //!
 //! The first plan found for a goal is a shortest one. Once no new state is left, the best plan
-//! found is proven best.
-//!
-//! Where nothing is to be proven, states from which the best goal is out of reach are left out.
+//! found is proven best. A search that becomes large starts again with the game over packed states,
+//! which makes successors several times as fast. Where nothing is to be proven, states from which
+//! the best goal is out of reach are left out.
 //!
 //! Invariant: all states before `head` are expanded or left out.
 
@@ -12,12 +12,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
+use super::encoding::Encoding;
 use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
 
+/// Successors made before the search starts again over packed states: some tenths of a second.
+const LARGE: u64 = 1 << 18;
+
 pub(super) struct Layers {
+    task: Arc<Task>,
     store: Store,
     successors: Successors,
     head: usize,
@@ -28,19 +33,71 @@ pub(super) struct Layers {
     is_proof: bool,
     dead_ends: DeadEnds,
     batch: Vec<StateId>,
+    /// Where the states are packed.
+    encoding: Option<Arc<Encoding>>,
+    /// Whether states are to be packed once the search is large.
+    may_encode: bool,
+    max_bytes: usize,
+    /// Successors made by searches that started again.
+    n_made_before: u64,
 }
 
 impl Layers {
     pub fn new(task: &Arc<Task>, is_masked: bool, max_bytes: usize) -> Self {
         Self {
+            task: Arc::clone(task),
             store: Store::new(&task.start, &task.game.packing, is_masked, max_bytes),
-            successors: Successors::new(&task.game.machine),
+            successors: Successors::new(Arc::clone(&task.game.machine).expander()),
             head: 0,
             is_masked,
             is_proof: !is_masked && task.game.network.is_some(),
             dead_ends: DeadEnds::new(task),
             batch: Vec::new(),
+            encoding: None,
+            may_encode: true,
+            max_bytes,
+            n_made_before: 0,
         }
+    }
+
+    /// Starts again, over packed states if there is an encoding.
+    fn start_again(&mut self, encoding: Option<Arc<Encoding>>) {
+        self.n_made_before += self.successors.n_made();
+        let task = Arc::clone(&self.task);
+        let packed = encoding.and_then(|encoding| {
+            let start = encoding.pack(&task.start)?;
+            Some((encoding, start))
+        });
+        self.head = 0;
+        self.encoding = None;
+        (self.store, self.successors) = match packed {
+            Some((encoding, start)) => {
+                let packing = Arc::new(encoding.packing());
+                let store = Store::new(&start, &packing, self.is_masked, self.max_bytes);
+                let successors = Successors::new(encoding.expander());
+                self.encoding = Some(encoding);
+                (store, successors)
+            }
+            None => (
+                Store::new(
+                    &task.start,
+                    &task.game.packing,
+                    self.is_masked,
+                    self.max_bytes,
+                ),
+                Successors::new(Arc::clone(&task.game.machine).expander()),
+            ),
+        };
+    }
+
+    fn leave_out_dead_ends(&mut self) {
+        let read = |id: StateId, state: &mut Vec<u64>| match &self.encoding {
+            Some(encoding) => encoding.unpack(self.store.packed(id), state),
+            None => self.store.read(id, state),
+        };
+        let mut bounds = self.dead_ends.test(read, &self.batch).iter();
+        self.batch
+            .retain(|_| bounds.next().is_none_or(Option::is_some));
     }
 }
 
@@ -60,6 +117,12 @@ impl Solver for Layers {
                     false => Status::GaveUp,
                 };
             }
+            if self.may_encode && self.successors.n_made() >= LARGE {
+                self.may_encode = false;
+                if let Some(encoding) = self.task.game.encoding() {
+                    self.start_again(Some(encoding));
+                }
+            }
             let end = self
                 .store
                 .len()
@@ -67,11 +130,18 @@ impl Solver for Layers {
             self.batch.clear();
             self.batch.extend(self.head as StateId..end as StateId);
             if self.is_masked && self.dead_ends.batch(&self.store) > 0 {
-                let mut bounds = self.dead_ends.test(&self.store, &self.batch).iter();
-                self.batch
-                    .retain(|_| bounds.next().is_none_or(Option::is_some));
+                self.leave_out_dead_ends();
             }
             self.successors.make(&self.store, &self.batch);
+            if let Some(encoding) = &self.encoding
+                && self
+                    .successors
+                    .states()
+                    .any(|state| encoding.has_overflowed(state))
+            {
+                self.start_again(None);
+                continue;
+            }
             self.store.prepare(self.successors.states());
             for (index, child) in self.successors.iter().enumerate() {
                 if let Some(goal) = child.goal {
@@ -89,6 +159,6 @@ impl Solver for Layers {
     }
 
     fn n_states(&self) -> u64 {
-        self.successors.n_made()
+        self.n_made_before + self.successors.n_made()
     }
 }

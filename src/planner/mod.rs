@@ -16,6 +16,7 @@
 
 mod dead_ends;
 mod distance;
+mod encoding;
 mod families;
 mod fixing;
 mod guided;

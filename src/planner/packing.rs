@@ -19,7 +19,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 use crate::analysis::mutex_groups::{parts, random_joint_move};
 use crate::machine::Machine;
 use crate::machine::random::Random;
-use crate::propnet::Network;
+use crate::propnet::{BinaryField, Network};
 
 /// States of random games that the fields are guessed from.
 const SAMPLED_STATES: usize = 400;
@@ -66,12 +66,17 @@ pub(super) struct Packing {
 impl Packing {
     /// Keeps states as they are; the mask must be full.
     pub fn raw(raw_words: usize) -> Self {
+        Self::kept(raw_words, raw_words)
+    }
+
+    /// Keeps states as they are; the facts of the mask are in the first words.
+    pub fn kept(raw_words: usize, key_words: usize) -> Self {
         Self {
             raw_words,
             places: Vec::new(),
             fields: Vec::new(),
             facts: Vec::new(),
-            key_words: raw_words,
+            key_words,
             n_words: raw_words,
         }
     }
@@ -162,6 +167,29 @@ impl Packing {
             packing.key_words = packing.n_words;
         }
         packing
+    }
+
+    /// The fields; none where states are kept as they are.
+    pub fn binary_fields(&self) -> Vec<BinaryField> {
+        let words = self.fields.iter().enumerate();
+        let fields = words.flat_map(|(word, fields)| fields.iter().map(move |field| (word, field)));
+        let facts = |field: &Field| {
+            self.facts[field.facts.start as usize..field.facts.end as usize].to_vec()
+        };
+        fields
+            .map(|(word, field)| BinaryField {
+                first_bit: word * 64 + usize::from(field.shift),
+                facts: facts(field),
+            })
+            .collect()
+    }
+
+    /// A bit of no field, which may be behind the last word; `None` where states are kept as they
+    /// are.
+    pub fn free_bit(&self) -> Option<usize> {
+        let last = self.fields.last()?.last()?;
+        let is_used = u64::from(last.mask) << last.shift >> 63 == 1;
+        Some(self.n_words * 64 - usize::from(!is_used))
     }
 
     /// Words of a packed state.

@@ -16,7 +16,7 @@ pub(super) type StateId = u32;
 /// The parent of the first state.
 const NO_PARENT: StateId = StateId::MAX;
 /// A free slot of the table.
-const FREE: StateId = StateId::MAX;
+const FREE: u64 = u64::MAX;
 /// Slots of the smallest table.
 const MIN_SLOTS: usize = 1 << 12;
 
@@ -38,13 +38,15 @@ pub(super) struct Store {
     words: Vec<u64>,
     parents: Vec<StateId>,
     moves: Vec<MoveId>,
-    /// Open addressing with linear probing, at most three quarters full; a power of two.
-    table: Vec<StateId>,
+    /// Open addressing with linear probing, at most three quarters full; a power of two. A slot has
+    /// the upper half of a state's hash and the state's number, so that hardly any other state is
+    /// compared.
+    table: Vec<u64>,
     max_bytes: usize,
     /// The prepared states, packed, and their hashes.
     packed: Vec<u64>,
     hashes: Vec<u64>,
-    touched: Vec<StateId>,
+    touched: Vec<u64>,
     /// Whether a state did not fit and there is no memory to store states wider.
     is_full: bool,
 }
@@ -85,7 +87,8 @@ impl Store {
         self.parents.len()
     }
 
-    fn packed(&self, id: StateId) -> &[u64] {
+    /// A state as it is stored.
+    pub fn packed(&self, id: StateId) -> &[u64] {
         let n_words = self.packing.n_words();
         let start = id as usize * n_words;
         &self.words[start..start + n_words]
@@ -102,7 +105,7 @@ impl Store {
     }
 
     fn n_bytes(&self) -> usize {
-        self.len() * (8 * self.packing.n_words() + 8) + 4 * self.table.len()
+        self.len() * (8 * self.packing.n_words() + 8) + 8 * self.table.len()
     }
 
     /// Packs states that are to be added next, and touches the memory that this will need. The
@@ -133,9 +136,11 @@ impl Store {
             .map(|&hash| self.table[hash as usize & last]);
         self.touched.extend(slots);
         let mut any = 0;
-        for &id in &self.touched {
-            let id = if id == FREE { 0 } else { id as usize };
-            any ^= self.words.get(id * n_words).copied().unwrap_or(0);
+        for (&slot, &hash) in self.touched.iter().zip(&self.hashes) {
+            if is_alike(slot, hash) {
+                let word = self.words.get(id_in(slot) as usize * n_words);
+                any ^= word.copied().unwrap_or(0);
+            }
         }
         std::hint::black_box(any);
     }
@@ -146,7 +151,7 @@ impl Store {
             return Added::Full;
         }
         if (self.len() + 1) * 4 > self.table.len() * 3 {
-            if self.n_bytes() + 4 * self.table.len() > self.max_bytes {
+            if self.n_bytes() + 8 * self.table.len() > self.max_bytes {
                 return Added::Full;
             }
             self.grow();
@@ -155,24 +160,27 @@ impl Store {
         let packed = &self.packed[index * n_words..(index + 1) * n_words];
         let key = &packed[..self.key_words];
         let last = self.table.len() - 1;
-        let mut slot = self.hashes[index] as usize & last;
+        let hash = self.hashes[index];
+        let mut place = hash as usize & last;
         loop {
-            let id = self.table[slot];
-            if id == FREE {
+            let slot = self.table[place];
+            if slot == FREE {
                 break;
             }
-            let known = &self.words[id as usize * n_words..];
-            // A loop, since keys are too short for a call.
-            if key.iter().zip(known).all(|(a, b)| a == b) {
-                return Added::Known;
+            if is_alike(slot, hash) {
+                let known = &self.words[id_in(slot) as usize * n_words..];
+                // A loop, since keys are too short for a call.
+                if key.iter().zip(known).all(|(a, b)| a == b) {
+                    return Added::Known;
+                }
             }
-            slot = (slot + 1) & last;
+            place = (place + 1) & last;
         }
         let id = self.len() as StateId;
-        if id == FREE || self.n_bytes() > self.max_bytes {
+        if id == NO_PARENT || self.n_bytes() > self.max_bytes {
             return Added::Full;
         }
-        self.table[slot] = id;
+        self.table[place] = slot_of(hash, id);
         self.words.extend_from_slice(packed);
         self.parents.push(parent);
         self.moves.push(mv);
@@ -183,11 +191,12 @@ impl Store {
         let n_slots = self.table.len() * 2;
         self.table = vec![FREE; n_slots];
         for id in 0..self.len() as StateId {
-            let mut slot = hash(&self.packed(id)[..self.key_words]) as usize & (n_slots - 1);
-            while self.table[slot] != FREE {
-                slot = (slot + 1) & (n_slots - 1);
+            let hash = hash(&self.packed(id)[..self.key_words]);
+            let mut place = hash as usize & (n_slots - 1);
+            while self.table[place] != FREE {
+                place = (place + 1) & (n_slots - 1);
             }
-            self.table[slot] = id;
+            self.table[place] = slot_of(hash, id);
         }
     }
 
@@ -226,6 +235,21 @@ impl Store {
         path.reverse();
         path
     }
+}
+
+/// The slot of a state.
+fn slot_of(hash: u64, id: StateId) -> u64 {
+    hash & !u64::from(StateId::MAX) | u64::from(id)
+}
+
+/// The state of a slot.
+fn id_in(slot: u64) -> StateId {
+    slot as StateId
+}
+
+/// Whether the state of a slot may have a hash; not for free slots.
+fn is_alike(slot: u64, hash: u64) -> bool {
+    slot >> 32 == hash >> 32 && slot != FREE
 }
 
 fn hash(words: &[u64]) -> u64 {

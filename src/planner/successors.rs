@@ -1,11 +1,9 @@
 //! The successors of many states at once.
 
-use std::sync::Arc;
-
 use super::plan::PLAYER;
 use super::store::{StateId, Store};
 use crate::ids::MoveId;
-use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch};
+use crate::machine::{Expander, ExpansionStep, PositionBatch};
 
 /// Words of the successors of a batch, about: they should stay in the cache.
 const MAX_BATCH_WORDS: usize = 1 << 17;
@@ -39,9 +37,9 @@ pub(super) struct Successors {
 }
 
 impl Successors {
-    pub fn new(machine: &Arc<dyn Machine>) -> Self {
+    pub fn new(expander: Box<dyn Expander>) -> Self {
         Self {
-            expander: Arc::clone(machine).expander(),
+            expander,
             parents: PositionBatch::default(),
             children: PositionBatch::default(),
             states: Vec::new(),

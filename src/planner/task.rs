@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::dead_ends::Relaxed;
+use super::encoding::Encoding;
 use super::packing::Packing;
 use super::plan::PLAYER;
 use crate::analysis::autonomous;
@@ -41,6 +42,7 @@ pub(super) struct GameAnalysis {
     pub earliest_end: usize,
     /// How stores keep states.
     pub packing: Arc<Packing>,
+    encoding: OnceLock<Option<Arc<Encoding>>>,
     /// The relaxation towards the goal that was asked for last; `None` where it is too large.
     relaxed: Mutex<Option<(Signal, Option<Arc<Relaxed>>)>>,
 }
@@ -90,6 +92,7 @@ impl GameAnalysis {
             latches: Latches::default(),
             has_counters: false,
             earliest_end: 0,
+            encoding: OnceLock::new(),
             relaxed: Mutex::default(),
         };
         // Other machines number their states in other ways.
@@ -113,6 +116,12 @@ impl GameAnalysis {
         game.packing = Arc::new(packing);
         game.network = Some(Arc::clone(network));
         game
+    }
+
+    /// The game over packed states, which takes a second or two when it is made.
+    pub fn encoding(&self) -> Option<Arc<Encoding>> {
+        let make = || Encoding::new(self.network.as_deref()?, &self.packing).map(Arc::new);
+        self.encoding.get_or_init(make).clone()
     }
 }
 

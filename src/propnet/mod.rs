@@ -18,6 +18,7 @@ mod build;
 mod builder;
 mod copy;
 mod effects;
+mod encode;
 mod network;
 mod normalise;
 mod part;
@@ -30,6 +31,7 @@ mod specialise;
 pub use build::build;
 pub use builder::BuildError;
 pub use effects::{Effects, VisitedNodes, effects};
+pub use encode::{BinaryField, encoded};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use part::{Selection, part};
 pub use phases::{
