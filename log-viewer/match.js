@@ -10,6 +10,7 @@ import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
 import { beat, byId, drawn, element, fill, setText, wordmark } from "./page.js";
+import { showPlan } from "./plan.js";
 import { MatchRecord, outcome } from "./record.js";
 import { Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
@@ -334,6 +335,8 @@ class MatchPage {
     this.showStrip();
     this.showPosition(turn);
     this.showConsidered(turn);
+    const plan = this.record.planOf(turn);
+    if (this.isNew("plan", plan, turn.step)) showPlan(byId("plan"), plan, turn.step);
     this.turnList.setTurn(turn);
     this.charts.setTurn(turn);
   }

@@ -102,6 +102,11 @@ export class MatchRecord {
     return [];
   }
 
+  /** What the planner had found by a turn, or null. */
+  planOf(turn) {
+    return this.turns.findLast(({ step, plan }) => step <= turn.step && plan !== null)?.plan ?? null;
+  }
+
   /** Statistics by turn, as Tiltyard keeps them, for a match whose files are not there. */
   takeStatistics(entries) {
     for (const entry of list(entries)) {
@@ -172,6 +177,9 @@ export class MatchRecord {
       case "root":
         if (turn !== null) turn.root = rootMoves(data.moves);
         break;
+      case "plan":
+        if (turn !== null) turn.plan = planFrom(data);
+        break;
       case "played":
         if (turn !== null) turn.played = list(data.moves).map(String);
         break;
@@ -195,7 +203,7 @@ export class MatchRecord {
     if (!Number.isInteger(step) || step < 0 || step > LARGEST_STEP) return null;
     let turn = this.byStep.get(step);
     if (turn === undefined) {
-      turn = { step, from: null, facts: null, isTerminal: false, answer: null, root: [], played: null };
+      turn = { step, from: null, facts: null, isTerminal: false, answer: null, root: [], plan: null, played: null };
       this.byStep.set(step, turn);
       this.sorted = null;
     }
@@ -212,6 +220,20 @@ function answer(data, at) {
     seconds: number(data.seconds),
     isProven: data.proven === true,
     isOnly: data.only === true,
+  };
+}
+
+function planFrom(data) {
+  const moves = list(data.moves).map(String);
+  return {
+    step: data.step,
+    goal: number(data.goal),
+    bound: number(data.bound),
+    isBest: data.proven === true,
+    solver: text(data.solver),
+    states: number(data.states),
+    moves,
+    length: Math.max(moves.length, number(data.n_moves) ?? 0),
   };
 }
 

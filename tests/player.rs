@@ -1,5 +1,6 @@
 //! The player through its handle: no failure of game code costs a match its answers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -11,7 +12,9 @@ use panza::analysis::signature;
 use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
+use panza::planner::SOLVERS;
 use panza::player::{Answer, GameBuilders, PlayRequest, Player, Reply, StartRequest, Status};
+use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -31,18 +34,28 @@ fn reply() -> (Reply, mpsc::Receiver<Answer>) {
 impl Table {
     /// A match has begun, and `ready` was answered.
     fn new(settings: &Settings, factories: GameBuilders, role: &str, clocks: [f64; 2]) -> Self {
+        Self::of(&rules(60), settings, factories, role, clocks)
+    }
+
+    /// The same for a game.
+    fn of(
+        source: &str,
+        settings: &Settings,
+        factories: GameBuilders,
+        role: &str,
+        clocks: [f64; 2],
+    ) -> Self {
         let [start_clock, play_clock] = clocks.map(Duration::from_secs_f64);
         let table = Self {
             player: Player::new(settings, factories).unwrap(),
             play_clock,
         };
-        let source = rules(60);
         let (reply, answer) = reply();
         table.player.start(
             StartRequest {
                 match_id: "m".into(),
                 role: sexpr::parse(role).0.remove(0),
-                rules: sexpr::parse(&source).0,
+                rules: sexpr::parse(source).0,
                 source: source.into(),
                 start_clock,
                 play_clock,
@@ -234,15 +247,27 @@ fn an_answer_leaves_when_all_machines_fail() {
     }
 }
 
-#[test]
-fn the_match_is_logged() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder_item = format!("logs.folder={}", folder.path().display());
-    let settings = settings(&[
+/// Settings under which the logs of matches lie in a folder.
+fn logging(folder: &Path) -> Settings {
+    let folder_item = format!("logs.folder={}", folder.display());
+    settings(&[
         "player.margin_seconds=0.4",
         "logs.match_logs=true",
         &folder_item,
-    ]);
+    ])
+}
+
+/// The events of a match log.
+fn events(folder: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(folder.join("m/events.jsonl")).unwrap();
+    let events = text.lines().map(serde_json::from_str);
+    events.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn the_match_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = logging(folder.path());
     let table = Table::new(&settings, sound(7), "first", [0.8, 1.0]);
     let answer = table.play("");
     assert_eq!(table.play("(take 2) noop"), "noop");
@@ -250,11 +275,7 @@ fn the_match_is_logged() {
     assert_eq!(table.play("(take 2) noop"), "noop");
     table.stop("noop (take 1)");
 
-    let read = |name| std::fs::read_to_string(folder.path().join("m").join(name)).unwrap();
-    let events: Vec<serde_json::Value> = read("events.jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let events = events(folder.path());
     let of_kind = |kind: &str| -> Vec<&serde_json::Value> {
         let matching = events.iter().filter(|event| event["kind"] == kind);
         matching.map(|event| &event["data"]).collect()
@@ -271,12 +292,66 @@ fn the_match_is_logged() {
     let end = of_kind("end");
     assert_eq!(end.len(), 1);
     assert_eq!(end[0]["how"], "stopped");
-    assert_eq!(
-        end[0]["goals"],
-        serde_json::json!({ "first": 0, "second": 100 })
-    );
-    let text = read("match.log");
+    assert_eq!(end[0]["goals"], json!({ "first": 0, "second": 100 }));
+    let text = std::fs::read_to_string(folder.path().join("m/match.log")).unwrap();
     assert!(text.contains("step 0: answers "), "{text}");
+}
+
+/// Lamps that all have to be on, and some moves more than that takes: out of reach of playouts.
+fn lamps(n_lamps: u32) -> String {
+    let limit = n_lamps + 10;
+    let mut source = format!(
+        "(role robot) (init (step 0))
+         (<= (base (on ?x)) (lamp ?x)) (<= (base (step ?x)) (succ ?x ?y))
+         (<= (input robot (toggle ?x)) (lamp ?x)) (<= (legal robot (toggle ?x)) (lamp ?x))
+         (<= (next (on ?x)) (does robot (toggle ?x)) (not (true (on ?x))))
+         (<= (next (on ?x)) (true (on ?x)) (not (does robot (toggle ?x))))
+         (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+         (<= dark (lamp ?x) (not (true (on ?x))))
+         (<= terminal (not dark)) (<= terminal (true (step {limit})))
+         (<= (goal robot 100) (not dark)) (<= (goal robot 0) dark)"
+    );
+    source.extend((0..n_lamps).map(|lamp| format!("(lamp {lamp})")));
+    source.extend((0..=limit).map(|step| format!("(succ {step} {})", step + 1)));
+    source
+}
+
+#[test]
+fn the_plan_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = logging(folder.path());
+    let builders = GameBuilders::standard();
+    let table = Table::of(&lamps(205), &settings, builders, "robot", [30.0, 2.0]);
+    let answer = table.play("");
+    let next = table.play(&answer);
+    table.stop(&next);
+
+    let mut events = events(folder.path());
+    events.retain(|event| event["kind"] == "plan");
+    assert!(events.iter().all(|event| event["at_seconds"].is_number()));
+    let plan = &events.last().unwrap()["data"];
+    assert_eq!(plan["step"], 0, "the plan is followed, which is no news");
+    assert_eq!((&plan["goal"], &plan["bound"]), (&json!(100), &json!(100)));
+    assert_eq!(plan["proven"], true);
+    assert!(SOLVERS.contains(&plan["solver"].as_str().unwrap()));
+    assert!(plan["states"].as_u64().unwrap() > 0);
+    let moves = plan["moves"].as_array().unwrap();
+    assert_eq!((moves.len(), &plan["n_moves"]), (200, &json!(205)));
+    assert_eq!(moves[..2], [json!(answer), json!(next)]);
+    let first = &events[0]["data"];
+    assert_eq!(
+        (&first["goal"], &first["solver"]),
+        (&json!(null), &json!(null))
+    );
+    assert_eq!(
+        (&first["moves"], &first["n_moves"]),
+        (&json!([]), &json!(0))
+    );
+    let text = std::fs::read_to_string(folder.path().join("m/match.log")).unwrap();
+    assert!(
+        text.contains(" solver has a plan: goal 100, proven best, 205 moves left"),
+        "{text}"
+    );
 }
 
 #[test]

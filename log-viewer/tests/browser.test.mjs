@@ -10,7 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { chromium } from "playwright-core";
-import { makeMatch, writeMatch } from "./samples.mjs";
+import { board, discs, isAtNewest, points, scrollThrough, shownPlan } from "./page.mjs";
+import { PUZZLE_MOVES, makeMatch, makePuzzle, writeMatch } from "./samples.mjs";
 import { play, serve } from "./server.mjs";
 
 const SCREENSHOTS = process.env.SCREENSHOTS;
@@ -33,6 +34,7 @@ before(async () => {
     join(logs, "hostile"),
     makeMatch({ matchId: HOSTILE, players: ["<b>Panza</b>", "<script>alert(1)</script>"], turns: 9 }),
   );
+  await writeMatch(join(logs, "puzzle"), makePuzzle());
   const cut = makeMatch({ matchId: "sample.connectFour.2", turns: 12 });
   await writeMatch(join(logs, "cut"), { ...cut, events: cut.events.slice(0, cut.events.length * 0.8) });
   server = await serve(logs);
@@ -69,51 +71,6 @@ async function withPage({ mayFail = false, ...options }, act) {
 
 async function screenshot(page, name, fullPage = false) {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
-}
-
-/** Scrolls through the page, so that everything on it is drawn. */
-async function scrollThrough(page) {
-  const height = await page.evaluate(() => document.body.scrollHeight);
-  for (let y = 0; y < height; y += 600) {
-    await page.evaluate((to) => window.scrollTo(0, to), y);
-    await page.waitForTimeout(120);
-  }
-  await page.evaluate(() => window.scrollTo(0, 0));
-}
-
-/** How many points each line of a chart has, by the line's name. */
-async function points(page, chart) {
-  await page.locator(`#chart-${chart}`).scrollIntoViewIfNeeded();
-  await page.waitForSelector(`#chart-${chart} .main-svg`);
-  return page.evaluate(
-    (id) => Object.fromEntries(document.getElementById(id).data.map((line) => [line.name, line.x.length])),
-    `chart-${chart}`,
-  );
-}
-
-/** What lies on the board, by cell, empty cells left out. */
-function board(page) {
-  return page.evaluate(() =>
-    Object.fromEntries(
-      [...document.querySelectorAll("#position [data-cell]")]
-        .filter((cell) => cell.dataset.content !== "")
-        .map((cell) => [cell.dataset.cell, cell.dataset.content]),
-    ),
-  );
-}
-
-/** The same from the facts of a position of connectFour. */
-function discs(facts) {
-  const found = facts.map((fact) => /^\(cell (\d+ \d+) (\w+)\)$/.exec(fact)).filter((match) => match !== null);
-  return Object.fromEntries(found.map(([, cell, content]) => [cell, content]));
-}
-
-/** Whether the newest turn is shown; asked in one go, since the next may come at any moment. */
-function isAtNewest(page) {
-  return page.evaluate(() => {
-    const slider = document.getElementById("slider");
-    return slider.value === slider.max;
-  });
 }
 
 async function events(name) {
@@ -337,6 +294,58 @@ test("a player that ends in the middle of a match is told of, and asked again", 
     await page.waitForSelector(".player.silent", { timeout: 20_000 });
   }));
 
+test("the plan of a single-player match is shown, and followed from turn to turn", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/puzzle#turn=0`);
+    await page.waitForSelector("#plan dl");
+    assert.deepEqual(await shownPlan(page), { facts: ["none yet, at most 100", "0"], current: [] });
+    await page.keyboard.press("ArrowRight");
+    assert.match(await page.locator("#plan h2").innerText(), /as of turn 0/);
+    await page.keyboard.press("ArrowRight");
+    assert.deepEqual((await shownPlan(page)).facts, ["guided", "40 of at most 100", "52,000", "7"]);
+    for (const step of [3, 4, 5, 22]) {
+      await page.locator("#slider").fill(String(step));
+      assert.deepEqual(await shownPlan(page), {
+        facts: ["layers", "100 of at most 100, proven best", "1,234,567", String(30 - step)],
+        current: [`${step} ${PUZZLE_MOVES[step].slice(1, -1)}`],
+      });
+      assert.equal(await page.locator("#plan li").count(), 20);
+      assert.match(await page.locator("#plan > p").innerText(), /and 7 more moves/);
+    }
+    await page.locator("#slider").fill("9");
+    await screenshot(page, "plan", true);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await screenshot(page, "plan-dark", true);
+    // Beyond the moves that the log names, and at the end.
+    for (const step of [23, 30]) {
+      await page.locator("#slider").fill(String(step));
+      const { facts, current } = await shownPlan(page);
+      assert.deepEqual([facts[3], current], [String(30 - step), []]);
+    }
+    await page.goto(`${server.address}/matches/hour`);
+    await page.waitForSelector("#position .board");
+    assert.ok(await page.locator("#plan").isHidden());
+  }));
+
+test("a puzzle that is played shows the plan that the player followed", () =>
+  withPage({}, async (page) => {
+    await play(server.address, { game: "hanoi", opponents: 0, startClock: 10, playClock: 2, seed: 4 });
+    const [{ folder: name }] = await matches("hanoi");
+    const log = await events(name);
+    const plan = log.findLast(({ kind }) => kind === "plan").data;
+    assert.ok(plan.proven && plan.moves.length === plan.n_moves, JSON.stringify(plan));
+    await page.goto(`${server.address}/matches/${name}#turn=${plan.step}`);
+    await page.waitForSelector("#plan li[aria-current]");
+    for (let step = plan.step; step < plan.step + plan.n_moves; step += 1) {
+      const { facts, current } = await shownPlan(page);
+      assert.deepEqual(facts.slice(0, 2), [plan.solver, `${plan.goal} of at most ${plan.goal}, proven best`]);
+      const played = log.find(({ kind, data }) => kind === "played" && data.step === step).data.moves[0];
+      assert.deepEqual(current, [`${step} ${played.replace(/^\(\s*|\s*\)$/g, "")}`]);
+      await page.keyboard.press("ArrowRight");
+    }
+    await screenshot(page, "plan-played", true);
+  }));
+
 test("an unknown match is a page that says so, with status 404", () =>
   withPage({ mayFail: true }, async (page) => {
     for (const path of ["/matches/never-played", "/matches/..%2f..%2fetc", "/matches/%00", "/no/such/page"]) {
@@ -498,16 +507,16 @@ for (const colorScheme of ["light", "dark"]) {
       for (const [name, path] of [
         ["list", "/"],
         ["match", "/matches/hour#turn=7"],
+        ["plan", "/matches/puzzle#turn=9"],
         ["hostile", "/matches/hostile"],
         ["viewer", "/viewer"],
       ]) {
         await page.goto(server.address + path);
-        await page.waitForSelector(
-          name === "list" ? ".match-list" : name === "viewer" ? "#opener:not([hidden])" : "#position .board",
-        );
+        const shown = { list: ".match-list", plan: "#plan dl", viewer: "#opener:not([hidden])" }[name];
+        await page.waitForSelector(shown ?? "#position .board");
         await scrollThrough(page);
         assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, name);
-        await screenshot(page, `phone-${colorScheme}-${name}`);
+        await screenshot(page, `phone-${colorScheme}-${name}`, name === "plan");
       }
     }));
 }

@@ -8,7 +8,7 @@ import { FIGURES, onAxis, turnTimes } from "../figures.js";
 import { MatchRecord, outcome } from "../record.js";
 import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
-import { makeMatch, numbers } from "./samples.mjs";
+import { makeMatch, makePuzzle, numbers } from "./samples.mjs";
 
 const { summary: _, ...sample } = makeMatch();
 
@@ -47,6 +47,28 @@ test("a record has turns with positions, answers and moves", () => {
   assert.equal(outcome(record.end.goals, record.role), "win");
 });
 
+test("a turn has the plan that was known then", () => {
+  const { summary: _, ...puzzle } = makePuzzle();
+  const record = recordOf(puzzle);
+  assert.deepEqual(record.notes(), []);
+  const plan = (step) => record.planOf(record.byStep.get(step));
+  assert.deepEqual([0, 1, 2, 3, 9].map((step) => plan(step).goal), [null, null, 40, 100, 100]);
+  const { moves, ...rest } = plan(30);
+  assert.deepEqual(rest, {
+    step: 3,
+    goal: 100,
+    bound: 100,
+    isBest: true,
+    solver: "layers",
+    states: 1_234_567,
+    length: 27,
+  });
+  assert.equal(moves.length, 20);
+  assert.equal(moves[1], record.byStep.get(4).played[0]);
+  const without = recordOf(sample);
+  assert.equal(without.planOf(without.turns.at(-1)), null);
+});
+
 test("files may come in any pieces", () => {
   const whole = recordOf(sample);
   const record = new MatchRecord();
@@ -83,6 +105,8 @@ test("events of other types than expected hurt nobody", () => {
     ["move", { step: 0, move: 7, value: "high", root: {} }],
     ["root", { step: 0, moves: [["(a)", "many", null], 7] }],
     ["played", { step: 1, moves: [null, 3] }],
+    ["plan", { step: 0, goal: "all", bound: {}, proven: 1, solver: 5, moves: [null, {}], n_moves: "2" }],
+    ["plan", { goal: 100 }],
     ["start", { role: 3, roles: "red", players: {}, rules: [] }],
     ["board", { shapes: { a: 1 } }],
     ["end", { how: 1, goals: [] }],

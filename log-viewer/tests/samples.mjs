@@ -220,6 +220,42 @@ export function makeMatch({
   return { events: whole(events), series: whole(series), log: whole(log), summary: JSON.stringify(summary) };
 }
 
+/** The moves of the match of `makePuzzle`. */
+export const PUZZLE_MOVES = Array.from({ length: 30 }, (_, step) => `(move d${(step % 3) + 1} p${(step % 4) + 1})`);
+
+/** The files of a single-player match with plans: none at turn 0, a poor one at turn 2, the best one from turn 3 on. */
+export function makePuzzle() {
+  const events = [];
+  const event = (at, kind, data) => events.push(JSON.stringify({ time: moment(at), at_seconds: at, kind, data }));
+  const matchId = "sample.towers.1";
+  event(0, "log", { match_id: matchId });
+  event(0, "start", { role: "robot", roles: ["robot"], game: "towers", start_clock: 1, play_clock: 1, rules: "" });
+  const plan = (step, goal, solver, states, moves) =>
+    event(step + 0.5, "plan", {
+      step,
+      goal,
+      bound: 100,
+      proven: goal === 100,
+      solver,
+      states,
+      moves: moves.slice(0, 20),
+      n_moves: moves.length,
+    });
+  for (let step = 0; step <= PUZZLE_MOVES.length; step += 1) {
+    event(step, "state", { step, facts: [`(step ${step})`], terminal: step === PUZZLE_MOVES.length });
+    if (step === 0) plan(step, null, null, 0, []);
+    if (step === 2) plan(step, 40, "guided", 52_000, PUZZLE_MOVES.slice(2, 9));
+    if (step === 3) plan(step, 100, "layers", 1_234_567, PUZZLE_MOVES.slice(3));
+    const move = PUZZLE_MOVES[step];
+    if (move === undefined) break;
+    event(step + 0.6, "move", { step, move, value: step < 3 ? 40 : 100, visits: 1000, seconds: 0.6 });
+    event(step + 0.7, "played", { step, moves: [move] });
+  }
+  event(PUZZLE_MOVES.length + 1, "end", { how: "stopped", goals: { robot: 100 } });
+  const summary = { match_id: matchId, game: "towers", role: "robot", roles: ["robot"], goals: { robot: 100 } };
+  return { events: `${events.join("\n")}\n`, series: "at_seconds,step\n", log: "", summary: JSON.stringify(summary) };
+}
+
 /** Writes the files of a match into a folder of its own. */
 export async function writeMatch(folder, files) {
   await mkdir(folder, { recursive: true });

@@ -40,17 +40,19 @@ export async function serve(folder, port = 0) {
   throw new Error("the server ended before it listened");
 }
 
-/** Plays a match of connectFour on a server against a random player; resolves when it is over. */
-export function play(address, { startClock, playClock, seed }) {
+/**
+ * Plays a match on a server, in a game of several roles against random players, as many as `opponents`; resolves when
+ * it is over.
+ */
+export function play(address, { game = "connectFour", opponents = 1, startClock, playClock, seed }) {
   const child = spawn(
     program(),
     [
       "match",
-      "connectFour",
+      game,
       "--player",
       address,
-      "--player",
-      "random",
+      ...Array.from({ length: opponents }, () => ["--player", "random"]).flat(),
       "--start-clock",
       String(startClock),
       "--play-clock",

@@ -14,6 +14,7 @@ use crossbeam::channel::{Sender, after, select};
 use super::engines::{Build, Engines};
 use super::link::{Advice, Order, WorkerLink};
 use super::record::Record;
+use super::searcher::PlanStatus;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
 use crate::build::{BuiltGame, GameBuilders};
@@ -121,8 +122,8 @@ struct MatchThread {
     time_shares: TimeShares,
     /// Number of positions logged.
     logged_positions: usize,
-    /// The goal of the plan logged last, and whether it was proven best.
-    logged_plan: Option<(u8, bool)>,
+    /// What the planner had found when that was logged last.
+    logged_plan: Option<PlanStatus>,
 }
 
 impl MatchThread {
@@ -188,11 +189,13 @@ impl MatchThread {
         match order {
             Order::Advance(moves) => self.advance(moves),
             Order::Answered(position) => {
-                if position == self.position()
-                    && let Some(sample) = self.engines.attempt(|engine| engine.searcher.sample())
-                {
-                    let record = &self.assignment.start.record;
-                    record.root_moves(position, &sample.root_moves);
+                if position == self.position() {
+                    let sample = self.engines.attempt(|engine| engine.searcher.sample());
+                    if let Some(sample) = sample {
+                        let record = &self.assignment.start.record;
+                        record.root_moves(position, &sample.root_moves);
+                    }
+                    self.log_plan(true);
                 }
                 self.check_position();
             }
@@ -260,25 +263,25 @@ impl MatchThread {
         let interrupt = Arc::clone(&self.link.interrupt);
         self.engines
             .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
-        self.log_plan();
+        self.log_plan(false);
         self.check_position();
         self.advise();
     }
 
-    /// Logs a plan that is new or newly proven best.
-    fn log_plan(&mut self) {
-        let plan = self
-            .engines
-            .current()
-            .and_then(|engine| engine.searcher.plan());
-        let Some(plan) = plan else { return };
-        if self.logged_plan != Some((plan.goal, plan.is_best)) {
-            self.logged_plan = Some((plan.goal, plan.is_best));
-            let proven = if plan.is_best { ", proven best" } else { "" };
-            self.assignment.start.record.note(&format!(
-                "the {} solver has a plan: goal {}{proven}, {} moves left, {} states made",
-                plan.solver, plan.goal, plan.n_moves, plan.n_states
-            ));
+    /// Logs what the planner has found: if it is new, and without a plan with every answer.
+    fn log_plan(&mut self, is_answered: bool) {
+        let Some(engine) = self.engines.current() else {
+            return;
+        };
+        let Some(plan) = engine.searcher.plan() else {
+            return;
+        };
+        let logged = self.logged_plan.as_ref();
+        let is_known = logged.is_some_and(|logged| plan.continues(logged));
+        if !is_known || (is_answered && plan.goal.is_none()) {
+            let record = &self.assignment.start.record;
+            record.plan(self.position(), &plan, |mv| engine.info().move_text(mv));
+            self.logged_plan = Some(plan);
         }
     }
 

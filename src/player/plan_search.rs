@@ -47,6 +47,8 @@ pub(super) struct PlanSearch {
     /// The goal of the plan.
     goal: u8,
     is_best: bool,
+    /// No plan reaches a higher goal than this.
+    bound: u8,
     solver: &'static str,
     /// States made by workers that were stopped.
     n_states_before: u64,
@@ -88,6 +90,7 @@ impl PlanSearch {
             plan: VecDeque::new(),
             goal: 0,
             is_best: false,
+            bound: 100,
             solver: "",
             n_states_before: 0,
         })
@@ -99,6 +102,8 @@ impl PlanSearch {
         let Some(worker) = &self.worker else { return };
         let findings = worker.findings();
         self.is_best |= findings.is_best;
+        // A bound of an earlier position holds: the match came here by legal moves.
+        self.bound = self.bound.min(findings.bound);
         if let Some(plan) = findings.plan
             && (self.plan.is_empty() || plan.goal > self.goal)
         {
@@ -224,6 +229,7 @@ impl Searcher for PlanSearch {
         self.fallback.set_state(state);
         self.plan.clear();
         self.is_best = false;
+        self.bound = 100;
         self.restart(state);
     }
 
@@ -244,13 +250,24 @@ impl Searcher for PlanSearch {
     }
 
     fn plan(&self) -> Option<PlanStatus> {
-        self.has_plan().then(|| PlanStatus {
-            goal: self.goal,
-            n_moves: self.plan.len(),
-            is_best: self.is_best,
-            solver: self.solver,
+        let mut status = PlanStatus {
+            goal: None,
+            bound: self.bound,
+            moves: Vec::new(),
+            is_best: false,
+            solver: "",
             n_states: self.n_states(),
-        })
+        };
+        if self.has_plan() {
+            status.goal = Some(self.goal);
+            status.moves = self.plan.iter().copied().collect();
+            status.is_best = self.is_best;
+            status.solver = self.solver;
+            if self.is_best {
+                status.bound = self.goal;
+            }
+        }
+        Some(status)
     }
 
     fn sample(&mut self) -> SearchSample {

@@ -9,12 +9,16 @@ use tracing::Level;
 
 use super::StartRequest;
 use super::link::Advice;
+use super::searcher::PlanStatus;
 use crate::analysis::board::Layout;
 use crate::config::Settings;
+use crate::ids::MoveId;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
 /// A move that is neither proven nor the only one gets a warning in the log with fewer visits.
 const FEW_VISITS: u64 = 500;
+/// An event names at most this many moves of a plan.
+const MAX_PLAN_MOVES: usize = 200;
 
 /// The record of one match; clones write to the same log.
 ///
@@ -160,6 +164,34 @@ impl Record {
         let moves: Vec<(&str, u64, f64)> = moves.iter().map(RootMove::cells).collect();
         self.log
             .event("root", json!({ "step": position, "moves": moves }));
+    }
+
+    /// What the planner has found for this position; `text` gives the text of a move.
+    pub fn plan(&self, position: usize, plan: &PlanStatus, text: impl Fn(MoveId) -> String) {
+        let (n_moves, n_states) = (plan.moves.len(), plan.n_states);
+        let solver = plan.goal.map(|_| plan.solver);
+        if let Some(goal) = plan.goal {
+            let proven = if plan.is_best { ", proven best" } else { "" };
+            self.note(&format!(
+                "the {} solver has a plan: goal {goal}{proven}, {n_moves} moves left, {n_states} states made",
+                plan.solver
+            ));
+        }
+        let moves = plan.moves.iter().take(MAX_PLAN_MOVES);
+        let moves: Vec<String> = moves.map(|&mv| text(mv)).collect();
+        self.log.event(
+            "plan",
+            json!({
+                "step": position,
+                "goal": plan.goal,
+                "bound": plan.bound,
+                "proven": plan.is_best,
+                "solver": solver,
+                "states": n_states,
+                "moves": moves,
+                "n_moves": n_moves,
+            }),
+        );
     }
 
     /// The findings of the study.

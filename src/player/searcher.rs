@@ -20,18 +20,28 @@ pub struct BestMove {
 }
 
 /// What a planner has found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanStatus {
-    /// The goal that the plan reaches, 0 to 100.
-    pub goal: u8,
+    /// The goal that the plan reaches, 0 to 100; `None` without a plan.
+    pub goal: Option<u8>,
+    /// No plan reaches a higher goal than this.
+    pub bound: u8,
     /// The moves that are left.
-    pub n_moves: usize,
-    /// Whether no plan reaches a higher goal.
+    pub moves: Vec<MoveId>,
+    /// Whether the plan was proven best.
     pub is_best: bool,
-    /// The solver that found it.
+    /// The solver that found the plan; empty without a plan.
     pub solver: &'static str,
     /// States made by all solvers.
     pub n_states: u64,
+}
+
+impl PlanStatus {
+    /// Whether the findings are the `earlier` ones, some moves later; states do not count.
+    pub fn continues(&self, earlier: &Self) -> bool {
+        let key = |plan: &Self| (plan.goal, plan.bound, plan.is_best, plan.solver);
+        key(self) == key(earlier) && earlier.moves.ends_with(&self.moves)
+    }
 }
 
 /// Chooses moves for one role, and follows the match.
@@ -55,7 +65,7 @@ pub trait Searcher: Send {
     /// The best move; `None` when our role has no legal move.
     fn best_move(&mut self) -> Option<BestMove>;
 
-    /// The plan, if the search has one.
+    /// What the planner has found; `None` where the search has no planner.
     fn plan(&self) -> Option<PlanStatus> {
         None
     }

@@ -1,0 +1,61 @@
+// The plan of a single-player match at a turn: the solver that found it, its goal and how far that
+// can be surpassed, the states made, and the moves, with the one of the turn marked.
+
+import { spoken } from "./expressions.js";
+import { count, counted, goal } from "./format.js";
+import { element, fill } from "./page.js";
+
+/** Shows in `place` what the planner had found by a turn of this step; null hides it. */
+export function showPlan(place, plan, step) {
+  place.hidden = plan === null;
+  if (plan === null) return;
+  const at = step - plan.step;
+  const left = Math.max(0, plan.length - at);
+  const facts = [
+    plan.solver !== null && ["Solver", plan.solver],
+    ["Goal", goalText(plan)],
+    ["States made", count(plan.states)],
+    plan.length > 0 && ["Moves left", count(left)],
+  ].filter(Boolean);
+  const moves = plan.moves.map((move, index) => moveItem(move, plan.step + index, index - at));
+  const more = plan.length - moves.length;
+  const list = element("ol", { class: "plan-moves" }, moves);
+  fill(
+    place,
+    element("h2", null, "Plan", plan.step < step && element("small", null, `as of turn ${plan.step}`)),
+    element(
+      "dl",
+      { class: "pairs" },
+      facts.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value))),
+    ),
+    moves.length > 0 && list,
+    more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "more move")}`),
+  );
+  bringIntoSight(list, list.children[at]);
+}
+
+/** "50 of at most 100", "100 of at most 100, proven best". */
+function goalText(plan) {
+  const most = plan.bound === null ? "" : `at most ${goal(plan.bound)}`;
+  if (plan.goal === null) return ["none yet", most].filter(Boolean).join(", ");
+  const reached = most === "" ? goal(plan.goal) : `${goal(plan.goal)} of ${most}`;
+  return plan.isBest ? `${reached}, proven best` : reached;
+}
+
+/** A move of the plan and its turn; `place` is negative for a move before the turn shown, and 0 for its own. */
+function moveItem(move, turn, place) {
+  return element(
+    "li",
+    { class: place < 0 ? "done" : null, "aria-current": place === 0 ? "step" : null },
+    element("small", null, turn),
+    " ",
+    spoken(move),
+  );
+}
+
+/** Scrolls the list, and nothing around it, to an item. */
+function bringIntoSight(list, item) {
+  if (item === undefined) return;
+  const top = item.offsetTop - list.offsetTop;
+  list.scrollTop = top - (list.clientHeight - item.offsetHeight) / 2;
+}
