@@ -13,6 +13,7 @@ use crossbeam::channel::{Sender, after, select};
 
 use super::engines::{Build, Engines};
 use super::link::{Advice, Order, WorkerLink};
+use super::plan_memory::PlanMemory;
 use super::record::Record;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
@@ -114,6 +115,7 @@ struct MatchThread {
     engines: Engines,
     /// Deadline of the study that runs. A late study gets no more time.
     studying_until: Option<Instant>,
+    plans: PlanMemory,
     status: PositionStatus,
     next_sample: Instant,
     /// Time of the last sample, with the iterations and playouts until then.
@@ -140,6 +142,7 @@ impl MatchThread {
             ),
             link,
             studying_until: None,
+            plans: PlanMemory::new(assignment.memory.clone()),
             status: PositionStatus::default(),
             next_sample: Instant::now() + SAMPLE_EVERY,
             last_sample: (Instant::now(), 0, 0),
@@ -215,8 +218,9 @@ impl MatchThread {
     }
 
     /// Logs the end of the match.
-    fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
+    fn end(&mut self, how: &str, goals: &[(String, Option<u8>)]) {
         self.assignment.start.record.ended(how, goals);
+        self.plans.flush();
         self.assignment.memory.end(how, goals, self.position());
     }
 
@@ -261,6 +265,7 @@ impl MatchThread {
         self.engines
             .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
         self.log_plan();
+        self.plans.consider(&mut self.engines);
         self.check_position();
         self.advise();
     }
@@ -444,6 +449,11 @@ impl MatchThread {
                     }
                 }
             }
+            TaskResult::Recalled(outcome) => {
+                let record = &self.assignment.start.record;
+                self.plans.recalled(outcome, &mut self.engines, record);
+                self.check_position();
+            }
         }
     }
 
@@ -459,6 +469,7 @@ impl MatchThread {
         self.check_position();
         self.tasks.find_board(&game, self.assignment.search.seed);
         if !is_fallback {
+            self.tasks.recall_plan(&game, &self.assignment.memory);
             self.study(&game);
         }
     }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::ids::MoveId;
+use crate::planner::Plan;
 use crate::telemetry::SearchSample;
 
 /// The best move of a position.
@@ -28,7 +29,7 @@ pub struct PlanStatus {
     pub n_moves: usize,
     /// Whether no plan reaches a higher goal.
     pub is_best: bool,
-    /// The solver that found it.
+    /// The solver that found it; `memory` for a plan of an earlier match.
     pub solver: &'static str,
     /// States made by all solvers.
     pub n_states: u64,
@@ -59,6 +60,15 @@ pub trait Searcher: Send {
     fn plan(&self) -> Option<PlanStatus> {
         None
     }
+
+    /// The moves of that plan that are left.
+    fn plan_moves(&self) -> Vec<MoveId> {
+        Vec::new()
+    }
+
+    /// Takes a plan of an earlier match, while the search is at the initial state. The plan was
+    /// replayed; `is_best` says that no plan reaches a higher goal.
+    fn start_with(&mut self, _plan: &Plan, _is_best: bool) {}
 
     /// Whether a study of the game would change the search.
     fn uses_study(&self) -> bool {
