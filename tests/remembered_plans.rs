@@ -122,10 +122,13 @@ fn wait_for<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
     }
 }
 
-fn wait_for_line(folder: &Path, line: &str) {
+fn has_line(folder: &Path, line: &str) -> bool {
     let log = folder.join("m").join("match.log");
-    let has_line = || std::fs::read_to_string(&log).is_ok_and(|text| text.contains(line));
-    wait_for(line, || has_line().then_some(()));
+    std::fs::read_to_string(log).is_ok_and(|text| text.contains(line))
+}
+
+fn wait_for_line(folder: &Path, line: &str) {
+    wait_for(line, || has_line(folder, line).then_some(()));
 }
 
 /// The plan in the memory, in the names of the puzzle.
@@ -160,7 +163,9 @@ fn the_next_match_starts_with_the_plan_under_other_names() {
     end(&player);
     assert_eq!(stored(&first, &puzzle), Some(note));
 
-    for seed in [2, 3] {
+    // On a busy machine the planner may have a plan before the remembered one is there.
+    let mut is_followed = false;
+    for seed in [2, 3, 4] {
         let note = stored(&first, &puzzle).unwrap();
         let next = folder.path().join(seed.to_string());
         let renamed = eight_puzzle(Some(seed));
@@ -174,7 +179,9 @@ fn the_next_match_starts_with_the_plan_under_other_names() {
         let kept = stored(&next, &puzzle).unwrap();
         assert!(kept.is_best && kept.goal == 100);
         assert!(kept.moves.len() <= n_moves);
+        is_followed |= has_line(&next, "the memory solver has a plan: goal 100, proven best");
     }
+    assert!(is_followed);
 }
 
 #[test]

@@ -465,11 +465,14 @@ impl MatchThread {
             let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
             record.parts(&sizes.collect::<Vec<_>>());
         }
+        if !is_fallback {
+            // Its result is there before the first search, where the record has been read.
+            self.tasks.recall_plan(&game, &self.assignment.memory);
+        }
         self.engines.add(is_fallback, game.clone());
         self.check_position();
         self.tasks.find_board(&game, self.assignment.search.seed);
         if !is_fallback {
-            self.tasks.recall_plan(&game, &self.assignment.memory);
             self.study(&game);
         }
     }

@@ -1,8 +1,8 @@
 //! The plans of a match in the memory of past matches.
 //!
 //! A plan is written if it is better than that of earlier matches: it has a higher goal, or is
-//! newly proven best, or has fewer moves. The first plans and those proven best are written at once,
-//! others when the match ends.
+//! newly proven best, or has fewer moves. The first plans and those proven best are written at
+//! once, others when the match ends.
 //!
 //! Invariants: nothing is written before it is known what earlier matches have left; every plan
 //! that is written was replayed from the initial state.
@@ -107,7 +107,7 @@ impl PlanMemory {
                 is_best,
             })
         });
-        // Without a replay a wrong move was followed, and no later plan starts at the initial state.
+        // If it does not replay, an illegal move was followed: nothing later will replay either.
         let note = replayed.flatten().filter(|note| note.goal == plan.goal);
         self.is_open = note.is_some();
         self.unwritten = note.map(|note| note.to_json()).or(self.unwritten.take());
