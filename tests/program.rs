@@ -12,4 +12,5 @@ mod matches;
 mod pages;
 mod player;
 mod protocol;
+mod remembered_plans;
 mod tournament;

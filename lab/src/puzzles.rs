@@ -87,9 +87,13 @@ impl Played {
         self.n_moves == 0 || self.first.is_some_and(|(best, _)| best.is_proven)
     }
 
+    fn planned_by_planner(&self) -> Option<u8> {
+        self.planned.as_ref().and_then(|plan| plan.goal)
+    }
+
     /// Whether the tree search had solved the game before the planner had a plan as good.
     fn is_solved_by_tree(&self) -> bool {
-        let goal = self.planned.map_or(0, |plan| plan.goal);
+        let goal = self.planned_by_planner().unwrap_or(0);
         self.n_moves > 0 && self.is_proven() && goal < self.goal
     }
 
@@ -97,15 +101,15 @@ impl Played {
     fn planned_goal(&self) -> Option<u8> {
         match self.is_solved_by_tree() || self.n_moves == 0 {
             true => Some(self.goal),
-            false => self.planned.map(|plan| plan.goal),
+            false => self.planned_by_planner(),
         }
     }
 
     /// The solver, and the seconds until it had what was played.
     fn solved(&self) -> Option<(&'static str, f64)> {
-        match (self.first, self.last) {
+        match (self.first, &self.last) {
             (Some((_, seconds)), _) if self.is_solved_by_tree() => Some(("tree search", seconds)),
-            (_, Some((plan, seconds))) => Some((plan.solver, seconds)),
+            (_, Some((plan, seconds))) => Some((plan.solver, *seconds)),
             _ => None,
         }
     }
@@ -127,7 +131,7 @@ pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Resul
             "solver": played.solved().map(|(solver, _)| solver),
             "proven_best": played.is_proven(),
             "seconds": played.solved().map(|(_, seconds)| seconds),
-            "states": played.last.map(|(plan, _)| plan.n_states),
+            "states": played.last.as_ref().map(|(plan, _)| plan.n_states),
         }))?;
         rows.push(row(&played));
     }
@@ -165,7 +169,7 @@ pub(crate) fn run(arguments: &PuzzlesArguments, output: Output) -> anyhow::Resul
 
 fn row(played: &Played) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
-    let last = played.last;
+    let last = played.last.as_ref();
     vec![
         played.game.clone(),
         played.goal.to_string(),
@@ -275,9 +279,9 @@ fn think(
     loop {
         search.search(Instant::now() + SLICE, &never);
         let best = search.best_move();
-        if let Some(plan) = search.plan() {
-            let is_known = played
-                .last
+        if let Some(plan) = search.plan().filter(|plan| plan.goal.is_some()) {
+            let last = played.last.as_ref();
+            let is_known = last
                 .is_some_and(|(last, _)| (last.goal, last.is_best) == (plan.goal, plan.is_best));
             if !is_known {
                 played.last = Some((plan, started.elapsed().as_secs_f64()));

@@ -32,6 +32,8 @@ pub enum Kind {
     Parameters,
     /// The trained evaluation.
     Evaluation,
+    /// The best plan of a single-player game.
+    Plan,
 }
 
 impl Kind {
@@ -40,11 +42,12 @@ impl Kind {
         match self {
             Kind::Parameters => "parameters",
             Kind::Evaluation => "evaluation",
+            Kind::Plan => "plan",
         }
     }
 
     fn from_name(name: &str) -> Option<Kind> {
-        let kinds = [Kind::Parameters, Kind::Evaluation];
+        let kinds = [Kind::Parameters, Kind::Evaluation, Kind::Plan];
         kinds.into_iter().find(|kind| kind.name() == name)
     }
 }

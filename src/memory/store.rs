@@ -218,9 +218,16 @@ fn read(connection: &mut Connection, signature: &str) -> rusqlite::Result<Option
     let mut rows = statement.query([signature])?;
     while let Some(row) = rows.next()? {
         let (kind, value): (String, String) = (row.get(0)?, row.get(1)?);
-        let value = serde_json::from_str(&value).ok();
-        if let Some(note) = Kind::from_name(&kind).zip(value) {
-            notes.push(note);
+        // Later versions may have other kinds.
+        let Some(kind) = Kind::from_name(&kind) else {
+            continue;
+        };
+        match serde_json::from_str(&value) {
+            Ok(value) => notes.push((kind, value)),
+            Err(error) => tracing::warn!(
+                "the note on {} of game {signature} is ignored: {error}",
+                kind.name()
+            ),
         }
     }
     let mut statement = transaction.prepare(

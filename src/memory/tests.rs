@@ -340,8 +340,26 @@ fn a_path_that_cannot_be_is_an_error() {
 
 #[test]
 fn kinds_are_known_by_their_names() {
-    for kind in [Kind::Parameters, Kind::Evaluation] {
+    for kind in [Kind::Parameters, Kind::Evaluation, Kind::Plan] {
         assert_eq!(Kind::from_name(kind.name()), Some(kind));
     }
     assert_eq!(Kind::from_name("?"), None);
+}
+
+#[test]
+fn a_note_that_is_not_json_is_left_out() {
+    let (_folder, path) = place();
+    let mut store = open(&path);
+    let notes = [
+        (Kind::Parameters, json!({"length": 12.5})),
+        (Kind::Plan, json!({"goal": 100})),
+    ];
+    store.write("a", "text", &notes, None).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let damage = "UPDATE notes SET value = '{\"goal\": 1' WHERE kind = 'plan'";
+    other.execute(damage, []).unwrap();
+    let newer = "INSERT INTO notes VALUES ('a', 'of a later version', '1', 1)";
+    other.execute(newer, []).unwrap();
+    let read = store.read("a").unwrap().unwrap();
+    assert_eq!(read.notes, notes[..1]);
 }

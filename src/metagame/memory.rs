@@ -115,6 +115,21 @@ impl MatchMemory {
         }
     }
 
+    /// Whether anything is remembered.
+    pub fn is_on(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// The same as [`history`](Self::history), however long reading takes. For threads without
+    /// deadlines.
+    pub fn history_when_read(&self) -> Option<Arc<GameHistory>> {
+        let (slot, _) = self.thread.as_ref()?;
+        let reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_running = |reading: &mut Reading| matches!(reading, Reading::Running);
+        drop(slot.changed.wait_while(reading, is_running));
+        self.history()
+    }
+
     /// Stores a note in place of the last one of its kind. Terms in it are made by
     /// [`term`](super::term). Returns at once; errors are logged.
     pub fn remember(&self, kind: Kind, value: Value) {
@@ -221,7 +236,18 @@ impl MemoryThread {
         let key = signature.to_string();
         let stored = store.read(&key)?;
         let names = StoredNames::new(rules, signature, canonical, stored.as_ref());
-        let found = stored.map(|stored| Arc::new(names.history(stored)));
+        let found = stored.map(|stored| {
+            let kinds: Vec<Kind> = stored.notes.iter().map(|(kind, _)| *kind).collect();
+            let history = names.history(stored);
+            let is_damaged = |kind: &Kind| history.is_exact && history.note(*kind).is_none();
+            for kind in kinds.into_iter().filter(is_damaged) {
+                self.warn(&format!(
+                    "the note on {} has names that the rules do not have; it is ignored",
+                    kind.name()
+                ));
+            }
+            Arc::new(history)
+        });
         self.log_history(signature, found.as_deref());
         self.slot.put(found);
         store.set_patience(WRITING_LOCK_TIME);

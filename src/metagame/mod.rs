@@ -19,12 +19,14 @@ mod study;
 mod history;
 mod memory;
 mod notes;
+mod plan_note;
 
 pub use history::{GameHistory, term};
 pub use memory::{MatchMemory, MemoryService, RememberedMatch};
 pub use move_order::{MoveOrder, move_order};
 pub use notes::{notes, prior_study};
 pub use parameters::Parameters;
+pub use plan_note::PlanNote;
 pub use structure::Structure;
 pub use study::{PriorStudy, SampleSize, Study, StudyBudget, study};
 pub use tuning::Trial;

@@ -13,13 +13,14 @@ use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
 use super::encoding::Encoding;
+use super::packing::Packing;
 use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
 
-/// Successors made before the search starts again over packed states: some tenths of a second.
-const LARGE: u64 = 1 << 18;
+/// Successors made before the search starts again over packed states: some hundredths of a second.
+const LARGE: u64 = 1 << 17;
 
 pub(super) struct Layers {
     task: Arc<Task>,
@@ -44,7 +45,7 @@ pub(super) struct Layers {
 
 impl Layers {
     pub fn new(task: &Arc<Task>, is_masked: bool, max_bytes: usize) -> Self {
-        Self {
+        let mut layers = Self {
             task: Arc::clone(task),
             store: Store::new(&task.start, &task.game.packing, is_masked, max_bytes),
             successors: Successors::new(Arc::clone(&task.game.machine).expander()),
@@ -57,37 +58,37 @@ impl Layers {
             may_encode: true,
             max_bytes,
             n_made_before: 0,
+        };
+        if let Some(encoding) = task.game.encoding_made() {
+            layers.start_encoded(encoding);
+        }
+        layers
+    }
+
+    /// Starts again over packed states.
+    fn start_encoded(&mut self, encoding: Arc<Encoding>) {
+        self.may_encode = false;
+        if let Some(start) = encoding.pack(&self.task.start) {
+            let packing = Arc::new(encoding.packing());
+            let successors = Successors::new(encoding.expander());
+            self.start_again(&start, &packing, successors);
+            self.encoding = Some(encoding);
         }
     }
 
-    /// Starts again, over packed states if there is an encoding.
-    fn start_again(&mut self, encoding: Option<Arc<Encoding>>) {
-        self.n_made_before += self.successors.n_made();
-        let task = Arc::clone(&self.task);
-        let packed = encoding.and_then(|encoding| {
-            let start = encoding.pack(&task.start)?;
-            Some((encoding, start))
-        });
-        self.head = 0;
+    /// Starts again after a state that did not fit.
+    fn start_raw(&mut self) {
         self.encoding = None;
-        (self.store, self.successors) = match packed {
-            Some((encoding, start)) => {
-                let packing = Arc::new(encoding.packing());
-                let store = Store::new(&start, &packing, self.is_masked, self.max_bytes);
-                let successors = Successors::new(encoding.expander());
-                self.encoding = Some(encoding);
-                (store, successors)
-            }
-            None => (
-                Store::new(
-                    &task.start,
-                    &task.game.packing,
-                    self.is_masked,
-                    self.max_bytes,
-                ),
-                Successors::new(Arc::clone(&task.game.machine).expander()),
-            ),
-        };
+        let task = Arc::clone(&self.task);
+        let successors = Successors::new(Arc::clone(&task.game.machine).expander());
+        self.start_again(&task.start, &task.game.packing, successors);
+    }
+
+    fn start_again(&mut self, start: &[u64], packing: &Arc<Packing>, successors: Successors) {
+        self.n_made_before += self.successors.n_made();
+        self.head = 0;
+        self.store = Store::new(start, packing, self.is_masked, self.max_bytes);
+        self.successors = successors;
     }
 
     fn leave_out_dead_ends(&mut self) {
@@ -120,7 +121,7 @@ impl Solver for Layers {
             if self.may_encode && self.successors.n_made() >= LARGE {
                 self.may_encode = false;
                 if let Some(encoding) = self.task.game.encoding() {
-                    self.start_again(Some(encoding));
+                    self.start_encoded(encoding);
                 }
             }
             let end = self
@@ -139,7 +140,7 @@ impl Solver for Layers {
                     .states()
                     .any(|state| encoding.has_overflowed(state))
             {
-                self.start_again(None);
+                self.start_raw();
                 continue;
             }
             self.store.prepare(self.successors.states());

@@ -121,6 +121,11 @@ impl Planner {
         self.only = Some(name.to_string());
     }
 
+    /// Considers a plan that is known from elsewhere; `name` stands for its solver.
+    pub fn start_with(&mut self, plan: Plan, name: &'static str) {
+        self.consider(plan, name);
+    }
+
     /// What is found so far.
     pub fn findings(&self) -> &Findings {
         &self.findings

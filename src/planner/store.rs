@@ -40,7 +40,8 @@ pub(super) struct Store {
     moves: Vec<MoveId>,
     /// Open addressing with linear probing, at most three quarters full; a power of two. A slot has
     /// the upper half of a state's hash and the state's number, so that hardly any other state is
-    /// compared.
+    /// compared. The leading bits of the hash say where probing begins, so that a larger table is
+    /// filled in order.
     table: Vec<u64>,
     max_bytes: usize,
     /// The prepared states, packed, and their hashes.
@@ -128,12 +129,10 @@ impl Store {
         self.hashes.clear();
         self.hashes
             .extend(packed.map(|packed| hash(&packed[..self.key_words])));
-        let last = self.table.len() - 1;
+        let shift = self.shift();
         self.touched.clear();
-        let slots = self
-            .hashes
-            .iter()
-            .map(|&hash| self.table[hash as usize & last]);
+        let slots = self.hashes.iter();
+        let slots = slots.map(|&hash| self.table[(hash >> shift) as usize]);
         self.touched.extend(slots);
         let mut any = 0;
         for (&slot, &hash) in self.touched.iter().zip(&self.hashes) {
@@ -161,7 +160,7 @@ impl Store {
         let key = &packed[..self.key_words];
         let last = self.table.len() - 1;
         let hash = self.hashes[index];
-        let mut place = hash as usize & last;
+        let mut place = (hash >> self.shift()) as usize;
         loop {
             let slot = self.table[place];
             if slot == FREE {
@@ -187,17 +186,28 @@ impl Store {
         Added::New(id)
     }
 
+    /// How far a hash is shifted for the place where probing begins.
+    fn shift(&self) -> u32 {
+        64 - self.table.len().trailing_zeros()
+    }
+
     fn grow(&mut self) {
         let n_slots = self.table.len() * 2;
-        self.table = vec![FREE; n_slots];
-        for id in 0..self.len() as StateId {
-            let hash = hash(&self.packed(id)[..self.key_words]);
-            let mut place = hash as usize & (n_slots - 1);
-            while self.table[place] != FREE {
-                place = (place + 1) & (n_slots - 1);
-            }
-            self.table[place] = slot_of(hash, id);
+        let slots = std::mem::replace(&mut self.table, vec![FREE; n_slots]);
+        slots
+            .into_iter()
+            .filter(|&slot| slot != FREE)
+            .for_each(|slot| self.fill(slot));
+    }
+
+    /// Puts the slot of a new state into the table.
+    fn fill(&mut self, slot: u64) {
+        let last = self.table.len() - 1;
+        let mut place = (slot >> self.shift()) as usize;
+        while self.table[place] != FREE {
+            place = (place + 1) & last;
         }
+        self.table[place] = slot;
     }
 
     /// Gives each fact a field of its own, after a state that did not fit; `false` where that would
@@ -220,8 +230,10 @@ impl Store {
         self.words = words;
         self.use_packing(wide);
         self.table.fill(FREE);
-        self.table.truncate(self.table.len() / 2);
-        self.grow();
+        for id in 0..self.len() as StateId {
+            let hash = hash(&self.packed(id)[..self.key_words]);
+            self.fill(slot_of(hash, id));
+        }
         true
     }
 
@@ -258,7 +270,7 @@ fn hash(words: &[u64]) -> u64 {
         // The constant of Fibonacci hashing; the rotation carries high bits down.
         hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
-    hash ^ hash >> 32
+    hash
 }
 
 #[cfg(test)]

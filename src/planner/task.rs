@@ -118,6 +118,11 @@ impl GameAnalysis {
         game
     }
 
+    /// The game over packed states, if it was made.
+    pub fn encoding_made(&self) -> Option<Arc<Encoding>> {
+        self.encoding.get().cloned().flatten()
+    }
+
     /// The game over packed states, which takes a second or two when it is made.
     pub fn encoding(&self) -> Option<Arc<Encoding>> {
         let make = || Encoding::new(self.network.as_deref()?, &self.packing).map(Arc::new);

@@ -9,6 +9,7 @@ use super::searcher::Searcher;
 use crate::build::BuiltGame;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{GameInfo, Machine, Reasoner};
+use crate::planner::Plan;
 
 /// A game, the state of the match in it, and a search.
 pub(super) struct Engine {
@@ -136,6 +137,16 @@ impl Engine {
                 let known = machine.info().find_move(role, text);
                 known.is_some_and(|mv| self.reasoner.legal_moves(role).contains(&mv))
             })
+    }
+
+    /// A plan from here behind the moves that were played, replayed from the initial state. `None` if
+    /// it does not replay.
+    pub fn plan_from_start(&self, played: &[Vec<String>], plan: &[MoveId]) -> Option<Plan> {
+        let played = played.iter();
+        let moves = played.map(|moves| self.info().find_move(self.role, moves.first()?));
+        let mut moves = moves.collect::<Option<Vec<MoveId>>>()?;
+        moves.extend(plan);
+        Plan::replay(&self.machine, &self.machine.initial_state(), &moves)
     }
 
     /// The facts that hold here.

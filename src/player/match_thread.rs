@@ -13,6 +13,7 @@ use crossbeam::channel::{Sender, after, select};
 
 use super::engines::{Build, Engines};
 use super::link::{Advice, Order, WorkerLink};
+use super::plan_memory::PlanMemory;
 use super::record::Record;
 use super::searcher::PlanStatus;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
@@ -115,6 +116,7 @@ struct MatchThread {
     engines: Engines,
     /// Deadline of the study that runs. A late study gets no more time.
     studying_until: Option<Instant>,
+    plans: PlanMemory,
     status: PositionStatus,
     next_sample: Instant,
     /// Time of the last sample, with the iterations and playouts until then.
@@ -141,6 +143,7 @@ impl MatchThread {
             ),
             link,
             studying_until: None,
+            plans: PlanMemory::new(assignment.memory.clone()),
             status: PositionStatus::default(),
             next_sample: Instant::now() + SAMPLE_EVERY,
             last_sample: (Instant::now(), 0, 0),
@@ -218,8 +221,9 @@ impl MatchThread {
     }
 
     /// Logs the end of the match.
-    fn end(&self, how: &str, goals: &[(String, Option<u8>)]) {
+    fn end(&mut self, how: &str, goals: &[(String, Option<u8>)]) {
         self.assignment.start.record.ended(how, goals);
+        self.plans.flush();
         self.assignment.memory.end(how, goals, self.position());
     }
 
@@ -264,6 +268,7 @@ impl MatchThread {
         self.engines
             .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
         self.log_plan(false);
+        self.plans.consider(&mut self.engines);
         self.check_position();
         self.advise();
     }
@@ -447,6 +452,11 @@ impl MatchThread {
                     }
                 }
             }
+            TaskResult::Recalled(outcome) => {
+                let record = &self.assignment.start.record;
+                self.plans.recalled(outcome, &mut self.engines, record);
+                self.check_position();
+            }
         }
     }
 
@@ -457,6 +467,10 @@ impl MatchThread {
             let parts = parts.parts.iter();
             let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
             record.parts(&sizes.collect::<Vec<_>>());
+        }
+        if !is_fallback {
+            // Its result is there before the first search, where the record has been read.
+            self.tasks.recall_plan(&game, &self.assignment.memory);
         }
         self.engines.add(is_fallback, game.clone());
         self.check_position();

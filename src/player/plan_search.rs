@@ -14,14 +14,49 @@ use std::time::{Duration, Instant};
 
 use super::searcher::{BestMove, PlanStatus, Searcher};
 use crate::build::BuiltGame;
-use crate::ids::MoveId;
+use crate::ids::{MoveId, RoleId};
 use crate::machine::Machine;
-use crate::planner::{Findings, Planner, PlannerConfig, PlanningGame};
+use crate::memory::Kind;
+use crate::metagame::{GameHistory, PlanNote};
+use crate::planner::{Findings, Plan, Planner, PlannerConfig, PlanningGame};
 use crate::search::SearchConfig;
 use crate::telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+/// Stands for the solver of a plan of an earlier match.
+const MEMORY: &str = "memory";
+
+/// A plan of an earlier match, replayed from the initial state.
+pub(super) struct KnownPlan {
+    pub plan: Plan,
+    /// Whether no plan reaches a higher goal.
+    pub is_best: bool,
+}
+
+/// The plan in what is known of a game. The error says why the plan in it is of no use.
+pub(super) fn known_plan(
+    machine: &Arc<dyn Machine>,
+    history: &GameHistory,
+) -> Result<Option<KnownPlan>, &'static str> {
+    let Some(note) = history.note(Kind::Plan) else {
+        return Ok(None);
+    };
+    let note = PlanNote::from_json(note).ok_or("its note is damaged")?;
+    let moves = note.moves.iter();
+    let moves = moves.map(|text| machine.info().find_move(RoleId(0), text));
+    let moves: Option<Vec<MoveId>> = moves.collect();
+    let moves = moves.ok_or("it has moves that the game does not have")?;
+    let plan = Plan::replay(machine, &machine.initial_state(), &moves);
+    let plan = plan.ok_or("it does not replay")?;
+    if plan.goal != note.goal {
+        return Err("it reaches another goal");
+    }
+    Ok(Some(KnownPlan {
+        plan,
+        is_best: note.is_best && history.is_exact,
+    }))
+}
 
 /// A planner on its thread.
 struct Worker {
@@ -41,6 +76,8 @@ pub(super) struct PlanSearch {
     worker: Option<Worker>,
     /// The state of the match, if the planner has not begun there.
     new_state: Option<Vec<u64>>,
+    /// A plan from `new_state`, for the planner to start with.
+    first_plan: Option<Plan>,
     /// Workers whose position has passed.
     stopped: Vec<Worker>,
     plan: VecDeque<MoveId>,
@@ -86,6 +123,7 @@ impl PlanSearch {
             fallback: fallback(&fallback_config),
             worker: None,
             new_state: Some(state.to_vec()),
+            first_plan: None,
             stopped: Vec::new(),
             plan: VecDeque::new(),
             goal: 0,
@@ -125,7 +163,13 @@ impl PlanSearch {
 
     /// Ends the search of the last position; the next search starts at this one.
     fn restart(&mut self, state: &[u64]) {
+        self.stop_worker();
         self.new_state = Some(state.to_vec());
+    }
+
+    fn stop_worker(&mut self) {
+        self.new_state = None;
+        self.first_plan = None;
         if let Some(worker) = self.worker.take() {
             worker.stop.store(true, Ordering::Relaxed);
             self.n_states_before += worker.findings().n_states;
@@ -140,19 +184,28 @@ impl PlanSearch {
 
     fn start_worker(&mut self) {
         if let Some(state) = self.new_state.take() {
-            self.worker = Worker::start(&self.game, &state, self.config);
+            self.worker = Worker::start(&self.game, &state, self.config, self.first_plan.take());
         }
     }
 }
 
 impl Worker {
-    fn start(game: &Arc<PlanningGame>, state: &[u64], config: PlannerConfig) -> Option<Self> {
+    /// Starts a planner from `state`, with a plan where one is known.
+    fn start(
+        game: &Arc<PlanningGame>,
+        state: &[u64],
+        config: PlannerConfig,
+        plan: Option<Plan>,
+    ) -> Option<Self> {
         let mut planner = Planner::new(game, state, config);
         let stop = Arc::new(AtomicBool::new(false));
         let findings = Arc::new(Mutex::new(planner.findings().clone()));
         let thread = std::thread::Builder::new().name("planner".into()).spawn({
             let (stop, findings) = (Arc::clone(&stop), Arc::clone(&findings));
             move || {
+                if let Some(plan) = plan {
+                    planner.start_with(plan, MEMORY);
+                }
                 while !planner.findings().is_finished && !stop.load(Ordering::Relaxed) {
                     planner.run(Instant::now() + PUBLISH_EVERY, &stop);
                     *lock(&findings) = planner.findings().clone();
@@ -270,6 +323,28 @@ impl Searcher for PlanSearch {
         Some(status)
     }
 
+    fn start_with(&mut self, plan: &Plan, is_best: bool) {
+        if self.new_state.is_none() {
+            self.take_findings();
+        }
+        let is_better = self.plan.is_empty() || plan.goal > self.goal;
+        if is_better {
+            self.goal = plan.goal;
+            self.solver = MEMORY;
+            self.plan = plan.moves.iter().copied().collect();
+            self.is_best = is_best;
+        } else {
+            // The planner has found a plan meanwhile. It is as good, or better than known before.
+            self.is_best |= is_best && plan.goal == self.goal;
+        }
+        if self.is_best {
+            self.stop_worker();
+        } else if is_better {
+            self.restart(&self.machine.initial_state());
+            self.first_plan = Some(plan.clone());
+        }
+    }
+
     fn sample(&mut self) -> SearchSample {
         let mut sample = self.fallback.sample();
         sample.nodes += self.n_states();
@@ -282,3 +357,6 @@ impl Searcher for PlanSearch {
         sample
     }
 }
+
+#[cfg(test)]
+mod tests;

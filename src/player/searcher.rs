@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::ids::MoveId;
+use crate::planner::Plan;
 use crate::telemetry::SearchSample;
 
 /// The best move of a position.
@@ -30,7 +31,7 @@ pub struct PlanStatus {
     pub moves: Vec<MoveId>,
     /// Whether the plan was proven best.
     pub is_best: bool,
-    /// The solver that found the plan; empty without a plan.
+    /// The solver that found the plan; `memory` for a plan of an earlier match, empty without one.
     pub solver: &'static str,
     /// States made by all solvers.
     pub n_states: u64,
@@ -69,6 +70,10 @@ pub trait Searcher: Send {
     fn plan(&self) -> Option<PlanStatus> {
         None
     }
+
+    /// Takes a plan of an earlier match, while the search is at the initial state. The plan was
+    /// replayed; `is_best` says that no plan reaches a higher goal.
+    fn start_with(&mut self, _plan: &Plan, _is_best: bool) {}
 
     /// Whether a study of the game would change the search.
     fn uses_study(&self) -> bool {

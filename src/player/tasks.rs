@@ -1,5 +1,5 @@
 //! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
-//! games, studying them, finding boards.
+//! games, studying them, recalling plans, finding boards.
 //!
 //! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
 //! much.
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
+use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use crate::analysis::board::{self, BoardPainter};
 use crate::build::{BuildBudget, BuiltGame, GameBuilder};
@@ -36,6 +37,8 @@ pub(super) enum TaskResult {
         took: Duration,
     },
     Studied(Result<Box<Study>, String>),
+    /// The plan that earlier matches have left.
+    Recalled(Result<Option<KnownPlan>, String>),
 }
 
 /// The tasks of a match.
@@ -149,6 +152,27 @@ impl Tasks {
             // The match may be over.
             let _ = results.send(TaskResult::Studied(outcome));
         })
+    }
+
+    /// Reads the plan that earlier matches have left of a single-player game.
+    pub fn recall_plan(&self, game: &BuiltGame, memory: &MatchMemory) {
+        if !memory.is_on() || game.info().n_roles() != 1 {
+            return;
+        }
+        let (game, memory) = (game.clone(), memory.clone());
+        self.spawn("recall", move |results| {
+            let recalled = catch_unwind(AssertUnwindSafe(|| match memory.history_when_read() {
+                Some(history) => plan_search::known_plan(&game.machine, &history),
+                None => Ok(None),
+            }));
+            drop(game);
+            let outcome = match recalled {
+                Ok(recalled) => recalled.map_err(str::to_string),
+                Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
+            };
+            // The match may be over.
+            let _ = results.send(TaskResult::Recalled(outcome));
+        });
     }
 
     /// Finds boards in random games and logs them, for those who watch the match.

@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod pile;
+pub mod renamed;
 
 use std::sync::{Arc, Once};
 

@@ -8,7 +8,7 @@ use tempfile::tempdir;
 
 use super::*;
 use crate::gdl;
-use crate::metagame::term;
+use crate::metagame::{PlanNote, term};
 
 const MAX_GAMES: usize = 100;
 
@@ -104,6 +104,65 @@ fn a_renamed_game_finds_its_notes() {
     // A match without an end leaves no result.
     drop(memory);
     wait(&gone);
+}
+
+#[test]
+fn a_renamed_game_finds_its_plan() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("memory.sqlite");
+    let service = MemoryService::new(&path, MAX_GAMES);
+    let plan = |moves: [&str; 2]| PlanNote {
+        moves: moves.map(str::to_string).into(),
+        goal: 100,
+        is_best: true,
+    };
+    let (memory, gone) = begin(&service, GAME, "red");
+    assert!(memory.is_on() && memory.history_when_read().is_none());
+    let note = plan(["(go 1)", "(go 2)"]).to_json();
+    memory.remember(Kind::Plan, note);
+    drop(memory);
+    wait(&gone);
+
+    let (memory, gone) = begin(&service, RENAMED, "azul");
+    let found = memory.history_when_read().expect("the game is known");
+    let note = found.note(Kind::Plan).and_then(PlanNote::from_json);
+    assert_eq!(note, Some(plan(["(run a)", "(run b)"])));
+    drop(memory);
+    wait(&gone);
+}
+
+#[test]
+fn damaged_notes_are_ignored_with_a_warning() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("memory.sqlite");
+    let (game, canonical) = signature::identify(&gdl::load(GAME).0, signature::WORK);
+    let text = canonical.unwrap().text().to_string();
+    let mut store = Store::open(&path, 9, WRITING_LOCK_TIME).unwrap();
+    let notes = [
+        (Kind::Plan, json!({ "moves": [term("(no such move)")] })),
+        (Kind::Parameters, json!({ "exploration": 0.3 })),
+    ];
+    store.write(&game.to_string(), &text, &notes, None).unwrap();
+    let (sender, lines) = unbounded();
+    let remembered = RememberedMatch {
+        match_id: "match".to_string(),
+        rules: Arc::new(gdl::load(GAME).0),
+        role: "red".to_string(),
+        log: Box::new(move |level, text| sender.send((level, text.to_string())).unwrap()),
+    };
+    let (alive, gone) = bounded(0);
+    let memory = MemoryService::new(&path, MAX_GAMES).start(remembered, alive);
+    let found = memory.history_when_read().expect("the game is known");
+    assert!(found.is_exact);
+    assert_eq!(found.notes, [notes[1].clone()]);
+    drop(memory);
+    wait(&gone);
+    let warnings = lines.iter().filter(|(level, _)| *level == Level::WARN);
+    let warnings: Vec<String> = warnings.map(|(_, text)| text).collect();
+    assert_eq!(
+        warnings,
+        ["the note on plan has names that the rules do not have; it is ignored"]
+    );
 }
 
 #[test]

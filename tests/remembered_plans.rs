@@ -1,0 +1,205 @@
+//! Plans of puzzles that are kept for the next match of the same game, under other names.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::support::renamed::Disguise;
+use crate::support::settings;
+use panza::analysis::signature;
+use panza::commands::game_source::EMBEDDED;
+use panza::gdl::{self, sexpr};
+use panza::memory::{Kind, Store};
+use panza::metagame::{PlanNote, term};
+use panza::player::{Answer, GameBuilders, Manager, PlayRequest, Player, Reply, StartRequest};
+use serde_json::json;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A puzzle under some names.
+struct Puzzle {
+    source: String,
+    role: String,
+}
+
+/// The eight puzzle; under other names where a seed is given. The tree search does not solve it
+/// before the planner.
+fn eight_puzzle(seed: Option<u64>) -> Puzzle {
+    let (_, source) = EMBEDDED
+        .iter()
+        .find(|(name, _)| *name == "eightPuzzle")
+        .unwrap();
+    let statements = sexpr::parse(source).0;
+    let Some(seed) = seed else {
+        return Puzzle {
+            source: source.to_string(),
+            role: "player".to_string(),
+        };
+    };
+    // Goals are numbers, and mean something.
+    let is_number = |symbol: &str| symbol.parse::<u32>().is_ok();
+    let mut disguise = Disguise::new(&statements, seed, is_number);
+    Puzzle {
+        source: disguise.rulesheet(&statements),
+        role: disguise.name("player").to_string(),
+    }
+}
+
+fn reply() -> (Reply, mpsc::Receiver<Answer>) {
+    let (sender, receiver) = mpsc::channel();
+    let reply = Box::new(move |answer| sender.send(answer).unwrap());
+    (reply, receiver)
+}
+
+/// A match in the folder `folder`, with the memory beside it.
+fn begin(folder: &Path, puzzle: &Puzzle) -> Player {
+    let settings = settings(&[
+        "player.margin_seconds=0.4",
+        "memory.enabled=true",
+        &format!("memory.path={}", memory_of(folder).display()),
+        "logs.match_logs=true",
+        &format!("logs.folder={}", folder.display()),
+    ]);
+    let player = Player::new(&settings, GameBuilders::standard()).unwrap();
+    let (reply, answer) = reply();
+    player.start(
+        StartRequest {
+            match_id: "m".into(),
+            role: sexpr::parse(&puzzle.role).0.remove(0),
+            rules: sexpr::parse(&puzzle.source).0,
+            source: puzzle.source.as_str().into(),
+            start_clock: PATIENCE,
+            play_clock: PATIENCE,
+            received: Instant::now(),
+            manager: Manager::default(),
+        },
+        reply,
+    );
+    assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Ready));
+    player
+}
+
+/// Plays as many moves of the match.
+fn play(player: &Player, n_moves: usize) -> Vec<String> {
+    let mut moves: Vec<String> = Vec::new();
+    for _ in 0..n_moves {
+        let (reply, answer) = reply();
+        let last = moves.last().map(|last| sexpr::parse(last).0);
+        let request = PlayRequest {
+            match_id: "m".into(),
+            moves: last,
+            received: Instant::now(),
+        };
+        player.play(request, reply);
+        match answer.recv_timeout(PATIENCE) {
+            Ok(Answer::Move(text)) => moves.push(text),
+            other => panic!("{other:?}"),
+        }
+    }
+    moves
+}
+
+fn end(player: &Player) {
+    let (reply, answer) = reply();
+    player.abort("m".into(), reply);
+    assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Aborted));
+    assert!(player.shut_down(PATIENCE), "threads are left");
+}
+
+fn memory_of(folder: &Path) -> std::path::PathBuf {
+    folder.with_file_name("memory.sqlite")
+}
+
+/// Waits until something is there.
+fn wait_for<T>(what: &str, find: impl Fn() -> Option<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what} is missing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn has_line(folder: &Path, line: &str) -> bool {
+    let log = folder.join("m").join("match.log");
+    std::fs::read_to_string(log).is_ok_and(|text| text.contains(line))
+}
+
+fn wait_for_line(folder: &Path, line: &str) {
+    wait_for(line, || has_line(folder, line).then_some(()));
+}
+
+/// The plan in the memory, in the names of the puzzle.
+fn stored(folder: &Path, puzzle: &Puzzle) -> Option<PlanNote> {
+    let game = signature::identify(&gdl::load(&puzzle.source).0, signature::WORK).1?;
+    let mut store = Store::open(&memory_of(folder), 10, PATIENCE).unwrap();
+    let record = store.read(&game.signature().to_string()).unwrap()?;
+    let (_, note) = record.notes.iter().find(|(kind, _)| *kind == Kind::Plan)?;
+    let mut note = PlanNote::from_json(note)?;
+    for mv in &mut note.moves {
+        *mv = game.from_canonical(mv).unwrap();
+    }
+    Some(note)
+}
+
+/// Waits until the memory holds a plan that is proven best.
+fn wait_for_plan(folder: &Path, puzzle: &Puzzle) -> PlanNote {
+    wait_for("a plan proven best", || {
+        stored(folder, puzzle).filter(|note| note.is_best)
+    })
+}
+
+#[test]
+fn the_next_match_starts_with_the_plan_under_other_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("first");
+    let puzzle = eight_puzzle(None);
+    let player = begin(&first, &puzzle);
+    let note = wait_for_plan(&first, &puzzle);
+    assert_eq!(note.goal, 100);
+    assert_eq!(play(&player, note.moves.len()), note.moves);
+    end(&player);
+    assert_eq!(stored(&first, &puzzle), Some(note));
+
+    // On a busy machine the planner may have a plan before the remembered one is there.
+    let mut is_followed = false;
+    for seed in [2, 3, 4] {
+        let note = stored(&first, &puzzle).unwrap();
+        let next = folder.path().join(seed.to_string());
+        let renamed = eight_puzzle(Some(seed));
+        let player = begin(&next, &renamed);
+        let n_moves = note.moves.len();
+        wait_for_line(
+            &next,
+            &format!("an earlier match left a plan: goal 100, proven best, {n_moves} moves"),
+        );
+        end(&player);
+        let kept = stored(&next, &puzzle).unwrap();
+        assert!(kept.is_best && kept.goal == 100);
+        assert!(kept.moves.len() <= n_moves);
+        is_followed |= has_line(&next, "the memory solver has a plan: goal 100, proven best");
+    }
+    assert!(is_followed);
+}
+
+#[test]
+fn a_damaged_plan_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    let puzzle = eight_puzzle(None);
+    let rules = gdl::load(&puzzle.source).0;
+    let game = signature::identify(&rules, signature::WORK).1.unwrap();
+    let mv = game.to_canonical("(slide 1 1)").unwrap();
+    let note = json!({ "moves": [term(&mv)], "goal": 100, "is_best": false });
+    let mut store = Store::open(&memory_of(&logs), 10, PATIENCE).unwrap();
+    let key = game.signature().to_string();
+    store
+        .write(&key, game.text(), &[(Kind::Plan, note)], None)
+        .unwrap();
+    let player = begin(&logs, &puzzle);
+    wait_for_line(&logs, "the remembered plan is ignored: it does not replay");
+    assert_eq!(wait_for_plan(&logs, &puzzle).goal, 100);
+    end(&player);
+}
