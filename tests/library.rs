@@ -24,6 +24,7 @@ mod parser_limits;
 mod passes;
 mod properties;
 mod prover_rules;
+mod relaxation;
 mod signature;
 mod simultaneous;
 mod structure_in_search;

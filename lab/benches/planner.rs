@@ -14,7 +14,7 @@ use panza::machine::lanes::expand::ExpanderLayout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
 use panza::planner::{Planner, PlannerConfig, PlanningGame};
-use panza::propnet::relaxation;
+use panza::propnet::{append_relaxed, relaxation};
 
 /// Successors of a breadth-first search that is measured.
 const SUCCESSORS: u64 = 20_000_000;
@@ -85,11 +85,7 @@ fn relaxed_states(game: &BuiltGame, n_facts: usize) -> Vec<u64> {
             break;
         }
         let mv = legal[random.below(legal.len() as u32) as usize];
-        states.extend_from_slice(&state);
-        states.extend(state.iter().map(|word| !word));
-        if !n_facts.is_multiple_of(64) {
-            *states.last_mut().unwrap() &= (1 << (n_facts % 64)) - 1;
-        }
+        append_relaxed(n_facts, &state, &mut states);
         reasoner.next_state(&[mv], &mut next);
         reasoner.set_state(&next);
         state = match reasoner.is_terminal() {

@@ -1,13 +1,13 @@
 //! Plans for single-player games: solved, not sampled.
 //!
 //! A [`Planner`] runs a portfolio of solvers on a task, in turn or on several threads, and keeps
-//! the best plan. Breadth-first search proves the best goal of small games, greedy search follows a
-//! distance to the goal, constraint search fills in games whose moves only fix facts, and adaptive
+//! the best plan. Breadth-first search proves the best goal of small games, greedy search follows
+//! distances to the goal, constraint search fills in games whose moves only fix facts, and adaptive
 //! rollouts improve scores.
 //!
-//! Modules, in reading order: `task`, `plan`; `packing`, `store` and `successors`, what searches
-//! are made of; `solver`, the trait; `distance`, the heuristic; `layers`, `guided`, `fixing` with
-//! `families`, and `sampling`, the solvers.
+//! Modules, in reading order: `task`, `plan`; `packing`, `encoding`, `store` and `successors`, what
+//! searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance` and `projections`,
+//! what guides them; `layers`, `guided`, `fixing` with `families`, and `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -24,6 +24,7 @@ mod layers;
 mod packing;
 mod plan;
 mod projections;
+mod relaxed;
 mod sampling;
 mod solver;
 mod store;

@@ -12,8 +12,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::dead_ends::Relaxed;
 use super::packing;
+use super::relaxed::Relaxed;
 use super::task::Task;
 use crate::machine::lanes::expand::Runner;
 

@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::dead_ends::Relaxed;
 use super::encoding::Encoding;
 use super::packing::Packing;
 use super::plan::PLAYER;
+use super::relaxed::Relaxed;
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
 use crate::analysis::latches::{Latches, Setting, latches};

@@ -10,7 +10,7 @@ use crate::gdl::diagnostic::Severity;
 use crate::gdl::{self, Rules};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
-use crate::machine::{Machine, Reasoner};
+use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
 
 /// Far more than these games need on a busy machine.
 const TIME: Duration = Duration::from_secs(120);
@@ -34,14 +34,23 @@ fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {
 }
 
 fn solve_within(game: &BuiltGame, solver: Option<&str>, time: Duration) -> Findings {
+    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+    solve_planned(&planned, game, solver, time)
+}
+
+fn solve_planned(
+    planned: &Arc<PlanningGame>,
+    game: &BuiltGame,
+    solver: Option<&str>,
+    time: Duration,
+) -> Findings {
     let config = PlannerConfig {
         threads: 1,
         max_bytes: 1 << 28,
         seed: 1,
     };
     let start = game.machine.initial_state();
-    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
-    let mut planner = Planner::new(&planned, &start, config);
+    let mut planner = Planner::new(planned, &start, config);
     if let Some(solver) = solver {
         planner.use_only(solver);
     }
@@ -268,4 +277,88 @@ fn in_random_games_proven_plans_are_best_and_bounds_hold() {
             assert!(!found.is_best || goal == best, "game {number}: {solver}");
         }
     }
+}
+
+#[test]
+fn packed_states_step_as_the_states_that_they_encode() {
+    for name in [
+        "eightPuzzle",
+        "hanoi",
+        "smallSokoban",
+        "threeJugs",
+        "sudoku4",
+    ] {
+        let game = built(&rules(name));
+        let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+        let analysis = planned.analysis();
+        let encoding = analysis.encoding().expect(name);
+        let mut expanders = [Arc::clone(&game.machine).expander(), encoding.expander()];
+        let mut random = Random::new(1);
+        let mut state = game.machine.initial_state();
+        for step in 0..200 {
+            let packed = encoding.pack(&state).expect(name);
+            let expand =
+                |expander: &mut Box<dyn Expander>, state: &[u64], mv: Option<&[MoveId]>| {
+                    let step = ExpansionStep {
+                        state,
+                        joint_move: mv,
+                    };
+                    let mut positions = PositionBatch::default();
+                    expander.expand(&[step], true, &mut positions);
+                    positions
+                };
+            let here = expand(&mut expanders[0], &state, None);
+            let packed_here = expand(&mut expanders[1], &packed, None);
+            assert_eq!(here.terminal, packed_here.terminal, "{name}, step {step}");
+            assert_eq!(here.legal, packed_here.legal, "{name}, step {step}");
+            assert_eq!(here.goals, packed_here.goals, "{name}, step {step}");
+            if here.terminal[0] || here.legal.is_empty() {
+                state = game.machine.initial_state();
+                continue;
+            }
+            let mv = here.legal[random.below(here.legal.len() as u32) as usize];
+            let next = expand(&mut expanders[0], &state, Some(&[mv]));
+            let packed_next = expand(&mut expanders[1], &packed, Some(&[mv]));
+            assert!(!encoding.has_overflowed(packed_next.state(0)));
+            state.clear();
+            encoding.unpack(packed_next.state(0), &mut state);
+            assert_eq!(state, next.state(0), "{name}, step {step}");
+        }
+    }
+}
+
+/// Two lamps that random games hardly ever light together, since that takes twelve equal moves.
+const SELDOM: &str = "
+    (role r) (init (step 0)) (init (up 0))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8)
+    (succ 8 9) (succ 9 10) (succ 10 11) (succ 11 12)
+    (legal r a) (legal r b) (legal r c) (legal r d)
+    (<= (next (up ?y)) (does r a) (true (up ?x)) (succ ?x ?y))
+    (<= (next (up 0)) (not (does r a)))
+    (<= (next (up 12)) (true (up 12)))
+    (<= (next (lit left)) (true (up 12)))
+    (<= (next (lit right)) (true (up 12)))
+    (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+    (<= terminal (true (lit left)))
+    (<= terminal (true (step 12)) (not (true (up 11))) (not (true (up 12))))
+    (<= (goal r 100) (true (lit left)) (true (lit right)))
+    (<= (goal r 0) (not (true (lit left))))";
+
+#[test]
+fn states_that_do_not_fit_are_found_all_the_same() {
+    let (rules, _) = gdl::load(SELDOM);
+    let game = built(&rules);
+    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+    // A search starts over packed states where they are known.
+    let encoding = planned.analysis().encoding().unwrap();
+    let found = solve_planned(&planned, &game, Some("layers"), TIME);
+    let plan = found.plan.unwrap();
+    assert_eq!(plan.goal, 100);
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    let mut last = Vec::new();
+    for mv in plan.moves {
+        reasoner.next_state(&[mv], &mut last);
+        reasoner.set_state(&last);
+    }
+    assert_eq!(encoding.pack(&last), None, "the goal does not fit");
 }

@@ -139,8 +139,8 @@ impl Engine {
             })
     }
 
-    /// A plan from here behind the moves that were played, replayed from the initial state. `None` if
-    /// it does not replay.
+    /// A plan from here behind the moves that were played, replayed from the initial state. `None`
+    /// if it does not replay.
     pub fn plan_from_start(&self, played: &[Vec<String>], plan: &[MoveId]) -> Option<Plan> {
         let played = played.iter();
         let moves = played.map(|moves| self.info().find_move(self.role, moves.first()?));

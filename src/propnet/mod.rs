@@ -38,5 +38,5 @@ pub use phases::{
     MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,
     shortlist,
 };
-pub use relaxation::relaxation;
+pub use relaxation::{append_relaxed, relaxation};
 pub use specialise::{KeyedUpdate, SpecialisedGame, SpecialisedPhase, specialise};

@@ -144,6 +144,15 @@ pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Opti
     Some(passes::optimise(relaxed, budget))
 }
 
+/// Appends the relaxed state of a state of a game with so many facts.
+pub fn append_relaxed(n_facts: usize, state: &[u64], relaxed: &mut Vec<u64>) {
+    relaxed.extend_from_slice(state);
+    relaxed.extend(state.iter().map(|word| !word));
+    if let Some(last) = relaxed.last_mut() {
+        *last &= u64::MAX >> (64 - ((n_facts.max(1) - 1) % 64 + 1));
+    }
+}
+
 struct Relaxation<'a> {
     network: &'a Network,
     /// The first base of facts that can be false.
