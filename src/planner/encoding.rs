@@ -14,6 +14,10 @@ use crate::propnet::{self, Network};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
+/// Networks of more gates before the passes are not tried.
+const MAX_GATES: usize = 1 << 17;
+/// Networks of more gates after them take seconds to compile.
+const MAX_COMPILED_GATES: usize = 1 << 15;
 /// Words of a vector.
 const VECTOR_WORDS: usize = 8;
 
@@ -27,9 +31,13 @@ impl Encoding {
     /// The game over states packed in this way; `None` where it is too large.
     pub fn new(network: &Network, packing: &Arc<Packing>) -> Option<Self> {
         let overflow = packing.free_bit()?;
+        if network.gates.len() > MAX_GATES {
+            return None;
+        }
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;
         let until = Instant::now() + BUILD_TIME;
         let network = propnet::encoded(network, &packing.binary_fields(), n_bits, overflow, until)?;
+        let network = Some(network).filter(|network| network.gates.len() <= MAX_COMPILED_GATES)?;
         let programs = compile_expander(&network)?;
         Some(Self {
             layout: Arc::new(ExpanderLayout::new(

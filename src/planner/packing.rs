@@ -372,7 +372,14 @@ fn fields_of(
             .map(|class| usize::BITS - class.len().leading_zeros())
             .sum()
     };
-    let masks = masks.into_iter().take_while(|_| Instant::now() < until);
+    // Larger classes need fewer bits.
+    let has_larger = |mask: u32| {
+        masks
+            .iter()
+            .any(|&other| other != mask && other & mask == other)
+    };
+    let masks = masks.iter().copied().filter(|&mask| !has_larger(mask));
+    let masks = masks.take_while(|_| Instant::now() < until);
     let partitions = masks.map(|mask| classes(facts, mask));
     partitions.min_by_key(n_bits).unwrap_or_else(single)
 }

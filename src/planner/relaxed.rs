@@ -12,6 +12,10 @@ use crate::propnet::{self, Network, Signal};
 
 /// Time to build the relaxation.
 const BUILD_TIME: Duration = Duration::from_secs(1);
+/// Networks of more gates before the passes are not tried.
+const MAX_GATES: usize = 1 << 17;
+/// Networks of more gates after them take seconds to compile.
+const MAX_COMPILED_GATES: usize = 1 << 15;
 /// Words of a vector.
 const VECTOR_WORDS: usize = 8;
 
@@ -24,8 +28,12 @@ pub(super) struct Relaxed {
 impl Relaxed {
     /// The relaxation towards final states with this goal; `None` where it is too large.
     pub fn new(network: &Network, goal: Signal) -> Option<Self> {
+        if network.gates.len() > MAX_GATES {
+            return None;
+        }
         let until = Instant::now() + BUILD_TIME;
         let relaxed = propnet::relaxation(network, &[goal, network.terminal], until)?;
+        let relaxed = Some(relaxed).filter(|network| network.gates.len() <= MAX_COMPILED_GATES)?;
         let programs = compile_expander(&relaxed)?;
         let layout = ExpanderLayout::new(programs, Features::detect(), VECTOR_WORDS);
         Some(Self {
