@@ -31,7 +31,8 @@ pub(super) struct DeadEnds {
     n_dead: u64,
     state: Vec<u64>,
     states: Vec<u64>,
-    bounds: Vec<Option<u32>>,
+    /// Per state the steps of its relaxation to the goal; `None` for a dead one.
+    steps: Vec<Option<u32>>,
 }
 
 impl DeadEnds {
@@ -44,7 +45,7 @@ impl DeadEnds {
             n_dead: 0,
             state: Vec::new(),
             states: Vec::new(),
-            bounds: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -57,29 +58,44 @@ impl DeadEnds {
         }
     }
 
-    /// For each of some states a lower bound on the moves to the best goal, `None` where it is out
-    /// of reach. Nothing where no tests are made. `read` appends a state.
-    pub fn test(
-        &mut self,
-        read: impl Fn(StateId, &mut Vec<u64>),
+    /// For each of some states whether it is dead; nothing where no tests are made. `read` appends a
+    /// state.
+    pub fn test<'a>(
+        &'a mut self,
+        read: &dyn Fn(StateId, &mut Vec<u64>),
         ids: &[StateId],
-    ) -> &[Option<u32>] {
-        self.bounds.clear();
-        let Some(relaxed) = self.task.relaxed().filter(|_| !self.is_useless) else {
-            self.is_useless = true;
-            return &[];
-        };
+    ) -> impl Iterator<Item = bool> + use<'a> {
+        self.steps.clear();
+        if !self.is_useless {
+            self.is_useless = self.run(read, ids).is_none();
+        }
+        self.steps.iter().map(Option::is_none)
+    }
+
+    /// `None` where tests are of no use.
+    fn run(&mut self, read: &dyn Fn(StateId, &mut Vec<u64>), ids: &[StateId]) -> Option<()> {
+        let relaxed = self.task.relaxed()?;
+        if self.runner.is_none() {
+            // Where the best goal is out of reach, other goals are searched for.
+            self.states.clear();
+            relaxed.append(&self.task.start, &mut self.states);
+            let mut runner = relaxed.runner();
+            runner.run(&self.states, MAX_STEPS, &mut self.steps);
+            if std::mem::take(&mut self.steps) == [None] {
+                return None;
+            }
+            self.runner = Some(runner);
+        }
         self.states.clear();
         for &id in ids {
             self.state.clear();
             read(id, &mut self.state);
             relaxed.append(&self.state, &mut self.states);
         }
-        let runner = self.runner.get_or_insert_with(|| relaxed.runner());
-        runner.run(&self.states, MAX_STEPS, &mut self.bounds);
+        let runner = self.runner.as_mut()?;
+        runner.run(&self.states, MAX_STEPS, &mut self.steps);
         self.n_tested += ids.len() as u64;
-        self.n_dead += self.bounds.iter().filter(|bound| bound.is_none()).count() as u64;
-        self.is_useless = self.n_tested >= TRIAL && self.n_dead * MIN_SHARE < self.n_tested;
-        &self.bounds
+        self.n_dead += self.steps.iter().filter(|steps| steps.is_none()).count() as u64;
+        (self.n_tested < TRIAL || self.n_dead * MIN_SHARE >= self.n_tested).then_some(())
     }
 }

@@ -87,7 +87,8 @@ impl Guided {
     /// Adds projections to the distance, and orders the open states anew.
     fn refine(&mut self) {
         self.frontier.is_refined = true;
-        self.frontier.projections = ProjectionDistance::new(&self.task);
+        let projections = self.task.projections();
+        self.frontier.projections = projections.as_ref().map(ProjectionDistance::new);
         if self.frontier.projections.is_some() {
             self.frontier.nearest.clear();
             self.frontier.newest.clear();
@@ -108,9 +109,9 @@ impl Guided {
             0 => self.untested.clear(),
             batch if self.untested.len() >= batch => {
                 let read = |id, state: &mut Vec<u64>| self.store.read(id, state);
-                let bounds = self.dead_ends.test(read, &self.untested);
-                for (&id, bound) in self.untested.iter().zip(bounds) {
-                    self.frontier.is_closed[id as usize] |= bound.is_none();
+                let is_dead = self.dead_ends.test(&read, &self.untested);
+                for (&id, is_dead) in self.untested.iter().zip(is_dead) {
+                    self.frontier.is_closed[id as usize] |= is_dead;
                 }
                 self.untested.clear();
             }

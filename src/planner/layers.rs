@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
-use super::encoding::Encoding;
+use super::packed_game::PackedGame;
 use super::packing::Packing;
 use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
@@ -35,9 +35,9 @@ pub(super) struct Layers {
     dead_ends: DeadEnds,
     batch: Vec<StateId>,
     /// Where the states are packed.
-    encoding: Option<Arc<Encoding>>,
+    packed: Option<Arc<PackedGame>>,
     /// Whether states are to be packed once the search is large.
-    may_encode: bool,
+    may_pack: bool,
     max_bytes: usize,
     /// Successors made by searches that started again.
     n_made_before: u64,
@@ -54,31 +54,31 @@ impl Layers {
             is_proof: !is_masked && task.game.network.is_some(),
             dead_ends: DeadEnds::new(task),
             batch: Vec::new(),
-            encoding: None,
-            may_encode: true,
+            packed: None,
+            may_pack: true,
             max_bytes,
             n_made_before: 0,
         };
-        if let Some(encoding) = task.game.encoding_made() {
-            layers.start_encoded(encoding);
+        if let Some(packed) = task.game.packed_made() {
+            layers.start_packed(packed);
         }
         layers
     }
 
     /// Starts again over packed states.
-    fn start_encoded(&mut self, encoding: Arc<Encoding>) {
-        self.may_encode = false;
-        if let Some(start) = encoding.pack(&self.task.start) {
-            let packing = Arc::new(encoding.packing());
-            let successors = Successors::new(encoding.expander());
+    fn start_packed(&mut self, packed: Arc<PackedGame>) {
+        self.may_pack = false;
+        if let Some(start) = packed.pack(&self.task.start) {
+            let packing = Arc::new(packed.packing());
+            let successors = Successors::new(packed.expander());
             self.start_again(&start, &packing, successors);
-            self.encoding = Some(encoding);
+            self.packed = Some(packed);
         }
     }
 
     /// Starts again after a state that did not fit.
     fn start_raw(&mut self) {
-        self.encoding = None;
+        self.packed = None;
         let task = Arc::clone(&self.task);
         let successors = Successors::new(Arc::clone(&task.game.machine).expander());
         self.start_again(&task.start, &task.game.packing, successors);
@@ -92,13 +92,12 @@ impl Layers {
     }
 
     fn leave_out_dead_ends(&mut self) {
-        let read = |id: StateId, state: &mut Vec<u64>| match &self.encoding {
-            Some(encoding) => encoding.unpack(self.store.packed(id), state),
+        let read = |id: StateId, state: &mut Vec<u64>| match &self.packed {
+            Some(packed) => packed.unpack(self.store.packed(id), state),
             None => self.store.read(id, state),
         };
-        let mut bounds = self.dead_ends.test(read, &self.batch).iter();
-        self.batch
-            .retain(|_| bounds.next().is_none_or(Option::is_some));
+        let mut is_dead = self.dead_ends.test(&read, &self.batch);
+        self.batch.retain(|_| is_dead.next() != Some(true));
     }
 }
 
@@ -118,10 +117,10 @@ impl Solver for Layers {
                     false => Status::GaveUp,
                 };
             }
-            if self.may_encode && self.successors.n_made() >= LARGE {
-                self.may_encode = false;
-                if let Some(encoding) = self.task.game.encoding() {
-                    self.start_encoded(encoding);
+            if self.may_pack && self.successors.n_made() >= LARGE {
+                self.may_pack = false;
+                if let Some(packed) = self.task.game.packed() {
+                    self.start_packed(packed);
                 }
             }
             let end = self
@@ -134,11 +133,11 @@ impl Solver for Layers {
                 self.leave_out_dead_ends();
             }
             self.successors.make(&self.store, &self.batch);
-            if let Some(encoding) = &self.encoding
+            if let Some(packed) = &self.packed
                 && self
                     .successors
                     .states()
-                    .any(|state| encoding.has_overflowed(state))
+                    .any(|state| packed.overflows(state))
             {
                 self.start_raw();
                 continue;

@@ -5,8 +5,8 @@
 //! distances to the goal, constraint search fills in games whose moves only fix facts, and adaptive
 //! rollouts improve scores.
 //!
-//! Modules, in reading order: `task`, `plan`; `packing`, `encoding`, `store` and `successors`, what
-//! searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance` and `projections`,
+//! Modules, in reading order: `task`, `plan`; `packing`, `compiled`, `packed_game`, `store` and
+//! `successors`, what searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance` and `projections`,
 //! what guides them; `layers`, `guided`, `fixing` with `families`, and `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
@@ -14,13 +14,14 @@
 //!
 //! Never knows: clocks of a match, HTTP.
 
+mod compiled;
 mod dead_ends;
 mod distance;
-mod encoding;
 mod families;
 mod fixing;
 mod guided;
 mod layers;
+mod packed_game;
 mod packing;
 mod plan;
 mod projections;
@@ -214,11 +215,12 @@ impl Planner {
         });
         for (index, status, plans) in done {
             let name = self.solvers[index].solver.name();
+            let mut all_replay = true;
             for plan in plans {
-                self.consider(plan, name);
+                all_replay &= self.consider(plan, name);
             }
-            self.solvers[index].is_open = status == Status::Open;
-            self.findings.is_best |= status == Status::Exhausted;
+            self.solvers[index].is_open = status == Status::Open && all_replay;
+            self.findings.is_best |= status == Status::Exhausted && all_replay;
         }
         let goal = self.findings.plan.as_ref().map(|plan| plan.goal);
         self.findings.is_best |= goal.is_some_and(|goal| goal >= self.findings.bound);
@@ -229,11 +231,12 @@ impl Planner {
             .sum();
     }
 
-    /// Keeps a plan if it replays, and is better than the best so far or as good and shorter.
-    fn consider(&mut self, plan: Plan, solver: &'static str) {
+    /// Keeps a plan if it is better than the best so far or as good and shorter; `false` if it does
+    /// not replay.
+    fn consider(&mut self, plan: Plan, solver: &'static str) -> bool {
         let Some(plan) = Plan::replay(&self.game.machine, &self.start, &plan.moves) else {
             tracing::warn!(solver, "a plan does not replay");
-            return;
+            return false;
         };
         let key = |plan: &Plan| (plan.goal, std::cmp::Reverse(plan.moves.len()));
         if self
@@ -245,6 +248,7 @@ impl Planner {
             self.findings.plan = Some(plan);
             self.findings.solver = solver;
         }
+        true
     }
 }
 

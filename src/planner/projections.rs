@@ -8,17 +8,21 @@
 //! Groups are guessed from random games, and true facts may hinder or help each other: the sum of
 //! the distances guides a search and proves nothing.
 //!
-//! Invariant: the distance of a state with the best goal is 0, for the facts that the goal implies.
+//! Invariant: where the guess holds, the distance of a final state with the goal is 0.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::packing;
 use super::relaxed::Relaxed;
-use super::task::Task;
+use crate::machine::Machine;
 use crate::machine::lanes::expand::Runner;
+use crate::propnet::Network;
 
 /// Time to find the groups and distances.
 const TIME: Duration = Duration::from_secs(1);
+/// States of random games that groups are guessed from, at least.
+const MIN_SAMPLES: usize = 50;
 /// Relations of more facts have no groups.
 const MAX_FACTS: usize = 2_048;
 /// Relations of more arguments have no groups.
@@ -33,59 +37,75 @@ struct Group {
     targets: Vec<u32>,
     /// Whether each true fact has to reach a target.
     is_complete: bool,
+    /// Whether one fact is true.
+    is_single: bool,
     /// For each fact the distances to all targets.
     distances: Vec<u16>,
 }
 
-/// The sum of distances over groups; one thread's.
-pub(super) struct ProjectionDistance {
+/// The groups that a goal depends on.
+pub(super) struct Projections {
     groups: Vec<Group>,
     /// For each fact of a group the group and the fact's index there.
     places: Vec<Option<(u32, u32)>>,
     /// The facts of all groups.
     mask: Vec<u64>,
-    /// For each group the distances of true facts to their nearest targets, added up.
-    to_targets: Vec<u32>,
-    /// For each group and target the distance of the nearest true fact.
-    from_facts: Vec<Vec<u16>>,
 }
 
-impl ProjectionDistance {
-    /// The distance to the best goal; `None` where no group is found that it depends on.
-    pub fn new(task: &Task) -> Option<Self> {
+/// What groups are found from.
+pub(super) struct Source<'a> {
+    pub machine: &'a Arc<dyn Machine>,
+    pub network: &'a Network,
+    pub start: &'a [u64],
+    /// The bits of facts that depend on moves.
+    pub mask: &'a [u64],
+    /// The facts that the goal implies, in rising order.
+    pub goal_facts: &'a [u32],
+    pub relaxed: &'a Relaxed,
+}
+
+impl Projections {
+    /// The groups; `None` where there are none that the goal depends on, or random games are too
+    /// slow to find them.
+    pub fn new(source: &Source<'_>) -> Option<Self> {
         let until = Instant::now() + TIME;
-        let network = task.game.network.as_deref()?;
-        let is_target = |fact: u32| task.goal_facts.binary_search(&fact).is_ok();
-        if task.goal_facts.is_empty() {
+        let n_facts = source.network.facts.len();
+        let is_target = |fact: u32| source.goal_facts.binary_search(&fact).is_ok();
+        let mut runner = source.relaxed.runner();
+        let samples = packing::sample(source.machine, source.start, until);
+        if samples.len() < MIN_SAMPLES {
             return None;
         }
-        let relaxed = task.relaxed()?;
-        let mut runner = relaxed.runner();
-        let samples = packing::sample(&task.game.machine, &task.start, until);
         let mut groups = Vec::new();
-        for ((_, n_arguments, _), facts) in packing::relations(network, &task.game.mask) {
+        for ((_, n_arguments, depends), facts) in packing::relations(source.network, source.mask) {
             let has_target = facts.iter().any(|(fact, _)| is_target(*fact));
-            if !has_target || n_arguments > MAX_ARGUMENTS || facts.len() > MAX_FACTS {
+            if !depends || !has_target || n_arguments > MAX_ARGUMENTS || facts.len() > MAX_FACTS {
                 continue;
             }
-            let mut best = (0, Vec::new());
-            for mask in (0..1 << n_arguments).take_while(|_| Instant::now() < until) {
+            let mut best = ((false, 0), Vec::new());
+            for mask in 0..1 << n_arguments {
                 let classes = packing::classes(&facts, mask);
                 let Some(mut found) = conserved(classes, &samples, is_target) else {
                     continue;
                 };
                 for group in &mut found {
-                    group.measure(&relaxed, runner.as_mut());
+                    if Instant::now() >= until {
+                        return None;
+                    }
+                    group.measure(source.relaxed, runner.as_mut());
                 }
-                let mut distance = Self::over(found, task.start.len(), network.facts.len());
-                let at_start = distance.of(&task.start);
-                if at_start > best.0 {
-                    best = (at_start, distance.groups);
+                let found = Arc::new(Self::over(found, source.start.len(), n_facts));
+                let at_start = ProjectionDistance::new(&found).of(source.start);
+                // Facts of single groups do not hinder each other, and greater distances tell more.
+                let rank = (found.groups.iter().all(|group| group.is_single), at_start);
+                // A target that is out of reach is a wrong guess.
+                if at_start > 0 && at_start < u32::from(UNREACHABLE) && rank > best.0 {
+                    best = (rank, Arc::into_inner(found)?.groups);
                 }
             }
             groups.append(&mut best.1);
         }
-        (!groups.is_empty()).then(|| Self::over(groups, task.start.len(), network.facts.len()))
+        (!groups.is_empty()).then(|| Self::over(groups, source.start.len(), n_facts))
     }
 
     fn over(groups: Vec<Group>, n_words: usize, n_facts: usize) -> Self {
@@ -98,14 +118,30 @@ impl ProjectionDistance {
             }
         }
         Self {
-            to_targets: vec![0; groups.len()],
-            from_facts: groups
-                .iter()
-                .map(|group| vec![0; group.targets.len()])
-                .collect(),
             groups,
             places,
             mask,
+        }
+    }
+}
+
+/// The sum of distances over groups; one thread's.
+pub(super) struct ProjectionDistance {
+    projections: Arc<Projections>,
+    /// For each group the distances of true facts to their nearest targets, added up.
+    to_targets: Vec<u32>,
+    /// For each group and target the distance of the nearest true fact.
+    from_facts: Vec<Vec<u16>>,
+}
+
+impl ProjectionDistance {
+    pub fn new(projections: &Arc<Projections>) -> Self {
+        let groups = &projections.groups;
+        let targets = groups.iter().map(|group| vec![0; group.targets.len()]);
+        Self {
+            to_targets: vec![0; groups.len()],
+            from_facts: targets.collect(),
+            projections: Arc::clone(projections),
         }
     }
 
@@ -115,16 +151,21 @@ impl ProjectionDistance {
         for nearest in &mut self.from_facts {
             nearest.fill(UNREACHABLE);
         }
-        for (index, (word, mask)) in state.iter().zip(&self.mask).enumerate() {
+        let Projections {
+            groups,
+            places,
+            mask,
+        } = &*self.projections;
+        for (index, (word, mask)) in state.iter().zip(mask).enumerate() {
             let mut left = word & mask;
             while left != 0 {
                 let fact = index * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let Some((number, place)) = self.places[fact] else {
+                let Some((number, place)) = places[fact] else {
                     continue;
                 };
                 let (number, place) = (number as usize, place as usize);
-                let group = &self.groups[number];
+                let group = &groups[number];
                 let n_targets = group.targets.len();
                 let distances = &group.distances[place * n_targets..(place + 1) * n_targets];
                 let mut least = UNREACHABLE;
@@ -135,11 +176,7 @@ impl ProjectionDistance {
                 self.to_targets[number] += u32::from(least);
             }
         }
-        let groups = self
-            .groups
-            .iter()
-            .zip(&self.to_targets)
-            .zip(&self.from_facts);
+        let groups = groups.iter().zip(&self.to_targets).zip(&self.from_facts);
         groups
             .map(|((group, &to_targets), from_facts)| {
                 let from_facts = from_facts.iter().map(|&distance| u32::from(distance)).sum();
@@ -174,6 +211,7 @@ fn conserved(
         if n_true > 0 && !targets.is_empty() {
             groups.push(Group {
                 is_complete: targets.len() == n_true,
+                is_single: n_true == 1,
                 facts,
                 targets,
                 distances: Vec::new(),

@@ -5,19 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::machine::lanes::compile::compile_expander;
+use super::compiled::compiled;
 use crate::machine::lanes::expand::{ExpanderLayout, Runner};
-use crate::machine::lanes::interpret::Features;
 use crate::propnet::{self, Network, Signal};
 
-/// Time to build the relaxation.
+/// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
-/// Networks of more gates before the passes are not tried.
+/// Games of more gates are not relaxed.
 const MAX_GATES: usize = 1 << 17;
-/// Networks of more gates after them take seconds to compile.
-const MAX_COMPILED_GATES: usize = 1 << 15;
-/// Words of a vector.
-const VECTOR_WORDS: usize = 8;
 
 /// The relaxation of a game towards one goal.
 pub(super) struct Relaxed {
@@ -33,11 +28,8 @@ impl Relaxed {
         }
         let until = Instant::now() + BUILD_TIME;
         let relaxed = propnet::relaxation(network, &[goal, network.terminal], until)?;
-        let relaxed = Some(relaxed).filter(|network| network.gates.len() <= MAX_COMPILED_GATES)?;
-        let programs = compile_expander(&relaxed)?;
-        let layout = ExpanderLayout::new(programs, Features::detect(), VECTOR_WORDS);
         Some(Self {
-            layout: Arc::new(layout),
+            layout: compiled(&relaxed)?,
             n_facts: network.facts.len(),
         })
     }
@@ -51,7 +43,8 @@ impl Relaxed {
         self.layout.runner()
     }
 
-    /// The relaxed state in which of some facts one is true, and all other facts are free.
+    /// The relaxed state in which of some facts exactly `fact` is true, and every other fact can be
+    /// true and can be false.
     pub fn free_but_for(&self, facts: &[u32], fact: u32) -> Vec<u64> {
         let n_words = self.layout.state_words() / 2;
         let mut state = vec![0; n_words];
@@ -60,8 +53,9 @@ impl Relaxed {
         }
         state.extend_from_within(..);
         for &other in facts {
-            let rail = if other == fact { n_words } else { 0 };
-            state[rail + other as usize / 64] &= !(1 << (other % 64));
+            // The second half says what can be false.
+            let half = if other == fact { n_words } else { 0 };
+            state[half + other as usize / 64] &= !(1 << (other % 64));
         }
         state
     }

@@ -150,7 +150,8 @@ impl Store {
             return Added::Full;
         }
         if (self.len() + 1) * 4 > self.table.len() * 3 {
-            if self.n_bytes() + 8 * self.table.len() > self.max_bytes {
+            let is_largest = self.table.len() as u64 > u64::from(StateId::MAX);
+            if is_largest || self.n_bytes() + 8 * self.table.len() > self.max_bytes {
                 return Added::Full;
             }
             self.grow();
@@ -325,6 +326,12 @@ mod tests {
             state += 1;
         }
         assert!((5_000..20_000).contains(&store.len()), "{}", store.len());
+        // All states are found again after the table has grown.
+        let mut grown = Store::new(&[0], &Arc::new(Packing::raw(1)), false, 1 << 24);
+        for state in (0..20_000).chain(0..20_000) {
+            add(&mut grown, &[state], 0, 0);
+        }
+        assert_eq!(grown.len(), 20_000);
         assert!(store.n_bytes() <= max_bytes + 32);
         assert_eq!(read(&store, 77), [77]);
     }

@@ -5,9 +5,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::encoding::Encoding;
+use super::packed_game::PackedGame;
 use super::packing::Packing;
 use super::plan::PLAYER;
+use super::projections::{Projections, Source};
 use super::relaxed::Relaxed;
 use crate::analysis::autonomous;
 use crate::analysis::implications::{Implications, Outcome, Scope};
@@ -42,9 +43,18 @@ pub(super) struct GameAnalysis {
     pub earliest_end: usize,
     /// How stores keep states.
     pub packing: Arc<Packing>,
-    encoding: OnceLock<Option<Arc<Encoding>>>,
-    /// The relaxation towards the goal that was asked for last; `None` where it is too large.
-    relaxed: Mutex<Option<(Signal, Option<Arc<Relaxed>>)>>,
+    packed: OnceLock<Option<Arc<PackedGame>>>,
+    /// The relaxation towards the goal that was asked for last.
+    relaxed: Mutex<Option<RelaxedGoal>>,
+}
+
+/// What is made for one goal, when it is first needed.
+#[derive(Clone)]
+struct RelaxedGoal {
+    goal: Signal,
+    /// `None` where it is too large.
+    relaxed: Option<Arc<Relaxed>>,
+    projections: Option<Option<Arc<Projections>>>,
 }
 
 /// A single-player game from a state on.
@@ -92,7 +102,7 @@ impl GameAnalysis {
             latches: Latches::default(),
             has_counters: false,
             earliest_end: 0,
-            encoding: OnceLock::new(),
+            packed: OnceLock::new(),
             relaxed: Mutex::default(),
         };
         // Other machines number their states in other ways.
@@ -118,15 +128,17 @@ impl GameAnalysis {
         game
     }
 
-    /// The game over packed states, if it was made.
-    pub fn encoding_made(&self) -> Option<Arc<Encoding>> {
-        self.encoding.get().cloned().flatten()
+    /// The game over packed states, if it was made and all states have fitted.
+    pub fn packed_made(&self) -> Option<Arc<PackedGame>> {
+        let packed = self.packed.get().cloned().flatten();
+        packed.filter(|packed| !packed.is_unfit())
     }
 
     /// The game over packed states, which takes a second or two when it is made.
-    pub fn encoding(&self) -> Option<Arc<Encoding>> {
-        let make = || Encoding::new(self.network.as_deref()?, &self.packing).map(Arc::new);
-        self.encoding.get_or_init(make).clone()
+    pub fn packed(&self) -> Option<Arc<PackedGame>> {
+        let make = || PackedGame::new(self.network.as_deref()?, &self.packing).map(Arc::new);
+        self.packed.get_or_init(make);
+        self.packed_made()
     }
 }
 
@@ -183,17 +195,48 @@ impl Task {
 
     /// The relaxation towards the best goal, which takes a second or two when it is made.
     pub fn relaxed(&self) -> Option<Arc<Relaxed>> {
+        self.relaxed_goal(|_, _| None).and_then(|made| made.relaxed)
+    }
+
+    /// The groups of facts that the best goal depends on, which take some seconds when they are
+    /// made.
+    pub fn projections(&self) -> Option<Arc<Projections>> {
+        let make = |network: &Network, relaxed: &Relaxed| {
+            let found = Projections::new(&Source {
+                machine: &self.game.machine,
+                network,
+                start: &self.start,
+                mask: &self.game.mask,
+                goal_facts: &self.goal_facts,
+                relaxed,
+            });
+            Some(found.map(Arc::new))
+        };
+        self.relaxed_goal(make)?.projections?
+    }
+
+    /// What is made for the best goal, with projections if they are asked for.
+    fn relaxed_goal(
+        &self,
+        projections: impl FnOnce(&Network, &Relaxed) -> Option<Option<Arc<Projections>>>,
+    ) -> Option<RelaxedGoal> {
         let (network, goal) = (self.game.network.as_deref()?, self.best_goal?);
         let lock = self.game.relaxed.lock();
         let mut last = lock.unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, relaxed)) = &*last
-            && *of == goal
-        {
-            return relaxed.clone();
+        if last.as_ref().is_none_or(|last| last.goal != goal) {
+            *last = Some(RelaxedGoal {
+                goal,
+                relaxed: Relaxed::new(network, goal).map(Arc::new),
+                projections: None,
+            });
         }
-        let relaxed = Relaxed::new(network, goal).map(Arc::new);
-        *last = Some((goal, relaxed.clone()));
-        relaxed
+        let made = last.as_mut()?;
+        if made.projections.is_none()
+            && let Some(relaxed) = &made.relaxed
+        {
+            made.projections = projections(network, relaxed);
+        }
+        Some(made.clone())
     }
 
     /// Settings that last while an unconditional latch holds, each with that latch.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use super::projections::ProjectionDistance;
+use super::task::Task;
 use super::{Findings, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use crate::build::{self, BuildBudget, BuiltGame};
 use crate::gdl::diagnostic::Severity;
@@ -259,8 +261,11 @@ fn in_random_games_proven_plans_are_best_and_bounds_hold() {
             &prover.initial_state(),
         );
         let game = built(&rules);
-        for solver in [None, Some("layers")] {
-            let found = solve(&game, solver);
+        let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+        for solver in [None, Some("layers"), Some("layers")] {
+            let found = solve_planned(&planned, &game, solver, TIME);
+            // The last search runs over packed states.
+            planned.analysis().packed();
             let plan = found.plan.expect("every game ends");
             assert!(found.is_best, "game {number}");
             assert_eq!(plan.goal, best, "game {number}: {text}");
@@ -280,7 +285,7 @@ fn in_random_games_proven_plans_are_best_and_bounds_hold() {
 }
 
 #[test]
-fn packed_states_step_as_the_states_that_they_encode() {
+fn packed_states_step_as_the_states_that_they_stand_for() {
     for name in [
         "eightPuzzle",
         "hanoi",
@@ -291,12 +296,12 @@ fn packed_states_step_as_the_states_that_they_encode() {
         let game = built(&rules(name));
         let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
         let analysis = planned.analysis();
-        let encoding = analysis.encoding().expect(name);
-        let mut expanders = [Arc::clone(&game.machine).expander(), encoding.expander()];
+        let packed_game = analysis.packed().expect(name);
+        let mut expanders = [Arc::clone(&game.machine).expander(), packed_game.expander()];
         let mut random = Random::new(1);
         let mut state = game.machine.initial_state();
         for step in 0..200 {
-            let packed = encoding.pack(&state).expect(name);
+            let packed = packed_game.pack(&state).expect(name);
             let expand =
                 |expander: &mut Box<dyn Expander>, state: &[u64], mv: Option<&[MoveId]>| {
                     let step = ExpansionStep {
@@ -319,9 +324,9 @@ fn packed_states_step_as_the_states_that_they_encode() {
             let mv = here.legal[random.below(here.legal.len() as u32) as usize];
             let next = expand(&mut expanders[0], &state, Some(&[mv]));
             let packed_next = expand(&mut expanders[1], &packed, Some(&[mv]));
-            assert!(!encoding.has_overflowed(packed_next.state(0)));
+            assert!(!packed_game.overflows(packed_next.state(0)));
             state.clear();
-            encoding.unpack(packed_next.state(0), &mut state);
+            packed_game.unpack(packed_next.state(0), &mut state);
             assert_eq!(state, next.state(0), "{name}, step {step}");
         }
     }
@@ -350,7 +355,7 @@ fn states_that_do_not_fit_are_found_all_the_same() {
     let game = built(&rules);
     let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
     // A search starts over packed states where they are known.
-    let encoding = planned.analysis().encoding().unwrap();
+    let packed_game = planned.analysis().packed().unwrap();
     let found = solve_planned(&planned, &game, Some("layers"), TIME);
     let plan = found.plan.unwrap();
     assert_eq!(plan.goal, 100);
@@ -360,5 +365,63 @@ fn states_that_do_not_fit_are_found_all_the_same() {
         reasoner.next_state(&[mv], &mut last);
         reasoner.set_state(&last);
     }
-    assert_eq!(encoding.pack(&last), None, "the goal does not fit");
+    assert_eq!(packed_game.pack(&last), None, "the goal does not fit");
+}
+
+/// The task of a game that comes with the program, from its start.
+fn task_of(name: &str) -> (BuiltGame, Task) {
+    let game = built(&rules(name));
+    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+    let task = Task::new(planned.analysis(), game.machine.initial_state());
+    (game, task)
+}
+
+#[test]
+fn the_distance_of_tiles_is_the_sum_of_their_distances() {
+    let (game, task) = task_of("eightPuzzle");
+    let mut distance = ProjectionDistance::new(&task.projections().expect("groups of tiles"));
+    // Where each tile is.
+    let board = |state: &[u64]| -> Vec<(i32, i32, String)> {
+        let facts = game.info().state_facts(state);
+        let cells = facts.iter().filter_map(|fact| {
+            let parts: Vec<&str> = fact.trim_matches(['(', ')']).split(' ').collect();
+            let [name, x, y, tile] = parts[..] else {
+                return None;
+            };
+            let place = (x.parse().ok()?, y.parse().ok()?);
+            (name == "cell" && tile != "blank").then(|| (place.0, place.1, tile.to_string()))
+        });
+        cells.collect()
+    };
+    let plan = solve(&game, Some("layers")).plan.unwrap();
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    let mut states = vec![task.start.clone()];
+    for mv in plan.moves {
+        reasoner.set_state(states.last().unwrap());
+        let mut next = Vec::new();
+        reasoner.next_state(&[mv], &mut next);
+        states.push(next);
+    }
+    let goal = board(states.last().unwrap());
+    assert_eq!(goal.len(), 8);
+    for state in &states {
+        let moved = board(state).into_iter().map(|(x, y, tile)| {
+            let home = goal.iter().find(|(_, _, other)| *other == tile).unwrap();
+            (x - home.0).abs() + (y - home.1).abs()
+        });
+        assert_eq!(distance.of(state), moved.sum::<i32>() as u32);
+    }
+}
+
+#[test]
+fn boxes_have_distances_and_counters_have_none() {
+    let (_, task) = task_of("smallSokoban");
+    let mut distance = ProjectionDistance::new(&task.projections().expect("boxes"));
+    // The boxes at 2 2 and 2 3 belong on 3 3 and 4 3.
+    assert_eq!(distance.of(&task.start), 3);
+    let (rules, _) = gdl::load(LAMPS);
+    let game = built(&rules);
+    let planned = PlanningGame::new(&game.machine, game.network.as_ref()).unwrap();
+    let task = Task::new(planned.analysis(), game.machine.initial_state());
+    assert!(task.projections().is_none());
 }

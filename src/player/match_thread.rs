@@ -469,7 +469,7 @@ impl MatchThread {
             record.parts(&sizes.collect::<Vec<_>>());
         }
         if !is_fallback {
-            // Its result is there before the first search, where the record has been read.
+            // Its result is usually there before the first search.
             self.tasks.recall_plan(&game, &self.assignment.memory);
         }
         self.engines.add(is_fallback, game.clone());

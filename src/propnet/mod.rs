@@ -18,9 +18,9 @@ mod build;
 mod builder;
 mod copy;
 mod effects;
-mod encode;
 mod network;
 mod normalise;
+mod pack;
 mod part;
 pub mod passes;
 mod phases;
@@ -31,8 +31,8 @@ mod specialise;
 pub use build::build;
 pub use builder::BuildError;
 pub use effects::{Effects, VisitedNodes, effects};
-pub use encode::{BinaryField, encoded};
 pub use network::{Gate, GateKind, Network, Node, Signal};
+pub use pack::{BinaryField, packed};
 pub use part::{Selection, part};
 pub use phases::{
     MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,

@@ -1,33 +1,30 @@
 //! The game over packed states: an expander whose states are those of a store.
 //!
-//! Invariant: a state is the packed state of [`Packing`], with the overflow bit off.
+//! Invariant: a state is the packed state of [`Packing`], unless its overflow bit is on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::compiled::compiled;
 use super::packing::Packing;
 use crate::machine::Expander;
-use crate::machine::lanes::compile::compile_expander;
 use crate::machine::lanes::expand::{ExpanderLayout, GoalScope};
-use crate::machine::lanes::interpret::Features;
 use crate::propnet::{self, Network};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
-/// Networks of more gates before the passes are not tried.
+/// Games of more gates have no packed network.
 const MAX_GATES: usize = 1 << 17;
-/// Networks of more gates after them take seconds to compile.
-const MAX_COMPILED_GATES: usize = 1 << 15;
-/// Words of a vector.
-const VECTOR_WORDS: usize = 8;
 
-pub(super) struct Encoding {
+pub(super) struct PackedGame {
     layout: Arc<ExpanderLayout>,
     packing: Arc<Packing>,
     overflow: usize,
+    has_overflowed: AtomicBool,
 }
 
-impl Encoding {
+impl PackedGame {
     /// The game over states packed in this way; `None` where it is too large.
     pub fn new(network: &Network, packing: &Arc<Packing>) -> Option<Self> {
         let overflow = packing.free_bit()?;
@@ -36,17 +33,13 @@ impl Encoding {
         }
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;
         let until = Instant::now() + BUILD_TIME;
-        let network = propnet::encoded(network, &packing.binary_fields(), n_bits, overflow, until)?;
-        let network = Some(network).filter(|network| network.gates.len() <= MAX_COMPILED_GATES)?;
-        let programs = compile_expander(&network)?;
+        let fields = packing.binary_fields();
+        let network = propnet::packed(network, &fields, n_bits, overflow, until)?;
         Some(Self {
-            layout: Arc::new(ExpanderLayout::new(
-                programs,
-                Features::detect(),
-                VECTOR_WORDS,
-            )),
+            layout: compiled(&network)?,
             packing: Arc::clone(packing),
             overflow,
+            has_overflowed: AtomicBool::new(false),
         })
     }
 
@@ -72,8 +65,17 @@ impl Encoding {
             .unpack(&packed[..self.packing.n_words()], state);
     }
 
-    /// Whether a successor did not fit.
-    pub fn has_overflowed(&self, packed: &[u64]) -> bool {
-        packed[self.overflow / 64] >> (self.overflow % 64) & 1 == 1
+    /// Whether a successor did not fit. From then on the game [is unfit](Self::is_unfit).
+    pub fn overflows(&self, packed: &[u64]) -> bool {
+        let overflows = packed[self.overflow / 64] >> (self.overflow % 64) & 1 == 1;
+        if overflows {
+            self.has_overflowed.store(true, Ordering::Relaxed);
+        }
+        overflows
+    }
+
+    /// Whether some state did not fit.
+    pub fn is_unfit(&self) -> bool {
+        self.has_overflowed.load(Ordering::Relaxed)
     }
 }

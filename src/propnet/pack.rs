@@ -1,9 +1,9 @@
 //! A network whose states are numbers in binary digits instead of one bit for each fact.
 //!
 //! Facts of which at most one is true share a field of binary digits: 0 for none of them, or the
-//! place of the true fact. Encoded states are shorter, so they are cheaper to move, hash and store.
+//! place of the true fact. Packed states are shorter, so they are cheaper to move, hash and store.
 //!
-//! Invariant: encoded states step as the states that they encode do, until two facts of a field are
+//! Invariant: packed states step as the states that they stand for, until two facts of a field are
 //! true at once; from then on the overflow bit is on.
 
 use std::time::Instant;
@@ -16,7 +16,7 @@ use super::passes;
 use crate::ground::Budget;
 use crate::ids::{BaseId, Id, IdVec};
 
-/// Bytes of an encoded network.
+/// Bytes of a packed network.
 const MAX_BYTES: usize = 1 << 28;
 
 /// Facts of which at most one is true.
@@ -28,9 +28,9 @@ pub struct BinaryField {
     pub facts: Vec<u32>,
 }
 
-/// The network over encoded states of `n_bits`, with the same moves. `None` where it is too large
+/// The network over packed states of `n_bits`, with the same moves. `None` where it is too large
 /// for the time and the memory.
-pub fn encoded(
+pub fn packed(
     network: &Network,
     fields: &[BinaryField],
     n_bits: usize,
@@ -80,6 +80,10 @@ pub fn encoded(
     let mut next = vec![Signal::FALSE; n_bits];
     let mut overflows = vec![bit(overflow)];
     let mut initial = Vec::new();
+    let mut is_initial: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
+    for &base in &network.initial {
+        is_initial[base] = true;
+    }
     for field in fields {
         for place in 0..n_digits(field.facts.len()) {
             let with_digit = (1..).zip(&field.facts);
@@ -94,7 +98,7 @@ pub fn encoded(
             let signal = next_facts[BaseId(fact)];
             overflows.push(builder.and(&mut vec![any, signal]));
             any = builder.or(&mut vec![any, signal]);
-            if network.initial.contains(&BaseId(fact)) {
+            if is_initial[BaseId(fact)] {
                 let places =
                     (0..n_digits(field.facts.len())).filter(|place| value >> place & 1 == 1);
                 initial.extend(places.map(|place| BaseId::from_index(field.first_bit + place)));
@@ -103,7 +107,7 @@ pub fn encoded(
     }
     next[overflow] = builder.or(&mut overflows);
     let (gates, inputs) = builder.into_gates();
-    let encoded = normalised(Network {
+    let packed = normalised(Network {
         roles: network.roles.clone(),
         facts: (0..n_bits).map(|bit| format!("(bit {bit})")).collect(),
         moves: network.moves.clone(),
@@ -118,7 +122,7 @@ pub fn encoded(
         sample: None,
         unweighted: None,
     });
-    Some(passes::optimise(encoded, budget))
+    Some(passes::optimise(packed, budget))
 }
 
 /// The digits of a field of so many facts.
