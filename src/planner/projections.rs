@@ -96,8 +96,10 @@ impl Projections {
                 }
                 let found = Arc::new(Self::over(found, source.start.len(), n_facts));
                 let at_start = ProjectionDistance::new(&found).of(source.start);
-                // Facts of single groups do not hinder each other, and greater distances tell more.
-                let rank = (found.groups.iter().all(|group| group.is_single), at_start);
+                // Facts of single groups do not hinder each other, and a wider range tells more.
+                let is_single = found.groups.iter().all(|group| group.is_single);
+                let range: u32 = found.groups.iter().map(Group::range).sum();
+                let rank = (is_single, range);
                 // A target that is out of reach is a wrong guess.
                 if at_start > 0 && at_start < u32::from(UNREACHABLE) && rank > best.0 {
                     best = (rank, Arc::into_inner(found)?.groups);
@@ -222,6 +224,15 @@ fn conserved(
 }
 
 impl Group {
+    /// The greatest distance.
+    fn range(&self) -> u32 {
+        let reachable = self
+            .distances
+            .iter()
+            .filter(|&&distance| distance < UNREACHABLE);
+        reachable.max().map_or(0, |&distance| u32::from(distance))
+    }
+
     /// Finds the distances: the steps of the relaxation from states with one true fact of the group
     /// and all other facts free.
     fn measure(&mut self, relaxed: &Relaxed, runner: &mut dyn Runner) {
