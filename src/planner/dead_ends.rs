@@ -58,8 +58,8 @@ impl DeadEnds {
         }
     }
 
-    /// For each of some states whether it is dead; nothing where no tests are made. `read` appends a
-    /// state.
+    /// For each of some states whether it is dead; nothing where no tests are made. `read` appends
+    /// a state.
     pub fn test<'a>(
         &'a mut self,
         read: &dyn Fn(StateId, &mut Vec<u64>),

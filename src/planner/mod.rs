@@ -6,8 +6,9 @@
 //! rollouts improve scores.
 //!
 //! Modules, in reading order: `task`, `plan`; `packing`, `compiled`, `packed_game`, `store` and
-//! `successors`, what searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance` and `projections`,
-//! what guides them; `layers`, `guided`, `fixing` with `families`, and `sampling`, the solvers.
+//! `successors`, what searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance`
+//! and `projections`, what guides them; `layers`, `guided`, `fixing` with `families`, and
+//! `sampling`, the solvers.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
