@@ -16,10 +16,10 @@ use crate::machine::lanes::expand::Runner;
 const MAX_STEPS: u32 = 1 << 20;
 /// States made before the relaxation is built: small games are solved before.
 const FIRST_STATES: usize = 4_096;
-/// States that are tested before their share of dead ones counts.
+/// Tested states after which tests may end.
 const TRIAL: u64 = 8_192;
-/// The least share of dead states that is worth the tests: one of so many.
-const MIN_SHARE: u64 = 50;
+/// Tests go on while at least one tested state of this number is dead.
+const MAX_TESTED_PER_DEAD: u64 = 50;
 
 /// Tests states; one thread's.
 pub(super) struct DeadEnds {
@@ -96,6 +96,6 @@ impl DeadEnds {
         runner.run(&self.states, MAX_STEPS, &mut self.steps);
         self.n_tested += ids.len() as u64;
         self.n_dead += self.steps.iter().filter(|steps| steps.is_none()).count() as u64;
-        (self.n_tested < TRIAL || self.n_dead * MIN_SHARE >= self.n_tested).then_some(())
+        (self.n_tested < TRIAL || self.n_dead * MAX_TESTED_PER_DEAD >= self.n_tested).then_some(())
     }
 }

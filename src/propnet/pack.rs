@@ -125,7 +125,7 @@ pub fn packed(
     Some(passes::optimise(packed, budget))
 }
 
-/// The digits of a field of so many facts.
+/// The number of binary digits of a field: its values are 0 to `n_facts`.
 fn n_digits(n_facts: usize) -> usize {
     (usize::BITS - n_facts.leading_zeros()) as usize
 }

@@ -44,8 +44,8 @@ impl Possible {
 
 /// The relaxation as a game of one role with one move. It is over when all targets can be on, with
 /// goal 100, or when nothing changes any more, with goal 0. A state has the words of a state of the
-/// game, then their complements. `None` where the rules recur, or
-/// the network is too large for the time and the memory.
+/// game, then their complements. `None` where the rules recur, or the network is too large for the
+/// time and the memory.
 pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Option<Network> {
     if !network.blocks.is_empty() {
         return None;
@@ -144,7 +144,7 @@ pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Opti
     Some(passes::optimise(relaxed, budget))
 }
 
-/// Appends the relaxed state of a state of a game with so many facts.
+/// Appends to `relaxed` the relaxed state of a state; `n_facts` is the number of the game's facts.
 pub fn append_relaxed(n_facts: usize, state: &[u64], relaxed: &mut Vec<u64>) {
     relaxed.extend_from_slice(state);
     relaxed.extend(state.iter().map(|word| !word));
