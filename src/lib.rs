@@ -86,4 +86,5 @@ pub mod planner;
 pub mod metagame;
 pub mod player;
 pub mod server;
+pub mod sokoban;
 pub mod commands;

@@ -46,6 +46,8 @@ const TABLE: &[Row] = &[
         "planner",
         These(&["propnet", "machine", "analysis", "sync", "telemetry", "ids"]),
     ),
+    // Sokoban has its own board and searches; the commands join it with the rest.
+    row("sokoban", These(&[])),
     row(
         "build",
         These(&[

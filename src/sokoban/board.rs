@@ -1,0 +1,301 @@
+//! A level made ready for search: numbered squares, neighbours, positions and pushes.
+//!
+//! Squares are the cells that the player reaches if boxes do not block the way, numbered in rows from
+//! the upper left. Boxes and goals elsewhere take no part: nothing can move them.
+//!
+//! Invariants: square numbers are below [`Board::len`]; there are as many boxes as goals; the boxes of
+//! a [`Position`] are sorted and differ from each other and from the player's square.
+
+use super::level::{Cell, Ground, Level};
+use super::reach::{Reach, Rows};
+use std::fmt;
+
+/// The number of a square of a board.
+pub type Square = u16;
+
+/// No square: a wall, or outside the board.
+pub const NO_SQUARE: Square = Square::MAX;
+
+/// The four directions, in the order of LURD's letters `u`, `l`, `d`, `r`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    Up,
+    Left,
+    Down,
+    Right,
+}
+
+impl Direction {
+    pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
+
+    pub fn opposite(self) -> Self {
+        Self::ALL[(self as usize + 2) % 4]
+    }
+
+    /// The letter of a step in LURD notation; a push has the capital.
+    pub fn letter(self) -> char {
+        ['u', 'l', 'd', 'r'][self as usize]
+    }
+}
+
+/// A push of the box at `square`: the player stands behind it, and both move one square on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Push {
+    pub square: Square,
+    pub direction: Direction,
+}
+
+/// Where all boxes and the player stand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// Sorted.
+    pub boxes: Vec<Square>,
+    pub player: Square,
+}
+
+/// Why a level cannot be played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BoardError {
+    /// The player could leave the grid through a gap in the walls.
+    Open {
+        row: usize,
+        column: usize,
+    },
+    /// Boxes and goals in reach of the player differ in number.
+    Unequal {
+        boxes: usize,
+        goals: usize,
+    },
+    NoBox,
+}
+
+impl fmt::Display for BoardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { row, column } => write!(
+                f,
+                "row {}, column {}: the player can leave the level; walls must enclose it",
+                row + 1,
+                column + 1
+            ),
+            Self::Unequal { boxes, goals } => {
+                write!(
+                    f,
+                    "{boxes} boxes and {goals} goals are in reach; their number must be equal"
+                )
+            }
+            Self::NoBox => write!(f, "the level has no box in reach"),
+        }
+    }
+}
+
+impl std::error::Error for BoardError {}
+
+/// The squares of a level and how they are connected.
+#[derive(Clone, Debug)]
+pub struct Board {
+    cells: Vec<Cell>,
+    neighbours: Vec<[Square; 4]>,
+    square_at: Vec<[Square; 64]>,
+    floor: Rows,
+    is_goal: Vec<bool>,
+    goals: Vec<Square>,
+    start: Position,
+}
+
+impl Board {
+    pub fn new(level: &Level) -> Result<Self, BoardError> {
+        let (rows, columns) = (level.rows(), level.columns());
+        let mut inside = vec![[false; 64]; rows];
+        let mut waiting = vec![level.player()];
+        inside[level.player().0][level.player().1] = true;
+        while let Some((row, column)) = waiting.pop() {
+            if row == 0 || column == 0 || row + 1 == rows || column + 1 == columns {
+                return Err(BoardError::Open { row, column });
+            }
+            for next in [
+                (row - 1, column),
+                (row, column - 1),
+                (row + 1, column),
+                (row, column + 1),
+            ] {
+                if level.ground(next) != Ground::Wall && !inside[next.0][next.1] {
+                    inside[next.0][next.1] = true;
+                    waiting.push(next);
+                }
+            }
+        }
+        let mut square_at = vec![[NO_SQUARE; 64]; rows];
+        let mut cells = Vec::new();
+        let mut floor = Rows::new(rows);
+        for row in 0..rows {
+            for column in 0..columns {
+                if inside[row][column] {
+                    square_at[row][column] = cells.len() as Square;
+                    cells.push((row, column));
+                    floor.insert((row, column));
+                }
+            }
+        }
+        let neighbours = (cells.iter())
+            .map(|&(row, column)| {
+                [
+                    (row - 1, column),
+                    (row, column - 1),
+                    (row + 1, column),
+                    (row, column + 1),
+                ]
+                .map(|(row, column)| square_at[row][column])
+            })
+            .collect();
+        let is_goal: Vec<bool> = cells
+            .iter()
+            .map(|&cell| level.ground(cell) == Ground::Goal)
+            .collect();
+        let goals: Vec<Square> = (0..cells.len() as Square)
+            .filter(|&square| is_goal[square as usize])
+            .collect();
+        let mut boxes: Vec<Square> = (level.boxes().iter())
+            .map(|&(row, column)| square_at[row][column])
+            .filter(|&square| square != NO_SQUARE)
+            .collect();
+        boxes.sort_unstable();
+        if boxes.len() != goals.len() {
+            return Err(BoardError::Unequal {
+                boxes: boxes.len(),
+                goals: goals.len(),
+            });
+        }
+        if boxes.is_empty() {
+            return Err(BoardError::NoBox);
+        }
+        let player = square_at[level.player().0][level.player().1];
+        let start = Position { boxes, player };
+        Ok(Self {
+            cells,
+            neighbours,
+            square_at,
+            floor,
+            is_goal,
+            goals,
+            start,
+        })
+    }
+
+    /// The number of squares.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    pub fn squares(&self) -> std::ops::Range<Square> {
+        0..self.cells.len() as Square
+    }
+
+    /// Row and column of a square.
+    pub fn cell(&self, square: Square) -> Cell {
+        self.cells[square as usize]
+    }
+
+    /// The square at a cell, or [`NO_SQUARE`].
+    pub fn square_at(&self, (row, column): Cell) -> Square {
+        self.square_at[row][column]
+    }
+
+    /// The next square in a direction, or [`NO_SQUARE`].
+    #[inline]
+    pub fn next(&self, square: Square, direction: Direction) -> Square {
+        self.neighbours[square as usize][direction as usize]
+    }
+
+    /// The next squares in the order of [`Direction::ALL`].
+    #[inline]
+    pub fn neighbours(&self, square: Square) -> &[Square; 4] {
+        &self.neighbours[square as usize]
+    }
+
+    #[inline]
+    pub fn is_goal(&self, square: Square) -> bool {
+        self.is_goal[square as usize]
+    }
+
+    /// All goals, sorted.
+    pub fn goals(&self) -> &[Square] {
+        &self.goals
+    }
+
+    pub fn start(&self) -> &Position {
+        &self.start
+    }
+
+    /// One bit for each square, by rows.
+    pub fn floor(&self) -> &Rows {
+        &self.floor
+    }
+
+    /// Whether every box stands on a goal.
+    pub fn is_solved(&self, boxes: &[Square]) -> bool {
+        boxes.iter().all(|&square| self.is_goal(square))
+    }
+
+    /// The squares without a box, by rows.
+    pub fn free(&self, boxes: &[Square]) -> Rows {
+        let mut free = self.floor.clone();
+        for &square in boxes {
+            free.remove(self.cell(square));
+        }
+        free
+    }
+
+    /// The squares that the player reaches without a push.
+    pub fn reach(&self, position: &Position) -> Reach {
+        let mut reach = Reach::new(self.floor.len());
+        reach.fill(&self.free(&position.boxes), self.cell(position.player));
+        reach
+    }
+
+    /// The first square of a reach: one name for all positions that differ only by steps.
+    #[inline]
+    pub fn first(&self, reach: &Reach) -> Square {
+        self.square_at(reach.first())
+    }
+
+    /// All pushes in a position, by squares and directions.
+    pub fn pushes(&self, position: &Position) -> Vec<Push> {
+        let reach = self.reach(position);
+        let mut pushes = Vec::new();
+        for &square in &position.boxes {
+            for direction in Direction::ALL {
+                let (behind, ahead) = (
+                    self.next(square, direction.opposite()),
+                    self.next(square, direction),
+                );
+                if behind != NO_SQUARE
+                    && ahead != NO_SQUARE
+                    && reach.contains(self.cell(behind))
+                    && position.boxes.binary_search(&ahead).is_err()
+                {
+                    pushes.push(Push { square, direction });
+                }
+            }
+        }
+        pushes
+    }
+
+    /// The position after a push that is one of [`pushes`](Self::pushes).
+    pub fn after(&self, position: &Position, push: Push) -> Position {
+        let ahead = self.next(push.square, push.direction);
+        let mut boxes = position.boxes.clone();
+        if let Ok(index) = boxes.binary_search(&push.square) {
+            boxes[index] = ahead;
+            boxes.sort_unstable();
+        }
+        Position {
+            boxes,
+            player: push.square,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The bounds of one search: a deadline, a number of nodes, bytes of memory and a stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What a search may use. Clones share the stop.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    pub until: Option<Instant>,
+    pub nodes: u64,
+    /// Bytes for stored positions.
+    pub memory: usize,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Budget {
+    /// No deadline, no bound of nodes, one gibibyte.
+    fn default() -> Self {
+        Self {
+            until: None,
+            nodes: u64::MAX,
+            memory: 1 << 30,
+            stop: Arc::default(),
+        }
+    }
+}
+
+impl Budget {
+    /// Whether a search that has used this many nodes has to end. Reads the clock: call it every
+    /// hundred nodes or so.
+    pub fn is_spent(&self, nodes: u64) -> bool {
+        nodes >= self.nodes
+            || self.stop.load(Ordering::Relaxed)
+            || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}

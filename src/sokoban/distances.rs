@@ -1,0 +1,150 @@
+//! How many pushes a box needs to each goal when it is alone on the board.
+//!
+//! A breadth-first search from each goal pulls a box backwards. It distinguishes on which side of the
+//! box the player stands, since walls and the box itself can keep sides apart. The results are lower
+//! bounds for positions with more boxes, and a square without a way to any goal is dead.
+//!
+//! Invariants: distances count pushes; [`UNREACHABLE`] stands for 'no way'.
+
+use super::board::{Board, Direction, NO_SQUARE, Square};
+use super::reach::Reach;
+
+/// The distance between squares without a way.
+pub const UNREACHABLE: u16 = u16::MAX;
+
+/// Push distances of a lone box.
+#[derive(Clone, Debug)]
+pub struct Distances {
+    squares: usize,
+    /// For each square and direction, the first direction whose neighbour the player can walk to
+    /// around a box on the square; 4 for walls.
+    sides: Vec<[u8; 4]>,
+    /// By goal number, square and side.
+    by_side: Vec<[u16; 4]>,
+    /// By goal number and square: the least over all sides.
+    least: Vec<u16>,
+    /// By square: the least over all goals.
+    nearest: Vec<u16>,
+}
+
+impl Distances {
+    pub fn new(board: &Board) -> Self {
+        let sides = sides(board);
+        let squares = board.len();
+        let mut by_side = Vec::with_capacity(board.goals().len() * squares);
+        for &goal in board.goals() {
+            by_side.extend(pulls_from(board, &sides, goal));
+        }
+        let least: Vec<u16> = by_side
+            .iter()
+            .map(|sides| *sides.iter().min().unwrap_or(&UNREACHABLE))
+            .collect();
+        let nearest = (0..squares)
+            .map(|square| {
+                (0..board.goals().len())
+                    .map(|goal| least[goal * squares + square])
+                    .min()
+                    .unwrap_or(UNREACHABLE)
+            })
+            .collect();
+        Self {
+            squares,
+            sides,
+            by_side,
+            least,
+            nearest,
+        }
+    }
+
+    /// The least number of pushes from a square to the goal with this number in [`Board::goals`], for
+    /// the best side of the player.
+    #[inline]
+    pub fn to_goal(&self, goal: usize, square: Square) -> u16 {
+        self.least[goal * self.squares + square as usize]
+    }
+
+    /// As [`to_goal`](Self::to_goal), for a player who stands on one side of the box.
+    #[inline]
+    pub fn to_goal_from_side(&self, goal: usize, square: Square, side: Direction) -> u16 {
+        self.by_side[goal * self.squares + square as usize][side as usize]
+    }
+
+    /// The least number of pushes to any goal.
+    #[inline]
+    pub fn to_nearest(&self, square: Square) -> u16 {
+        self.nearest[square as usize]
+    }
+
+    /// Whether a box on the square can never reach a goal.
+    #[inline]
+    pub fn is_dead(&self, square: Square) -> bool {
+        self.nearest[square as usize] == UNREACHABLE
+    }
+
+    /// Whether the player can walk from one side of a lone box to another.
+    #[inline]
+    pub fn same_side(&self, square: Square, one: Direction, other: Direction) -> bool {
+        let sides = &self.sides[square as usize];
+        sides[one as usize] == sides[other as usize] && sides[one as usize] != 4
+    }
+}
+
+/// For each square, which of its neighbours are connected around a box on it.
+fn sides(board: &Board) -> Vec<[u8; 4]> {
+    let mut reach = Reach::new(board.floor().len());
+    let mut free = board.floor().clone();
+    (board.squares())
+        .map(|square| {
+            free.remove(board.cell(square));
+            let mut sides = [4; 4];
+            for first in Direction::ALL {
+                let start = board.next(square, first);
+                if start == NO_SQUARE || sides[first as usize] != 4 {
+                    continue;
+                }
+                reach.fill(&free, board.cell(start));
+                for other in Direction::ALL {
+                    let end = board.next(square, other);
+                    if end != NO_SQUARE && reach.contains(board.cell(end)) {
+                        sides[other as usize] = first as u8;
+                    }
+                }
+            }
+            free.insert(board.cell(square));
+            sides
+        })
+        .collect()
+}
+
+/// The least number of pulls that take a box from `goal` to each square and leave the player on each
+/// of its sides. Reversed, these are pushes to the goal.
+fn pulls_from(board: &Board, sides: &[[u8; 4]], goal: Square) -> Vec<[u16; 4]> {
+    let mut found = vec![[UNREACHABLE; 4]; board.len()];
+    let mut queue = std::collections::VecDeque::new();
+    for side in Direction::ALL {
+        if board.next(goal, side) != NO_SQUARE {
+            found[goal as usize][side as usize] = 0;
+            queue.push_back((goal, side));
+        }
+    }
+    while let Some((square, side)) = queue.pop_front() {
+        let pulls = found[square as usize][side as usize];
+        for other in Direction::ALL {
+            let label = sides[square as usize][other as usize];
+            if label == 4 || label != sides[square as usize][side as usize] {
+                continue;
+            }
+            if found[square as usize][other as usize] > pulls {
+                found[square as usize][other as usize] = pulls;
+            }
+            // The player at `to` walks one square back and the box follows.
+            let to = board.next(square, other);
+            let back = board.next(to, other);
+            if back != NO_SQUARE && found[to as usize][other as usize] == UNREACHABLE {
+                found[to as usize][other as usize] = pulls + 1;
+                queue.push_back((to, other));
+            }
+        }
+    }
+    found
+}
