@@ -7,7 +7,7 @@
 //! Invariants: distances count pushes; [`UNREACHABLE`] stands for 'no way'.
 
 use super::board::{Board, Direction, NO_SQUARE, Square};
-use super::reach::Reach;
+use super::reach::{Reach, Rows};
 
 /// The distance between squares without a way.
 pub const UNREACHABLE: u16 = u16::MAX;
@@ -29,11 +29,11 @@ pub struct Distances {
 
 impl Distances {
     pub fn new(board: &Board) -> Self {
-        let sides = sides(board);
+        let sides = sides(board, board.floor());
         let squares = board.len();
         let mut by_side = Vec::with_capacity(board.goals().len() * squares);
         for &goal in board.goals() {
-            by_side.extend(pulls_from(board, &sides, goal));
+            by_side.extend(pulls_from(board, board.floor(), &sides, goal));
         }
         let least: Vec<u16> = by_side
             .iter()
@@ -89,20 +89,30 @@ impl Distances {
     }
 }
 
+/// The least number of pushes from each square to `goal` where only the `free` cells may be entered;
+/// the best side of the player counts.
+pub fn pushes_to(board: &Board, free: &Rows, goal: Square) -> Vec<u16> {
+    let pulls = pulls_from(board, free, &sides(board, free), goal);
+    pulls.iter().map(|sides| sides.iter().copied().min().unwrap_or(UNREACHABLE)).collect()
+}
+
 /// For each square, which of its neighbours are connected around a box on it.
-fn sides(board: &Board) -> Vec<[u8; 4]> {
-    let mut reach = Reach::new(board.floor().len());
-    let mut free = board.floor().clone();
+fn sides(board: &Board, free: &Rows) -> Vec<[u8; 4]> {
+    let mut reach = Reach::new(free.len());
+    let mut around = free.clone();
     (board.squares())
         .map(|square| {
-            free.remove(board.cell(square));
             let mut sides = [4; 4];
+            if !free.contains(board.cell(square)) {
+                return sides;
+            }
+            around.remove(board.cell(square));
             for first in Direction::ALL {
                 let start = board.next(square, first);
-                if start == NO_SQUARE || sides[first as usize] != 4 {
+                if !is_free(board, free, start) || sides[first as usize] != 4 {
                     continue;
                 }
-                reach.fill(&free, board.cell(start));
+                reach.fill(&around, board.cell(start));
                 for other in Direction::ALL {
                     let end = board.next(square, other);
                     if end != NO_SQUARE && reach.contains(board.cell(end)) {
@@ -110,19 +120,23 @@ fn sides(board: &Board) -> Vec<[u8; 4]> {
                     }
                 }
             }
-            free.insert(board.cell(square));
+            around.insert(board.cell(square));
             sides
         })
         .collect()
 }
 
+fn is_free(board: &Board, free: &Rows, square: Square) -> bool {
+    square != NO_SQUARE && free.contains(board.cell(square))
+}
+
 /// The least number of pulls that take a box from `goal` to each square and leave the player on each
 /// of its sides. Reversed, these are pushes to the goal.
-fn pulls_from(board: &Board, sides: &[[u8; 4]], goal: Square) -> Vec<[u16; 4]> {
+fn pulls_from(board: &Board, free: &Rows, sides: &[[u8; 4]], goal: Square) -> Vec<[u16; 4]> {
     let mut found = vec![[UNREACHABLE; 4]; board.len()];
     let mut queue = std::collections::VecDeque::new();
     for side in Direction::ALL {
-        if board.next(goal, side) != NO_SQUARE {
+        if sides[goal as usize][side as usize] != 4 {
             found[goal as usize][side as usize] = 0;
             queue.push_back((goal, side));
         }
@@ -140,7 +154,7 @@ fn pulls_from(board: &Board, sides: &[[u8; 4]], goal: Square) -> Vec<[u16; 4]> {
             // The player at `to` walks one square back and the box follows.
             let to = board.next(square, other);
             let back = board.next(to, other);
-            if back != NO_SQUARE && found[to as usize][other as usize] == UNREACHABLE {
+            if is_free(board, free, back) && found[to as usize][other as usize] == UNREACHABLE {
                 found[to as usize][other as usize] = pulls + 1;
                 queue.push_back((to, other));
             }

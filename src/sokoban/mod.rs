@@ -2,9 +2,12 @@
 
 pub mod board;
 pub mod budget;
+pub mod deadlock;
 pub mod distances;
+pub mod field;
 pub mod level;
 pub mod reach;
+pub mod solver;
 
 use board::Push;
 

@@ -57,6 +57,20 @@ impl Rows {
         &self.words[..self.len]
     }
 
+    /// Takes all cells of another set away.
+    pub fn remove_all(&mut self, others: &Self) {
+        for (word, other) in self.words[..self.len].iter_mut().zip(&others.words) {
+            *word &= !other;
+        }
+    }
+
+    /// The first cell by rows and columns.
+    #[inline]
+    pub fn first(&self) -> Option<Cell> {
+        let row = self.words().iter().position(|&word| word != 0)?;
+        Some((row, self.words[row].trailing_zeros() as usize))
+    }
+
     /// The number of cells in the set.
     pub fn count(&self) -> usize {
         self.words()
@@ -149,9 +163,7 @@ impl Reach {
     /// The first cell by rows and columns.
     #[inline]
     pub fn first(&self) -> Cell {
-        let words = self.rows.words();
-        let row = words.iter().position(|&word| word != 0).unwrap_or(0);
-        (row, words[row].trailing_zeros() as usize % MAX_SIDE)
+        self.rows.first().unwrap_or((0, 0))
     }
 
     pub fn rows(&self) -> &Rows {

@@ -1,0 +1,6 @@
+//! Positions from which no solution exists.
+//!
+//! Every test here is sound: a position that it calls a deadlock has no solution.
+
+pub mod corral;
+pub mod freeze;
