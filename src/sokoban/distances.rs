@@ -7,10 +7,35 @@
 //! Invariants: distances count pushes; [`UNREACHABLE`] stands for 'no way'.
 
 use super::board::{Board, Direction, NO_SQUARE, Square};
+use super::field::Play;
 use super::reach::{Reach, Rows};
+use std::collections::VecDeque;
 
 /// The distance between squares without a way.
 pub const UNREACHABLE: u16 = u16::MAX;
+
+/// The squares from which a lone box reaches no goal.
+#[derive(Clone, Debug)]
+pub struct DeadSquares {
+    is_dead: Vec<bool>,
+}
+
+impl DeadSquares {
+    /// The squares without a distance.
+    pub fn new(distances: &[u16]) -> Self {
+        Self {
+            is_dead: distances
+                .iter()
+                .map(|&moves| moves == UNREACHABLE)
+                .collect(),
+        }
+    }
+
+    #[inline]
+    pub fn contains(&self, square: Square) -> bool {
+        self.is_dead[square as usize]
+    }
+}
 
 /// Push distances of a lone box.
 #[derive(Clone, Debug)]
@@ -33,7 +58,7 @@ impl Distances {
         let squares = board.len();
         let mut by_side = Vec::with_capacity(board.goals().len() * squares);
         for &goal in board.goals() {
-            by_side.extend(pulls_from(board, board.floor(), &sides, goal));
+            by_side.extend(spread(board, board.floor(), &sides, goal, Play::Pull));
         }
         let least: Vec<u16> = by_side
             .iter()
@@ -89,11 +114,14 @@ impl Distances {
     }
 }
 
-/// The least number of pushes from each square to `goal` where only the `free` cells may be entered;
-/// the best side of the player counts.
-pub fn pushes_to(board: &Board, free: &Rows, goal: Square) -> Vec<u16> {
-    let pulls = pulls_from(board, free, &sides(board, free), goal);
-    pulls.iter().map(|sides| sides.iter().copied().min().unwrap_or(UNREACHABLE)).collect()
+/// The least number of moves that take a lone box from `start` to each square, if only the `free`
+/// cells may be entered; the best side of the player counts.
+pub fn moves_from(board: &Board, free: &Rows, start: Square, play: Play) -> Vec<u16> {
+    let moves = spread(board, free, &sides(board, free), start, play);
+    moves
+        .iter()
+        .map(|sides| sides.iter().copied().min().unwrap_or(UNREACHABLE))
+        .collect()
 }
 
 /// For each square, which of its neighbours are connected around a box on it.
@@ -130,32 +158,45 @@ fn is_free(board: &Board, free: &Rows, square: Square) -> bool {
     square != NO_SQUARE && free.contains(board.cell(square))
 }
 
-/// The least number of pulls that take a box from `goal` to each square and leave the player on each
-/// of its sides. Reversed, these are pushes to the goal.
-fn pulls_from(board: &Board, free: &Rows, sides: &[[u8; 4]], goal: Square) -> Vec<[u16; 4]> {
+/// The least number of moves that take a box from `start` to each square and leave the player on each
+/// of its sides. Pulls from a goal, reversed, are pushes to the goal.
+fn spread(
+    board: &Board,
+    free: &Rows,
+    sides: &[[u8; 4]],
+    start: Square,
+    play: Play,
+) -> Vec<[u16; 4]> {
     let mut found = vec![[UNREACHABLE; 4]; board.len()];
-    let mut queue = std::collections::VecDeque::new();
+    let mut queue = VecDeque::new();
     for side in Direction::ALL {
-        if sides[goal as usize][side as usize] != 4 {
-            found[goal as usize][side as usize] = 0;
-            queue.push_back((goal, side));
+        if sides[start as usize][side as usize] != 4 {
+            found[start as usize][side as usize] = 0;
+            queue.push_back((start, side));
         }
     }
     while let Some((square, side)) = queue.pop_front() {
-        let pulls = found[square as usize][side as usize];
+        let moves = found[square as usize][side as usize];
         for other in Direction::ALL {
             let label = sides[square as usize][other as usize];
             if label == 4 || label != sides[square as usize][side as usize] {
                 continue;
             }
-            if found[square as usize][other as usize] > pulls {
-                found[square as usize][other as usize] = pulls;
+            if found[square as usize][other as usize] > moves {
+                found[square as usize][other as usize] = moves;
             }
-            // The player at `to` walks one square back and the box follows.
-            let to = board.next(square, other);
-            let back = board.next(to, other);
-            if is_free(board, free, back) && found[to as usize][other as usize] == UNREACHABLE {
-                found[to as usize][other as usize] = pulls + 1;
+            let (to, entered) = match play {
+                Play::Push => {
+                    let to = board.next(square, other.opposite());
+                    (to, to)
+                }
+                Play::Pull => {
+                    let to = board.next(square, other);
+                    (to, board.next(to, other))
+                }
+            };
+            if is_free(board, free, entered) && found[to as usize][other as usize] == UNREACHABLE {
+                found[to as usize][other as usize] = moves + 1;
                 queue.push_back((to, other));
             }
         }

@@ -6,7 +6,7 @@
 //! Invariants: the free rows are the floor without boxes; the hash is the exclusive or of one random
 //! number for each occupied square (Zobrist, 1970).
 
-use super::board::{Board, Direction, NO_SQUARE, Position, Square};
+use super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
 use super::reach::{Reach, Rows};
 
 /// No box.
@@ -153,5 +153,52 @@ impl<'board> Field<'board> {
         let mut boxes = self.boxes.clone();
         boxes.sort_unstable();
         Position { boxes, player }
+    }
+}
+
+/// How the player moves a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Play {
+    Push,
+    Pull,
+}
+
+impl Play {
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Push => Self::Pull,
+            Self::Pull => Self::Push,
+        }
+    }
+
+    /// Where a box on `square` goes if the player beside it, on `side`, moves it. The player is then
+    /// on the same side of it. None if walls or boxes are in the way.
+    #[inline]
+    pub fn moved(self, field: &Field<'_>, square: Square, side: Direction) -> Option<Square> {
+        let board = field.board();
+        match self {
+            Self::Push => {
+                let to = board.next(square, side.opposite());
+                field.is_free(to).then_some(to)
+            }
+            Self::Pull => {
+                let to = board.next(square, side);
+                (to != NO_SQUARE && field.is_free(board.next(to, side))).then_some(to)
+            }
+        }
+    }
+
+    /// The push that moves a box from `square` with the player on `side`, or that a pull reverses.
+    pub fn push(self, board: &Board, square: Square, side: Direction) -> Push {
+        match self {
+            Self::Push => Push {
+                square,
+                direction: side.opposite(),
+            },
+            Self::Pull => Push {
+                square: board.next(square, side),
+                direction: side.opposite(),
+            },
+        }
     }
 }

@@ -57,6 +57,13 @@ impl Rows {
         &self.words[..self.len]
     }
 
+    /// Adds all cells of another set.
+    pub fn insert_all(&mut self, others: &Self) {
+        for (word, other) in self.words[..self.len].iter_mut().zip(&others.words) {
+            *word |= other;
+        }
+    }
+
     /// Takes all cells of another set away.
     pub fn remove_all(&mut self, others: &Self) {
         for (word, other) in self.words[..self.len].iter_mut().zip(&others.words) {

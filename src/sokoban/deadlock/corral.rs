@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::board::{Direction, Square};
-use super::super::distances::Distances;
+use super::super::distances::DeadSquares;
 use super::super::field::Field;
 use super::super::reach::{Reach, Rows};
 use super::freeze::Freeze;
@@ -32,11 +32,16 @@ const MAX_VERDICTS: usize = 1 << 21;
 
 impl Corrals {
     pub fn new(limit: usize) -> Self {
-        Self { verdicts: HashMap::new(), freeze: Freeze::default(), nodes: 0, limit }
+        Self {
+            verdicts: HashMap::new(),
+            freeze: Freeze::default(),
+            nodes: 0,
+            limit,
+        }
     }
 
     /// Whether some area out of reach makes the position a deadlock. `inside` is the player's reach.
-    pub fn is_deadlock(&mut self, field: &Field<'_>, distances: &Distances, inside: &Reach) -> bool {
+    pub fn is_deadlock(&mut self, field: &Field<'_>, dead: &DeadSquares, inside: &Reach) -> bool {
         let board = field.board();
         let mut left = field.free().clone();
         left.remove_all(inside.rows());
@@ -58,7 +63,7 @@ impl Corrals {
             if solved && !holds_unfilled_goal(field, &area) {
                 continue;
             }
-            if self.is_dead_corral(field, distances, inside, &area, &boxes) {
+            if self.is_dead_corral(field, dead, inside, &area, &boxes) {
                 return true;
             }
         }
@@ -68,7 +73,7 @@ impl Corrals {
     fn is_dead_corral(
         &mut self,
         field: &Field<'_>,
-        distances: &Distances,
+        dead: &DeadSquares,
         inside: &Reach,
         area: &Reach,
         boxes: &[Square],
@@ -82,7 +87,7 @@ impl Corrals {
         if let Some(&verdict) = self.verdicts.get(&key) {
             return verdict;
         }
-        let verdict = self.search(&mut alone, distances, area.rows(), player);
+        let verdict = self.search(&mut alone, dead, area.rows(), player);
         if self.verdicts.len() >= MAX_VERDICTS {
             self.verdicts.clear();
         }
@@ -94,7 +99,7 @@ impl Corrals {
     fn search(
         &mut self,
         alone: &mut Field<'_>,
-        distances: &Distances,
+        dead: &DeadSquares,
         area: &Rows,
         player: Square,
     ) -> bool {
@@ -119,7 +124,7 @@ impl Corrals {
                         continue;
                     }
                     let ahead = board.next(square, direction);
-                    if distances.is_dead(ahead) {
+                    if dead.contains(ahead) {
                         continue;
                     }
                     if !zone.contains(board.cell(ahead)) {
@@ -129,7 +134,7 @@ impl Corrals {
                     if board.is_solved(alone.boxes()) {
                         return false;
                     }
-                    if !self.freeze.is_deadlock(alone, distances, ahead) {
+                    if !self.freeze.is_deadlock(alone, dead, ahead) {
                         alone.fill(&mut after, square);
                         if seen.insert(alone.position_hash(board.first(&after))) {
                             waiting.push((alone.boxes().to_vec(), square));

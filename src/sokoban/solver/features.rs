@@ -7,23 +7,39 @@
 //! algorithm: a feature based approach to single-agent search", 2020.
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
-//! all boxes on goals; nothing is called unsolvable unless all macro moves of all positions were made.
+//! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were
+//! made.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::super::board::{Board, Direction, Push, Square};
+use super::super::Verdict;
+use super::super::board::{Push, Square};
 use super::super::budget::Budget;
 use super::super::deadlock::corral::Corrals;
-use super::super::distances::{Distances, UNREACHABLE};
-use super::super::field::{Field, scramble};
+use super::super::deadlock::pi_corral::PiCorrals;
+use super::super::distances::UNREACHABLE;
+use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
-use super::super::{Outcome, Verdict};
 use super::macros::{MacroMove, MacroMoves, pushes_of};
 use super::packing::Packing;
+use super::problem::Problem;
 
 /// The most positions of one corral's search.
-const CORRAL_NODES: usize = 1_000;
+const CORRAL_NODES: usize = 400;
+/// Turns between two looks at the clock.
+const TURNS_PER_CHECK: u64 = 64;
+
+/// What distinguishes searches of the same problem.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Cells also distinguish how many boxes can be moved.
+    pub by_movable: bool,
+    /// Later stages get more turns: half of all go to the last, half of the rest to the one before.
+    pub last_stages_first: bool,
+    /// Decides the order of macro moves that no advisor chose.
+    pub seed: u64,
+}
 
 /// What decides the cell of a position, and what advisors compare.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,11 +50,11 @@ struct Features {
     useless: u16,
     /// Cells that the player reaches.
     reach: u16,
-    /// Boxes that can be pushed.
+    /// Boxes that can be moved.
     movable: u16,
-    /// Pushes from the nearest box to the next square of the plan, alone on the board.
+    /// Moves from the nearest box to the next square of the plan, alone on the board.
     to_next: u16,
-    /// The sum over all boxes of the pushes to the nearest goal.
+    /// The sum over all boxes of the moves to the nearest target.
     distance: u16,
 }
 
@@ -46,175 +62,290 @@ struct Features {
 struct Child {
     macro_move: MacroMove,
     features: Features,
-    hash: u64,
+    order: u64,
 }
 
 struct Node {
+    /// The node before; the node itself at the start.
     parent: u32,
     /// The macro move that led here.
     made: MacroMove,
     /// Macro moves still to be made, the advised ones at the end.
     waiting: Vec<MacroMove>,
     advised: u16,
+    /// Macro moves on the path here that no advisor chose.
     weight: u32,
 }
 
+/// The nodes with macro moves to make, by the weight of the next one and by age.
+type Cell = BinaryHeap<Reverse<(u32, u32)>>;
+
+/// The cells of one stage of the plan.
+#[derive(Default)]
+struct Stage {
+    cells: Vec<Cell>,
+    numbers: HashMap<[u16; 3], usize>,
+    /// The cell whose turn was the last.
+    last: usize,
+    /// Cells with macro moves to make.
+    filled: usize,
+}
+
 /// One search with one packing plan.
-pub struct FeatureSearch<'board> {
-    board: &'board Board,
-    distances: &'board Distances,
-    packing: &'board Packing,
+pub struct FeatureSearch<'a> {
+    problem: &'a Problem<'a>,
+    packing: Packing,
+    settings: Settings,
     nodes: Vec<Node>,
-    /// The boxes and the player of all nodes, one after another.
+    /// The boxes of all nodes, one after another.
     squares: Vec<Square>,
     known: HashMap<u64, u32>,
-    cells: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    cell_numbers: HashMap<(u16, u16, u16), usize>,
+    stages: Vec<Stage>,
+    turns: u64,
+    /// Macro moves that are kept, for the bound of memory.
+    kept: usize,
     corrals: Corrals,
+    pi_corrals: PiCorrals,
     macros: MacroMoves,
     children: Vec<Child>,
     solved: Option<u32>,
+    field: Field<'a>,
+    reach: Reach,
 }
 
-impl<'board> FeatureSearch<'board> {
-    pub fn new(board: &'board Board, distances: &'board Distances, packing: &'board Packing) -> Self {
-        Self {
-            board,
-            distances,
+impl<'a> FeatureSearch<'a> {
+    pub fn new(problem: &'a Problem<'a>, packing: Packing, settings: Settings) -> Self {
+        let board = problem.board;
+        let stages = packing.stages.iter().map(|_| Stage::default()).collect();
+        let mut search = Self {
+            problem,
             packing,
+            settings,
             nodes: Vec::new(),
             squares: Vec::new(),
             known: HashMap::new(),
-            cells: Vec::new(),
-            cell_numbers: HashMap::new(),
+            stages,
+            turns: 0,
+            kept: 0,
             corrals: Corrals::new(CORRAL_NODES),
+            pi_corrals: PiCorrals::new(board),
             macros: MacroMoves::new(board),
             children: Vec::new(),
             solved: None,
+            field: Field::new(board, &problem.start),
+            reach: Reach::new(board.floor().len()),
+        };
+        for &player in &problem.players {
+            search.field.set(&problem.start);
+            search.field.fill(&mut search.reach, player);
+            let number = search.nodes.len() as u32;
+            search.add(
+                number,
+                MacroMove {
+                    from: player,
+                    to: player,
+                    player,
+                },
+                0,
+            );
+        }
+        search
+    }
+
+    /// Positions searched, those of corrals included.
+    pub fn nodes(&self) -> u64 {
+        self.nodes.len() as u64 + self.corrals.nodes
+    }
+
+    /// Goes on until the level is solved, everything was seen, or the budget is spent.
+    pub fn run(&mut self, budget: &Budget) -> Verdict {
+        loop {
+            if let Some(node) = self.solved {
+                return self
+                    .solution(node)
+                    .map_or(Verdict::Unknown, Verdict::Solved);
+            }
+            self.turns += 1;
+            if self.turns.is_multiple_of(TURNS_PER_CHECK)
+                && (budget.is_spent(self.nodes()) || self.is_full(budget))
+            {
+                return Verdict::Unknown;
+            }
+            let Some((stage, cell)) = self.next_cell() else {
+                return Verdict::Unsolvable;
+            };
+            self.turn(stage, cell);
         }
     }
 
-    /// Searches until the level is solved, everything was seen, or the budget is spent.
-    pub fn run(&mut self, budget: &Budget) -> Outcome {
-        let start = self.board.start();
-        let mut field = Field::new(self.board, &start.boxes);
-        let mut reach = Reach::new(self.board.floor().len());
-        field.fill(&mut reach, start.player);
-        let none = MacroMove { from: start.player, to: start.player, player: start.player };
-        self.add(&mut field, &reach, u32::MAX, none, 0);
-        let mut cell = 0;
-        let mut exhausted = false;
-        while self.solved.is_none() && !budget.is_spent(self.nodes.len() as u64) {
-            let Some(offset) = (0..self.cells.len())
-                .find(|offset| !self.cells[(cell + offset) % self.cells.len()].is_empty())
-            else {
-                exhausted = true;
-                break;
-            };
-            cell = (cell + offset) % self.cells.len();
-            self.turn(cell, &mut field, &mut reach);
-            cell += 1;
-        }
-        let verdict = match self.solved {
-            Some(node) => self.solution(node).map_or(Verdict::Unknown, Verdict::Solved),
-            None if exhausted => Verdict::Unsolvable,
-            None => Verdict::Unknown,
+    /// Whether the nodes have filled the memory.
+    pub fn is_full(&self, budget: &Budget) -> bool {
+        self.bytes() > budget.memory
+    }
+
+    /// Bytes of the nodes.
+    fn bytes(&self) -> usize {
+        let node = size_of::<Node>() + 32 + 2 * self.problem.start.len();
+        self.nodes.len() * node + self.kept * size_of::<MacroMove>()
+    }
+
+    /// The stage and cell whose turn it is.
+    fn next_cell(&mut self) -> Option<(usize, usize)> {
+        let filled = || {
+            (0..self.stages.len())
+                .rev()
+                .filter(|&stage| self.stages[stage].filled > 0)
         };
-        Outcome {
-            verdict,
-            push_optimal: false,
-            nodes: self.nodes.len() as u64 + self.corrals.nodes,
-            method: "features",
+        let stage = if self.settings.last_stages_first {
+            let skipped = self.turns.trailing_zeros() as usize;
+            filled().nth(skipped).or_else(|| filled().next())?
+        } else {
+            let cells: usize = filled().map(|stage| self.stages[stage].filled).sum();
+            let mut chosen = (self.turns % cells.max(1) as u64) as usize;
+            filled().find(|&stage| {
+                let found = chosen < self.stages[stage].filled;
+                chosen = chosen.saturating_sub(self.stages[stage].filled);
+                found
+            })?
+        };
+        let Stage { cells, last, .. } = &mut self.stages[stage];
+        loop {
+            *last = (*last + 1) % cells.len();
+            if !cells[*last].is_empty() {
+                return Some((stage, *last));
+            }
         }
     }
 
     /// Makes the cheapest macro move of a cell.
-    fn turn(&mut self, cell: usize, field: &mut Field<'_>, reach: &mut Reach) {
-        let Some(Reverse((_, number))) = self.cells[cell].pop() else { return };
+    fn turn(&mut self, stage: usize, cell: usize) {
+        let Stage { cells, filled, .. } = &mut self.stages[stage];
+        let Some(Reverse((weight, number))) = cells[cell].pop() else {
+            return;
+        };
         let node = &mut self.nodes[number as usize];
-        let Some(macro_move) = node.waiting.pop() else { return };
-        let is_advised = node.advised > 0;
+        let made = node.waiting.pop();
         node.advised = node.advised.saturating_sub(1);
-        let weight = node.weight + u32::from(!is_advised);
-        if !node.waiting.is_empty() {
+        if node.waiting.is_empty() {
+            node.waiting = Vec::new();
+        } else {
             let next = node.weight + u32::from(node.advised == 0);
-            self.cells[cell].push(Reverse((next, number)));
+            cells[cell].push(Reverse((next, number)));
         }
-        let count = self.board.goals().len();
-        let place = number as usize * (count + 1);
-        field.set(&self.squares[place..place + count]);
-        field.shift(macro_move.from, macro_move.to);
-        field.fill(reach, macro_move.player);
-        let key = field.position_hash(self.board.first(reach));
-        if self.known.contains_key(&key) || self.corrals.is_deadlock(field, self.distances, reach) {
+        *filled -= usize::from(cells[cell].is_empty());
+        let Some(made) = made else { return };
+        self.kept -= 1;
+        let count = self.problem.start.len();
+        let place = number as usize * count;
+        self.field.set(&self.squares[place..place + count]);
+        self.field.shift(made.from, made.to);
+        self.field.fill(&mut self.reach, made.player);
+        let hash = self
+            .field
+            .position_hash(self.problem.board.first(&self.reach));
+        let is_deadlock = |corrals: &mut Corrals| {
+            self.problem.play == Play::Push
+                && corrals.is_deadlock(&self.field, self.problem.dead(), &self.reach)
+        };
+        if self.known.contains_key(&hash) || is_deadlock(&mut self.corrals) {
             return;
         }
-        self.add(field, reach, number, macro_move, weight);
+        self.add(number, made, weight);
     }
 
-    /// Stores a position and the macro moves from it.
-    fn add(
-        &mut self,
-        field: &mut Field<'_>,
-        reach: &Reach,
-        parent: u32,
-        made: MacroMove,
-        weight: u32,
-    ) {
+    /// Stores the position of the field and the macro moves from it.
+    fn add(&mut self, parent: u32, made: MacroMove, weight: u32) {
+        let (problem, field, reach) = (self.problem, &mut self.field, &self.reach);
         let number = self.nodes.len() as u32;
-        let first = self.board.first(reach);
-        self.known.insert(field.position_hash(first), number);
+        self.known
+            .insert(field.position_hash(problem.board.first(reach)), number);
         self.squares.extend_from_slice(field.boxes());
-        self.squares.push(made.player);
-        if self.board.is_solved(field.boxes()) {
+        if problem.is_solved(field, reach) {
             self.solved = Some(number);
         }
-        let areas = count_areas(field);
-        let features = features_of(field, self.distances, self.packing, areas, reach);
-        let mut children = std::mem::take(&mut self.children);
+        let features = Features::new(problem, &self.packing, field, count_areas(field), reach);
+        let first = match problem.play {
+            Play::Push => self.pi_corrals.find(field, problem.dead(), reach),
+            Play::Pull => None,
+        };
+        let (packing, known, seed) = (&self.packing, &self.known, self.settings.seed);
+        let children = &mut self.children;
         children.clear();
-        let (distances, packing, known) = (self.distances, self.packing, &self.known);
-        self.macros.for_each(field, distances, reach, |field, macro_move, areas, area, _| {
-            let hash = field.position_hash(field.board().first(area));
-            if known.contains_key(&hash) {
-                return;
-            }
-            let features = features_of(field, distances, packing, areas.all().len(), area);
-            children.push(Child { macro_move, features, hash });
-        });
-        let advised = advise(&features, &mut children);
-        let mut waiting: Vec<MacroMove> = children.iter().map(|child| child.macro_move).collect();
-        waiting.reverse();
-        self.children = children;
-        let key = (features.stage, features.areas, features.useless);
-        let cells = &mut self.cells;
-        let cell = *self.cell_numbers.entry(key).or_insert_with(|| {
-            cells.push(BinaryHeap::new());
-            cells.len() - 1
-        });
+        self.macros.for_each(
+            problem,
+            field,
+            reach,
+            first,
+            |field, macro_move, areas, area| {
+                let hash = field.position_hash(problem.board.first(area));
+                if !known.contains_key(&hash) {
+                    let features = Features::new(problem, packing, field, areas.all().len(), area);
+                    children.push(Child {
+                        macro_move,
+                        features,
+                        order: scramble(hash ^ seed),
+                    });
+                }
+            },
+        );
+        let advised = advise(&features, children);
+        let waiting: Vec<MacroMove> = children
+            .iter()
+            .rev()
+            .map(|child| child.macro_move)
+            .collect();
         if !waiting.is_empty() {
-            self.cells[cell].push(Reverse((weight + u32::from(advised == 0), number)));
+            let movable = if self.settings.by_movable {
+                features.movable
+            } else {
+                0
+            };
+            let next = weight + u32::from(advised == 0);
+            self.stages[features.stage as usize]
+                .push([features.areas, features.useless, movable], (next, number));
         }
-        self.nodes.push(Node { parent, made, waiting, advised, weight });
+        self.kept += waiting.len();
+        self.nodes.push(Node {
+            parent,
+            made,
+            waiting,
+            advised,
+            weight,
+        });
     }
 
-    /// The pushes that lead to a node.
+    /// The pushes of the solution that a node is.
     fn solution(&self, node: u32) -> Option<Vec<Push>> {
         let mut path = Vec::new();
         let mut at = node;
-        while self.nodes[at as usize].parent != u32::MAX {
+        while self.nodes[at as usize].parent != at {
             path.push(self.nodes[at as usize].made);
             at = self.nodes[at as usize].parent;
         }
-        let mut field = Field::new(self.board, &self.board.start().boxes);
-        let mut player = self.board.start().player;
+        let mut field = Field::new(self.problem.board, &self.problem.start);
+        let mut player = self.nodes[at as usize].made.player;
         let mut pushes = Vec::new();
         for macro_move in path.into_iter().rev() {
-            pushes.extend(pushes_of(&mut field, player, macro_move)?);
+            pushes.extend(pushes_of(self.problem, &mut field, player, macro_move)?);
             field.shift(macro_move.from, macro_move.to);
             player = macro_move.player;
         }
+        if self.problem.play == Play::Pull {
+            pushes.reverse();
+        }
         Some(pushes)
+    }
+}
+
+impl Stage {
+    fn push(&mut self, key: [u16; 3], entry: (u32, u32)) {
+        let cells = &mut self.cells;
+        let number = *self.numbers.entry(key).or_insert_with(|| {
+            cells.push(Cell::new());
+            cells.len() - 1
+        });
+        self.filled += usize::from(cells[number].is_empty());
+        cells[number].push(Reverse(entry));
     }
 }
 
@@ -230,56 +361,55 @@ fn count_areas(field: &Field<'_>) -> usize {
     count
 }
 
-
-
-fn features_of(
-    field: &Field<'_>,
-    distances: &Distances,
-    packing: &Packing,
-    areas: usize,
-    area: &Reach,
-) -> Features {
-    let number = packing.stage_of(field);
-    let stage = &packing.stages[number];
-    let (mut useless, mut movable, mut distance) = (0, 0, 0);
-    let mut to_next = UNREACHABLE;
-    for &square in field.boxes() {
-        let can_move = |direction| field.can_push(area, square, direction);
-        movable += u16::from(Direction::ALL.into_iter().any(can_move));
-        distance += distances.to_nearest(square);
-        if !stage.filled.contains(&square) {
-            useless += u16::from(!stage.useful[square as usize]);
-            if stage.next.is_some() {
-                to_next = to_next.min(stage.to_next[square as usize]);
+impl Features {
+    fn new(
+        problem: &Problem<'_>,
+        packing: &Packing,
+        field: &Field<'_>,
+        areas: usize,
+        area: &Reach,
+    ) -> Self {
+        let number = packing.stage_of(field);
+        let stage = &packing.stages[number];
+        let mut features = Self {
+            stage: number as u16,
+            areas: areas as u16,
+            useless: 0,
+            reach: area.rows().count() as u16,
+            movable: 0,
+            to_next: UNREACHABLE,
+            distance: 0,
+        };
+        for &square in field.boxes() {
+            features.movable += u16::from(problem.can_move(field, area, square));
+            features.distance += problem.to_nearest(square);
+            if !stage.filled.contains(&square) {
+                features.useless += u16::from(!stage.useful[square as usize]);
+                if stage.next.is_some() {
+                    features.to_next = features.to_next.min(stage.to_next[square as usize]);
+                }
             }
         }
-    }
-    Features {
-        stage: number as u16,
-        areas: areas as u16,
-        useless,
-        reach: area.rows().count() as u16,
-        movable,
-        to_next,
-        distance,
+        features
     }
 }
+
+/// What the advisors want more of. Each chooses one macro move, if one is better than none.
+const ADVISORS: [fn(&Features) -> i32; 6] = [
+    |features| i32::from(features.stage) * 64 - i32::from(features.areas),
+    |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
+    |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
+    |features| i32::from(features.movable),
+    |features| i32::from(features.reach),
+    |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
+];
 
 /// Puts the children that advisors choose first, each once, and says how many they are. The others
 /// follow in a random order.
 fn advise(parent: &Features, children: &mut [Child]) -> u16 {
-    children.sort_unstable_by_key(|child| scramble(child.hash));
-    type Value = fn(&Features) -> i32;
-    let advisors: [Value; 6] = [
-        |features| features.stage as i32 * 64 - features.areas as i32,
-        |features| -(features.areas as i32) * 1024 + features.reach as i32,
-        |features| -(features.useless as i32) * 1024 - features.distance as i32,
-        |features| features.movable as i32,
-        |features| features.reach as i32,
-        |features| features.stage as i32 * 4096 - features.to_next as i32,
-    ];
+    children.sort_unstable_by_key(|child| child.order);
     let mut advised = 0;
-    for advisor in advisors {
+    for advisor in ADVISORS {
         let best = (0..children.len()).max_by_key(|&index| advisor(&children[index].features));
         let Some(best) = best else { break };
         if advisor(&children[best].features) > advisor(parent) && best >= advised {
@@ -288,12 +418,4 @@ fn advise(parent: &Features, children: &mut [Child]) -> u16 {
         }
     }
     advised as u16
-}
-
-impl FeatureSearch<'_> {
-    /// For measurements.
-    pub fn report(&self) -> String {
-        let best = self.cell_numbers.keys().map(|key| key.0).max().unwrap_or(0);
-        format!("positions {} cells {} best stage {best} corral nodes {}", self.nodes.len(), self.cells.len(), self.corrals.nodes)
-    }
 }

@@ -1,4 +1,4 @@
-//! Macro moves: one box pushed any number of times in a row.
+//! Macro moves: one box pushed, or pulled, any number of times in a row.
 //!
 //! A breadth-first search moves one box and leaves all others where they are. It tells apart in which
 //! area the player ends, since that decides what can follow.
@@ -8,9 +8,9 @@
 
 use super::super::board::{Board, Direction, Push, Square};
 use super::super::deadlock::freeze::Freeze;
-use super::super::distances::Distances;
-use super::super::field::Field;
+use super::super::field::{Field, Play};
 use super::super::reach::Reach;
+use super::problem::Problem;
 use std::collections::VecDeque;
 
 /// A box pushed from one square to another.
@@ -31,7 +31,10 @@ pub struct Areas {
 
 impl Areas {
     pub fn new(board: &Board) -> Self {
-        Self { areas: vec![Reach::new(board.floor().len()); board.len()], len: 0 }
+        Self {
+            areas: vec![Reach::new(board.floor().len()); board.len()],
+            len: 0,
+        }
     }
 
     /// Finds all areas of a field.
@@ -53,7 +56,10 @@ impl Areas {
     /// The area that holds a free square.
     pub fn of(&self, field: &Field<'_>, square: Square) -> &Reach {
         let areas = self.all();
-        areas.iter().find(|area| field.reaches(area, square)).unwrap_or(&areas[0])
+        areas
+            .iter()
+            .find(|area| field.reaches(area, square))
+            .unwrap_or(&areas[0])
     }
 }
 
@@ -79,48 +85,51 @@ impl MacroMoves {
         }
     }
 
-    /// Calls `visit` for every macro move of a player with this reach. The field then has the box at
-    /// its destination; the areas, the player's own area and the number of pushes come with it.
+    /// Calls `visit` for every macro move of a player with this reach that begins with one of the
+    /// `first` pushes, or with any if there are none given. The field then has the box at its
+    /// destination; all areas and the player's own come with it.
     pub fn for_each(
         &mut self,
+        problem: &Problem<'_>,
         field: &mut Field<'_>,
-        distances: &Distances,
         reach: &Reach,
-        mut visit: impl FnMut(&Field<'_>, MacroMove, &Areas, &Reach, u16),
+        first: Option<&[Push]>,
+        mut visit: impl FnMut(&Field<'_>, MacroMove, &Areas, &Reach),
     ) {
         for number in 0..field.boxes().len() {
             let from = field.boxes()[number];
-            self.of_box(field, distances, reach, from, &mut visit);
+            self.of_box(problem, field, reach, first, from, &mut visit);
         }
     }
 
     fn of_box(
         &mut self,
+        problem: &Problem<'_>,
         field: &mut Field<'_>,
-        distances: &Distances,
         reach: &Reach,
+        first: Option<&[Push]>,
         from: Square,
-        visit: &mut impl FnMut(&Field<'_>, MacroMove, &Areas, &Reach, u16),
+        visit: &mut impl FnMut(&Field<'_>, MacroMove, &Areas, &Reach),
     ) {
         let board = field.board();
         self.search += 1;
         self.queue.clear();
-        for direction in Direction::ALL {
-            if field.can_push(reach, from, direction) {
-                let to = board.next(from, direction);
-                if !distances.is_dead(to) {
-                    self.queue.push_back((to, direction.opposite(), 1));
-                }
+        for side in Direction::ALL {
+            if !field.reaches(reach, board.next(from, side)) {
+                continue;
             }
             // Standing still is no macro move.
-            let side = from as usize * 4 + direction as usize;
-            if field.reaches(reach, board.next(from, direction)) {
-                self.seen[side] = self.search;
+            self.seen[from as usize * 4 + side as usize] = self.search;
+            if let Some(to) = problem.play.moved(field, from, side)
+                && !problem.is_dead(to)
+                && first.is_none_or(|first| first.contains(&problem.play.push(board, from, side)))
+            {
+                self.queue.push_back((to, side, 1));
             }
         }
         let mut at = from;
         let mut frozen = false;
-        while let Some((to, side, pushes)) = self.queue.pop_front() {
+        while let Some((to, side, moves)) = self.queue.pop_front() {
             if self.seen[to as usize * 4 + side as usize] == self.search {
                 continue;
             }
@@ -128,24 +137,25 @@ impl MacroMoves {
                 field.shift(at, to);
                 at = to;
                 self.areas.find(field);
-                frozen = self.freeze.is_deadlock(field, distances, to);
+                frozen = problem.play == Play::Push
+                    && self.freeze.is_deadlock(field, problem.dead(), to);
             }
             let player = board.next(to, side);
             let area = self.areas.of(field, player);
             for other in Direction::ALL {
-                let behind = board.next(to, other);
-                if !field.reaches(area, behind) {
+                if !field.reaches(area, board.next(to, other)) {
                     continue;
                 }
                 self.seen[to as usize * 4 + other as usize] = self.search;
-                let direction = other.opposite();
-                let ahead = board.next(to, direction);
-                if !frozen && field.is_free(ahead) && !distances.is_dead(ahead) {
-                    self.queue.push_back((ahead, other, pushes + 1));
+                if let Some(ahead) = problem.play.moved(field, to, other)
+                    && !frozen
+                    && !problem.is_dead(ahead)
+                {
+                    self.queue.push_back((ahead, other, moves + 1));
                 }
             }
             if !frozen {
-                visit(field, MacroMove { from, to, player }, &self.areas, area, pushes);
+                visit(field, MacroMove { from, to, player }, &self.areas, area);
             }
         }
         if at != from {
@@ -154,53 +164,56 @@ impl MacroMoves {
     }
 }
 
-/// The single pushes of a macro move made by a player at `player`; none if it is not possible.
-pub fn pushes_of(field: &mut Field<'_>, player: Square, wanted: MacroMove) -> Option<Vec<Push>> {
+/// The pushes of a macro move made by a player at `player`, or those that its pulls reverse; none if
+/// it is not possible.
+pub fn pushes_of(
+    problem: &Problem<'_>,
+    field: &mut Field<'_>,
+    player: Square,
+    wanted: MacroMove,
+) -> Option<Vec<Push>> {
     let board = field.board();
     let mut reach = Reach::new(board.floor().len());
-    let mut last: Vec<Option<(Push, Option<usize>)>> = vec![None; board.len() * 4];
-    let mut queue = VecDeque::new();
-    let mut at = wanted.from;
-    field.fill(&mut reach, player);
     let state = |square: Square, side: Direction| square as usize * 4 + side as usize;
-    for direction in Direction::ALL {
-        if field.can_push(&reach, at, direction) {
-            let to = board.next(at, direction);
-            let side = direction.opposite();
-            last[state(to, side)] = Some((Push { square: at, direction }, None));
-            queue.push_back((to, side));
-        }
-    }
+    // By state: the state and side before it.
+    let mut last: Vec<Option<(Square, Direction)>> = vec![None; board.len() * 4];
+    let mut before: Vec<Option<usize>> = vec![None; board.len() * 4];
+    let mut queue = VecDeque::from([(wanted.from, player, None)]);
+    let mut at = wanted.from;
     let mut end = None;
-    while let Some((to, side)) = queue.pop_front() {
-        field.shift(at, to);
-        at = to;
-        field.fill(&mut reach, board.next(to, side));
-        if to == wanted.to && field.reaches(&reach, wanted.player) {
-            end = Some(state(to, side));
+    while let Some((square, player, number)) = queue.pop_front() {
+        if square != at {
+            field.shift(at, square);
+            at = square;
+        }
+        field.fill(&mut reach, player);
+        if square == wanted.to && number.is_some() && field.reaches(&reach, wanted.player) {
+            end = number;
             break;
         }
-        for direction in Direction::ALL {
-            if !field.can_push(&reach, to, direction) {
+        for side in Direction::ALL {
+            if !field.reaches(&reach, board.next(square, side)) {
                 continue;
             }
-            let ahead = board.next(to, direction);
-            let next = state(ahead, direction.opposite());
-            if last[next].is_none() {
-                last[next] = Some((Push { square: to, direction }, Some(state(to, side))));
-                queue.push_back((ahead, direction.opposite()));
+            if let Some(to) = problem.play.moved(field, square, side) {
+                let next = state(to, side);
+                if last[next].is_none() {
+                    last[next] = Some((square, side));
+                    before[next] = number;
+                    queue.push_back((to, board.next(to, side), Some(next)));
+                }
             }
         }
     }
-    field.shift(at, wanted.from);
+    if at != wanted.from {
+        field.shift(at, wanted.from);
+    }
     let mut pushes = Vec::new();
-    let mut step = end?;
-    while let Some((push, before)) = last[step] {
-        pushes.push(push);
-        match before {
-            Some(before) => step = before,
-            None => break,
-        }
+    let mut step = Some(end?);
+    while let Some(number) = step {
+        let (square, side) = last[number]?;
+        pushes.push(problem.play.push(board, square, side));
+        step = before[number];
     }
     pushes.reverse();
     Some(pushes)

@@ -8,10 +8,12 @@
 //! Invariants: the sets of a plan differ by one box added or one box moved; a plan is a guess about
 //! the other boxes, which are taken as being out of the way.
 
-use super::super::board::{Board, Direction, NO_SQUARE, Square};
-use super::super::distances::{UNREACHABLE, pushes_to};
-use super::super::field::{Field, scramble};
+use super::super::board::{Direction, Square};
+use super::super::deadlock::freeze::Freeze;
+use super::super::distances::{UNREACHABLE, moves_from};
+use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
+use super::problem::Problem;
 use std::collections::{HashSet, VecDeque};
 
 /// One set of squares to fill.
@@ -35,7 +37,7 @@ pub struct Packing {
 }
 
 /// The most positions of the search for a box to pull aside.
-const PARKING_NODES: usize = 1_500;
+const PARKING_NODES: usize = 20_000;
 
 /// A box pulled backwards.
 #[derive(Clone, Copy)]
@@ -48,29 +50,27 @@ struct Pulled {
 }
 
 impl Packing {
-    /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order.
-    pub fn new(board: &Board, variation: u64) -> Option<Self> {
-        let mut search = Unpacking::new(board, variation);
-        let field = Field::new(board, board.goals());
-        let mut left = field.free().clone();
-        let mut area = Reach::new(left.len());
-        let mut best: Option<Vec<Pulled>> = None;
-        while let Some(cell) = left.first() {
-            let player = board.square_at(cell);
-            field.fill(&mut area, player);
-            left.remove_all(area.rows());
-            if let Some(pulls) = search.all_boxes(player)
-                && best.as_ref().is_none_or(|best| pulls.len() < best.len())
-            {
-                best = Some(pulls);
-            }
-        }
-        best.map(|pulls| Self::from_pulls(board, &pulls))
+    /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order. Boxes that
+    /// do not come out are the first stage of the plan, all at once.
+    pub fn new(problem: &Problem<'_>, variation: u64) -> Self {
+        let reversed = Problem::new(problem.board, problem.play.reversed());
+        let mut search = Unpacking::new(&reversed, variation);
+        let plans = reversed
+            .players
+            .iter()
+            .map(|&player| search.all_boxes(player));
+        let best = plans.min_by_key(|(pulls, left)| (left.len(), pulls.len()));
+        let (pulls, left) = best.unwrap_or_default();
+        Self::from_pulls(&reversed, &pulls, left)
     }
 
-    fn from_pulls(board: &Board, pulls: &[Pulled]) -> Self {
-        let mut filled: Vec<Square> = Vec::new();
-        let mut sets = vec![filled.clone()];
+    fn from_pulls(reversed: &Problem<'_>, pulls: &[Pulled], left: Vec<Square>) -> Self {
+        let board = reversed.board;
+        let mut sets = vec![Vec::new()];
+        if !left.is_empty() {
+            sets.push(left.clone());
+        }
+        let mut filled = left;
         for pulled in pulls.iter().rev() {
             if let Some(to) = pulled.to {
                 filled.retain(|&square| square != to);
@@ -88,15 +88,22 @@ impl Packing {
                     free.remove(board.cell(square));
                 }
             }
-            let to_next = next.map_or_else(Vec::new, |next| pushes_to(board, &free, next));
+            let to_next = next.map_or_else(Vec::new, |next| {
+                moves_from(board, &free, next, reversed.play)
+            });
             let mut useful = vec![false; board.len()];
             for set in &sets[number + 1..] {
-                let ways = pushes_to(board, &free, set[0]);
+                let ways = moves_from(board, &free, set[0], reversed.play);
                 for (useful, pushes) in useful.iter_mut().zip(ways) {
                     *useful |= pushes != UNREACHABLE;
                 }
             }
-            stages.push(Stage { filled: filled.clone(), next, to_next, useful });
+            stages.push(Stage {
+                filled: filled.clone(),
+                next,
+                to_next,
+                useful,
+            });
         }
         Self { stages }
     }
@@ -109,25 +116,27 @@ impl Packing {
 }
 
 /// The search backwards.
-struct Unpacking<'board> {
-    board: &'board Board,
-    is_start: Vec<bool>,
+struct Unpacking<'a> {
+    problem: &'a Problem<'a>,
     variation: u64,
     reach: Reach,
+    freeze: Freeze,
 }
 
-impl<'board> Unpacking<'board> {
-    fn new(board: &'board Board, variation: u64) -> Self {
-        let mut is_start = vec![false; board.len()];
-        for &square in &board.start().boxes {
-            is_start[square as usize] = true;
+impl<'a> Unpacking<'a> {
+    fn new(problem: &'a Problem<'a>, variation: u64) -> Self {
+        let reach = Reach::new(problem.board.floor().len());
+        Self {
+            problem,
+            variation,
+            reach,
+            freeze: Freeze::default(),
         }
-        Self { board, is_start, variation, reach: Reach::new(board.floor().len()) }
     }
 
-    /// Pulls all boxes off the goals, beginning with a player at a square.
-    fn all_boxes(&mut self, player: Square) -> Option<Vec<Pulled>> {
-        let mut field = Field::new(self.board, self.board.goals());
+    /// Moves boxes off the board, beginning with a player at a square; returns also those left.
+    fn all_boxes(&mut self, player: Square) -> (Vec<Pulled>, Vec<Square>) {
+        let mut field = Field::new(self.problem.board, &self.problem.start);
         let mut player = player;
         let mut pulls = Vec::new();
         while !field.boxes().is_empty() {
@@ -137,18 +146,19 @@ impl<'board> Unpacking<'board> {
                 pulls.push(pulled);
                 continue;
             }
-            for pulled in self.park(&mut field, player)? {
+            let parked = self.park(&mut field, player);
+            if parked.is_empty() || pulls.len() > 4 * self.problem.start.len() {
+                break;
+            }
+            for pulled in parked {
                 if let Some(to) = pulled.to {
                     field.shift(pulled.from, to);
                 }
                 player = pulled.player;
                 pulls.push(pulled);
             }
-            if pulls.len() > 4 * self.board.goals().len() {
-                return None;
-            }
         }
-        Some(pulls)
+        (pulls, field.boxes().to_vec())
     }
 
     /// The box with the shortest way to a square where a box starts.
@@ -156,9 +166,9 @@ impl<'board> Unpacking<'board> {
         let mut best: Option<(u64, Pulled)> = None;
         for square in field.boxes().to_vec() {
             let ways = self.ways(field, square, player);
-            let exit = ways.into_iter().find(|pulled| {
-                pulled.to.is_some_and(|to| self.is_start[to as usize])
-            });
+            let exit = ways
+                .into_iter()
+                .find(|pulled| pulled.to.is_some_and(|to| self.problem.is_target(to)));
             let Some(exit) = exit else { continue };
             // A box that need not move is left to the end, so that it counts as packed early.
             let noise = match self.variation {
@@ -178,8 +188,13 @@ impl<'board> Unpacking<'board> {
 
     /// Where a box can be pulled to past the others, nearest first, from where it stands.
     fn ways(&mut self, field: &mut Field<'_>, square: Square, player: Square) -> Vec<Pulled> {
-        let board = self.board;
-        let mut found = vec![Pulled { from: square, to: Some(square), player, pulls: 0 }];
+        let board = self.problem.board;
+        let mut found = vec![Pulled {
+            from: square,
+            to: Some(square),
+            player,
+            pulls: 0,
+        }];
         let mut seen = vec![false; board.len() * 4];
         let mut queue = VecDeque::from([(square, player, 0)]);
         let mut at = square;
@@ -190,21 +205,29 @@ impl<'board> Unpacking<'board> {
             }
             field.fill(&mut self.reach, player);
             for side in Direction::ALL {
-                let to = board.next(place, side);
-                if to == NO_SQUARE
-                    || seen[place as usize * 4 + side as usize]
-                    || !field.reaches(&self.reach, to)
+                let state = place as usize * 4 + side as usize;
+                if seen[state] || !field.reaches(&self.reach, board.next(place, side)) {
+                    continue;
+                }
+                seen[state] = true;
+                let Some(to) = self.problem.play.moved(field, place, side) else {
+                    continue;
+                };
+                if self.problem.is_dead(to) {
+                    continue;
+                }
+                let player = board.next(to, side);
+                if !found
+                    .iter()
+                    .any(|pulled| pulled.to == Some(to) && pulled.player == player)
                 {
-                    continue;
-                }
-                seen[place as usize * 4 + side as usize] = true;
-                let back = board.next(to, side);
-                if !field.is_free(back) {
-                    continue;
-                }
-                if !found.iter().any(|pulled| pulled.to == Some(to) && pulled.player == back) {
-                    found.push(Pulled { from: square, to: Some(to), player: back, pulls: pulls + 1 });
-                    queue.push_back((to, back, pulls + 1));
+                    found.push(Pulled {
+                        from: square,
+                        to: Some(to),
+                        player,
+                        pulls: pulls + 1,
+                    });
+                    queue.push_back((to, player, pulls + 1));
                 }
             }
         }
@@ -214,8 +237,9 @@ impl<'board> Unpacking<'board> {
         found
     }
 
-    /// Pulls boxes aside until one can leave. Breadth-first over single boxes, bounded.
-    fn park(&mut self, field: &mut Field<'_>, player: Square) -> Option<Vec<Pulled>> {
+    /// Moves boxes aside until one can leave; no moves if none can within the bound. Breadth-first
+    /// over single boxes.
+    fn park(&mut self, field: &mut Field<'_>, player: Square) -> Vec<Pulled> {
         let start = field.boxes().to_vec();
         let mut seen = HashSet::new();
         // Each node: its parent, the pull that led to it, the boxes.
@@ -227,12 +251,23 @@ impl<'board> Unpacking<'board> {
             field.set(&boxes);
             for square in boxes {
                 for pulled in self.ways(field, square, player) {
-                    let Some(to) = pulled.to.filter(|&to| to != square) else { continue };
+                    let Some(to) = pulled.to.filter(|&to| to != square) else {
+                        continue;
+                    };
                     field.shift(square, to);
+                    if self.problem.play == Play::Push
+                        && self.freeze.is_deadlock(field, self.problem.dead(), to)
+                    {
+                        field.shift(to, square);
+                        continue;
+                    }
                     field.fill(&mut self.reach, pulled.player);
-                    if seen.insert(field.position_hash(self.board.first(&self.reach))) {
+                    if seen.insert(field.position_hash(self.problem.board.first(&self.reach))) {
                         nodes.push((next, Some(pulled), field.boxes().to_vec(), pulled.player));
-                        if self.best_exit(field, pulled.player).is_some_and(|exit| exit.pulls > 0) {
+                        if self
+                            .best_exit(field, pulled.player)
+                            .is_some_and(|exit| exit.pulls > 0)
+                        {
                             let mut path = Vec::new();
                             let mut at = nodes.len() - 1;
                             while let Some(pulled) = nodes[at].1 {
@@ -241,7 +276,7 @@ impl<'board> Unpacking<'board> {
                             }
                             path.reverse();
                             field.set(&start);
-                            return Some(path);
+                            return path;
                         }
                     }
                     field.shift(to, square);
@@ -250,6 +285,6 @@ impl<'board> Unpacking<'board> {
             next += 1;
         }
         field.set(&start);
-        None
+        Vec::new()
     }
 }
