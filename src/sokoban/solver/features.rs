@@ -2,8 +2,9 @@
 //!
 //! Every position has a cell: how far the packing plan is filled, into how many areas boxes divide
 //! the board, and how many boxes stand where the plan has no use for them. The cells take turns, and
-//! each turn makes the cheapest macro move of a cell. A macro move costs nothing if an advisor chose
-//! it among all of its position, else one. The source is Y. Shoham and J. Schaeffer, "The FESS
+//! each turn makes the cheapest macro move of a cell. Advisors choose macro moves of a position: one
+//! that fills more of the plan costs nothing, one that serves another feature a little, and all others
+//! cost more; costs add up along a path. The source is Y. Shoham and J. Schaeffer, "The FESS
 //! algorithm: a feature based approach to single-agent search", 2020.
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
@@ -63,6 +64,7 @@ struct Child {
     macro_move: MacroMove,
     features: Features,
     order: u64,
+    cost: u8,
 }
 
 struct Node {
@@ -70,10 +72,9 @@ struct Node {
     parent: u32,
     /// The macro move that led here.
     made: MacroMove,
-    /// Macro moves still to be made, the advised ones at the end.
-    waiting: Vec<MacroMove>,
-    advised: u16,
-    /// Macro moves on the path here that no advisor chose.
+    /// Macro moves still to be made and their costs, the cheapest at the end.
+    waiting: Vec<(MacroMove, u8)>,
+    /// The costs of the macro moves on the path here.
     weight: u32,
 }
 
@@ -225,15 +226,12 @@ impl<'a> FeatureSearch<'a> {
         };
         let node = &mut self.nodes[number as usize];
         let made = node.waiting.pop();
-        node.advised = node.advised.saturating_sub(1);
-        if node.waiting.is_empty() {
-            node.waiting = Vec::new();
-        } else {
-            let next = node.weight + u32::from(node.advised == 0);
-            cells[cell].push(Reverse((next, number)));
+        match node.waiting.last() {
+            Some(&(_, cost)) => cells[cell].push(Reverse((node.weight + u32::from(cost), number))),
+            None => node.waiting = Vec::new(),
         }
         *filled -= usize::from(cells[cell].is_empty());
-        let Some(made) = made else { return };
+        let Some((made, _)) = made else { return };
         self.kept -= 1;
         let count = self.problem.start.len();
         let place = number as usize * count;
@@ -284,32 +282,31 @@ impl<'a> FeatureSearch<'a> {
                         macro_move,
                         features,
                         order: scramble(hash ^ seed),
+                        cost: UNADVISED,
                     });
                 }
             },
         );
-        let advised = advise(&features, children);
-        let waiting: Vec<MacroMove> = children
-            .iter()
-            .rev()
-            .map(|child| child.macro_move)
-            .collect();
-        if !waiting.is_empty() {
+        advise(&features, children);
+        let costly = children.iter().rev();
+        let waiting: Vec<(MacroMove, u8)> =
+            costly.map(|child| (child.macro_move, child.cost)).collect();
+        if let Some(&(_, cost)) = waiting.last() {
             let movable = if self.settings.by_movable {
                 features.movable
             } else {
                 0
             };
-            let next = weight + u32::from(advised == 0);
-            self.stages[features.stage as usize]
-                .push([features.areas, features.useless, movable], (next, number));
+            self.stages[features.stage as usize].push(
+                [features.areas, features.useless, movable],
+                (weight + u32::from(cost), number),
+            );
         }
         self.kept += waiting.len();
         self.nodes.push(Node {
             parent,
             made,
             waiting,
-            advised,
             weight,
         });
     }
@@ -394,28 +391,44 @@ impl Features {
     }
 }
 
-/// What the advisors want more of. Each chooses one macro move, if one is better than none.
-const ADVISORS: [fn(&Features) -> i32; 6] = [
-    |features| i32::from(features.stage) * 64 - i32::from(features.areas),
-    |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
-    |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
-    |features| i32::from(features.movable),
-    |features| i32::from(features.reach),
-    |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
+/// The cost of a macro move that no advisor chose.
+const UNADVISED: u8 = 5;
+
+/// What the advisors want more of, and the cost of what they choose. Each chooses one macro move, if
+/// one is better than none.
+const ADVISORS: [(fn(&Features) -> i32, u8); 6] = [
+    (
+        |features| i32::from(features.stage) * 64 - i32::from(features.areas),
+        0,
+    ),
+    (
+        |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
+        1,
+    ),
+    (
+        |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
+        1,
+    ),
+    (|features| i32::from(features.movable), 2),
+    (|features| i32::from(features.reach), 2),
+    (
+        |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
+        2,
+    ),
 ];
 
-/// Puts the children that advisors choose first, each once, and says how many they are. The others
-/// follow in a random order.
-fn advise(parent: &Features, children: &mut [Child]) -> u16 {
+/// Puts the children that advisors choose first, each once and the cheapest first. The others follow
+/// in a random order.
+fn advise(parent: &Features, children: &mut [Child]) {
     children.sort_unstable_by_key(|child| child.order);
     let mut advised = 0;
-    for advisor in ADVISORS {
-        let best = (0..children.len()).max_by_key(|&index| advisor(&children[index].features));
+    for (value, cost) in ADVISORS {
+        let best = (0..children.len()).max_by_key(|&index| value(&children[index].features));
         let Some(best) = best else { break };
-        if advisor(&children[best].features) > advisor(parent) && best >= advised {
+        if value(&children[best].features) > value(parent) && best >= advised {
             children.swap(advised, best);
+            children[advised].cost = cost;
             advised += 1;
         }
     }
-    advised as u16
 }

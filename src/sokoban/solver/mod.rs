@@ -203,23 +203,32 @@ struct Start {
 
 /// The searches of a portfolio, the most promising first.
 fn starts(methods: &[Method], seed: u64) -> Vec<Start> {
-    let mut starts = Vec::new();
-    for variation in 0..2 {
-        for by_movable in [false, true] {
-            for &method in methods {
-                let settings = Settings {
-                    by_movable,
-                    last_stages_first: variation == 1,
-                    seed,
-                };
-                starts.push(Start {
-                    method,
-                    variation,
-                    settings,
-                });
-            }
-        }
-    }
+    let forward = |by_movable, last_stages_first, variation| Start {
+        method: Method::Forward,
+        variation,
+        settings: Settings {
+            by_movable,
+            last_stages_first,
+            seed,
+        },
+    };
+    let backward = |by_movable, variation| Start {
+        method: Method::Backward,
+        variation,
+        settings: Settings {
+            by_movable,
+            last_stages_first: false,
+            seed,
+        },
+    };
+    let mut starts = vec![
+        forward(false, false, 0),
+        backward(true, 0),
+        forward(true, false, 0),
+        forward(false, true, 1),
+        backward(false, 1),
+    ];
+    starts.retain(|start| methods.contains(&start.method));
     starts
 }
 
