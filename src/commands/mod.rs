@@ -143,6 +143,8 @@ enum Command {
             guided            best-first, nearest to the goal and new facts first\n  \
             fixing            constraints, where moves only fix facts: sudokus, queens\n  \
             rollouts          nested rollout policy adaptation\n\n\
+            --improve shortens the plan in what is left of --seconds. JSON then has improved_from, the moves\n\
+            before, and proven_shortest: no plan reaches this goal in fewer moves.\n\n\
             Status 1: no plan was found.\n\n\
             Example:\n  panza solve eightPuzzle --seconds 10"
     )]

@@ -29,6 +29,9 @@ pub struct SolveArguments {
     /// Seconds to search, after the build.
     #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = parse_seconds)]
     seconds: f64,
+    /// Shorten the plan in the time that is left once no better goal is possible.
+    #[arg(long)]
+    improve: bool,
     /// Use one solver only, instead of all in turn.
     #[arg(long, value_name = "NAME", value_parser = SOLVERS)]
     solver: Option<String>,
@@ -86,15 +89,32 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
             grouped(found.n_states),
         ));
     }
+    let mut found = planner.findings().clone();
+    let n_moves_found = found.plan.as_ref().map(|plan| plan.moves.len());
+    let mut is_shortest = false;
+    if arguments.improve
+        && let Some(mut improver) = planner.into_improver()
+    {
+        while !improver.found().is_finished && Instant::now() < until {
+            improver.step(until, &AtomicBool::new(false));
+            progress.set_message(format!(
+                "{name}: {:.0} s, goal {} in {} moves",
+                started.elapsed().as_secs_f64(),
+                improver.found().plan.goal,
+                improver.found().plan.moves.len(),
+            ));
+        }
+        is_shortest = improver.found().is_shortest;
+        found.plan = Some(improver.found().plan);
+    }
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
 
-    let found = planner.findings();
     let plan = found.plan.as_ref();
     let info = machine.info();
     let moves = plan.map(|plan| plan.moves.iter().map(|&mv| info.move_text(mv)));
     let moves: Vec<String> = moves.into_iter().flatten().collect();
-    output.object(&json!({
+    let mut object = json!({
         "game": name,
         "machine": machine.kind(),
         "goal": plan.map(|plan| plan.goal),
@@ -105,7 +125,12 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         "nodes": found.n_states,
         "seconds": seconds,
         "seed": arguments.seed,
-    }))?;
+    });
+    if arguments.improve {
+        object["improved_from"] = json!(n_moves_found);
+        object["proven_shortest"] = json!(is_shortest);
+    }
+    output.object(&object)?;
     let Some(plan) = plan else {
         output.line(format_args!(
             "{name}: no plan in {seconds:.2} s and {} states",

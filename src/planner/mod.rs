@@ -8,7 +8,7 @@
 //! Modules, in reading order: `task`, `plan`; `packing`, `compiled`, `packed_game`, `store` and
 //! `successors`, what searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance`
 //! and `projections`, what guides them; `layers`, `guided`, `fixing` with `families`, and
-//! `sampling`, the solvers.
+//! `sampling`, the solvers; `improve`, which shortens a plan.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -21,6 +21,7 @@ mod distance;
 mod families;
 mod fixing;
 mod guided;
+mod improve;
 mod layers;
 mod packed_game;
 mod packing;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+pub use improve::{Improvement, Improver};
 pub use plan::Plan;
 pub use task::PlanningGame;
 
@@ -98,6 +100,8 @@ pub struct Planner {
     start: Vec<u64>,
     config: PlannerConfig,
     only: Option<String>,
+    /// `None` before the analysis.
+    task: Option<Arc<Task>>,
     /// Empty before the analysis.
     solvers: Vec<Entry>,
     findings: Findings,
@@ -111,6 +115,7 @@ impl Planner {
             start: start.to_vec(),
             config,
             only: None,
+            task: None,
             solvers: Vec::new(),
             findings: Findings {
                 bound: 100,
@@ -134,6 +139,15 @@ impl Planner {
         &self.findings
     }
 
+    /// An improver of the best plan in place of the search; `None` where there is no plan. It may
+    /// analyse the game first, for some seconds at most.
+    pub fn into_improver(self) -> Option<Improver> {
+        let plan = self.findings.plan?;
+        let new_task = || Arc::new(Task::new(self.game.analysis(), self.start));
+        let task = self.task.unwrap_or_else(new_task);
+        Improver::new(&task, &plan, self.config.max_bytes)
+    }
+
     /// Searches until then, until `stop` is set, or until nothing is left to search. The first call
     /// analyses the game, for some seconds at most, whatever `until` is.
     pub fn run(&mut self, until: Instant, stop: &AtomicBool) {
@@ -154,6 +168,7 @@ impl Planner {
             return;
         }
         let task = Arc::new(Task::new(game, self.start.clone()));
+        self.task = Some(Arc::clone(&task));
         self.findings.bound = task.goal_bound;
         let seed = self.config.seed;
         let bytes = self.config.max_bytes / 3;

@@ -15,14 +15,14 @@ use crate::machine::random::Random;
 use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
 
 /// Far more than these games need on a busy machine.
-const TIME: Duration = Duration::from_secs(120);
+pub(super) const TIME: Duration = Duration::from_secs(120);
 
-fn rules(name: &str) -> Rules {
+pub(super) fn rules(name: &str) -> Rules {
     let path = format!("{}/gdl-games/{name}.gdl", env!("CARGO_MANIFEST_DIR"));
     gdl::load(&std::fs::read_to_string(path).unwrap()).0
 }
 
-fn built(rules: &Rules) -> BuiltGame {
+pub(super) fn built(rules: &Rules) -> BuiltGame {
     let budget = BuildBudget {
         until: Instant::now() + TIME,
         memory: 1 << 30,
@@ -31,7 +31,7 @@ fn built(rules: &Rules) -> BuiltGame {
     build::build(rules, &budget).unwrap()
 }
 
-fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {
+pub(super) fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {
     solve_within(game, solver, TIME)
 }
 
@@ -61,7 +61,11 @@ fn solve_planned(
 }
 
 /// The goal that the plan reaches by the rules themselves.
-fn replayed_by_the_prover(rules: &Rules, game: &BuiltGame, moves: &[MoveId]) -> Option<u8> {
+pub(super) fn replayed_by_the_prover(
+    rules: &Rules,
+    game: &BuiltGame,
+    moves: &[MoveId],
+) -> Option<u8> {
     let prover = build::prover(rules).unwrap().machine;
     let (info, known) = (prover.info(), game.info());
     let mut reasoner = Arc::clone(&prover).reasoner();
@@ -184,7 +188,7 @@ fn a_plan_that_does_not_end_the_game_is_refused() {
 }
 
 /// A random game of five lamps and six moves; a move needs a lamp on or off, and switches two.
-fn random_game(random: &mut Random) -> String {
+pub(super) fn random_game(random: &mut Random) -> String {
     use std::fmt::Write;
     let mut text = String::from(
         "(role r) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
