@@ -1,7 +1,8 @@
 //! Shorter plans: a plan is shortened until it is proven shortest, or time is over.
 //!
 //! Each search is breadth-first from a state of the plan and looks for a shortcut to a later state
-//! or to the end. Searches from the start come first, in neighbourhoods of the plan that grow
+//! or to the end. Where the best goal is reached, states too far from it in the relaxation are left out
+//! (`lower_bound`). Searches from the start come first, in neighbourhoods of the plan that grow
 //! (`vicinity`) and then without bounds; those that reach their limit of states are followed by
 //! searches from states along the plan. Then the limits grow. A search from the start without a
 //! neighbourhood that ends below the length of the plan proves it shortest.
@@ -13,6 +14,7 @@
 //! fewer moves, or with a higher goal and no more moves.
 
 mod counters;
+mod lower_bound;
 mod search;
 mod space;
 mod vicinity;
@@ -23,6 +25,7 @@ use std::time::Instant;
 
 use super::plan::Plan;
 use super::task::Task;
+use lower_bound::LowerBound;
 use search::{Bounds, Ended, Found, Line, Shortcut, search};
 use space::Space;
 use vicinity::Vicinity;
@@ -57,6 +60,7 @@ pub struct Improver {
     /// Whether states that differ in counters only are known to be alike.
     are_counters_idle: bool,
     is_prepared: bool,
+    lower_bound: Option<LowerBound>,
     /// The limit of states of a search from the start.
     max_states: usize,
     /// The number of groups that may differ from the plan; `None` for all.
@@ -83,6 +87,7 @@ impl Improver {
             is_finished: false,
             are_counters_idle: false,
             is_prepared: false,
+            lower_bound: None,
             max_states: FIRST_STATES,
             width: None,
             from: 0,
@@ -124,11 +129,19 @@ impl Improver {
             stop,
         };
         let mut vicinity = self.width.map(|width| self.vicinity(width));
+        let is_best_goal = self.is_best_goal();
+        let lower_bound = self.lower_bound.as_mut().filter(|_| is_best_goal);
         let Found {
             ended,
             shortcut,
             n_states,
-        } = search(&mut self.space, &self.line, vicinity.as_mut(), &bounds);
+        } = search(
+            &mut self.space,
+            &self.line,
+            vicinity.as_mut(),
+            lower_bound,
+            &bounds,
+        );
         tracing::debug!(
             max_states = bounds.max_states, from = self.from, width = ?self.width,
             n_moves, ?ended, masked = self.line.is_masked, gained = shortcut.is_some(), "searched"
@@ -142,28 +155,24 @@ impl Improver {
         }
     }
 
+    /// Whether the plan reaches the highest goal that is possible.
+    fn is_best_goal(&self) -> bool {
+        self.line.plan.goal >= self.space.task().goal_bound
+    }
+
     /// Proves the plan shortest without a search, where that is possible.
     fn prepare(&mut self) {
-        let task = self.space.task();
+        let task = Arc::clone(self.space.task());
         let n_moves = self.line.plan.moves.len();
         self.are_counters_idle = counters::are_idle(&task.game, &self.line.states[..n_moves]);
-        if n_moves <= task.earliest_end || n_moves <= self.relaxed_length() {
+        let mut lower_bound = LowerBound::new(&task);
+        let bound = lower_bound.as_mut().filter(|_| self.is_best_goal());
+        let fewest = bound.map_or(0, |bound| bound.from_state(&task.start));
+        self.lower_bound = lower_bound;
+        if n_moves <= fewest.max(task.earliest_end) {
             self.is_shortest = true;
             self.is_finished = true;
         }
-    }
-
-    /// The steps to the goal in the relaxation, which are no more than the moves of any plan.
-    fn relaxed_length(&self) -> usize {
-        let task = self.space.task();
-        let is_best = self.line.plan.goal == task.goal_bound;
-        let Some(relaxed) = task.relaxed().filter(|_| is_best) else {
-            return 0;
-        };
-        let (mut start, mut steps) = (Vec::new(), Vec::new());
-        relaxed.append(&task.start, &mut start);
-        relaxed.runner().run(&start, u32::MAX, &mut steps);
-        steps.first().copied().flatten().unwrap_or(0) as usize
     }
 
     /// The neighbourhood of the plan from `from` on.

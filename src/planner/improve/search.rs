@@ -10,11 +10,13 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
+use super::lower_bound::LowerBound;
 use super::space::Space;
 use super::vicinity::Vicinity;
 use crate::ids::MoveId;
 use crate::planner::Plan;
 use crate::planner::store::{Added, StateId, Store};
+use crate::planner::successors::Successors;
 
 /// A plan with its states.
 pub(super) struct Line {
@@ -109,93 +111,133 @@ pub(super) struct Found {
     pub n_states: usize,
 }
 
-/// Searches for the shortcut that saves most.
+/// A search under way.
+struct Search<'a> {
+    line: &'a Line,
+    from: usize,
+    vicinity: Option<&'a mut Vicinity>,
+    key_words: usize,
+    store: Store,
+    /// The states to expand, in the order in which they were met.
+    open: Vec<StateId>,
+    best: Option<Shortcut>,
+}
+
+/// Searches for the shortcut that saves most. States too far from the best goal by `lower_bound` are
+/// left out.
 pub(super) fn search(
     space: &mut Space,
     line: &Line,
-    mut vicinity: Option<&mut Vicinity>,
+    vicinity: Option<&mut Vicinity>,
+    mut lower_bound: Option<&mut LowerBound>,
     bounds: &Bounds<'_>,
 ) -> Found {
     let from = bounds.from;
     let n_moves = line.plan.moves.len();
-    let key_words = space.key_words(line.is_masked);
-    let start = &line.states[from];
-    let Some(mut store) = space.store(start, line.is_masked, bounds.max_bytes) else {
+    let Some(store) = space.store(&line.states[from], line.is_masked, bounds.max_bytes) else {
         return Found {
             ended: Ended::Unfit,
             shortcut: None,
             n_states: 0,
         };
     };
-    let mut best: Option<Shortcut> = None;
-    let mut open: Vec<StateId> = vec![0];
+    let mut search = Search {
+        line,
+        from,
+        vicinity,
+        key_words: space.key_words(line.is_masked),
+        store,
+        open: vec![0],
+        best: None,
+    };
     // The states from `head` to `layer_end` are `depth` moves away.
     let (mut head, mut layer_end, mut depth) = (0, 1, 0);
+    let mut parents = Vec::new();
     let ended = 'search: loop {
         if head == layer_end {
             depth += 1;
-            layer_end = open.len();
+            layer_end = search.open.len();
+            if let Some(bound) = &mut lower_bound {
+                bound.begin_layer();
+            }
         }
-        let saved = best.as_ref().map_or(0, Shortcut::gain);
-        if head == open.len() || from + depth + 1 + saved >= n_moves {
+        let useful_moves = n_moves.saturating_sub(from + depth + search.saved() + 1);
+        if head == search.open.len() || useful_moves == 0 {
             break Ended::Complete;
         }
-        if Instant::now() >= bounds.until || bounds.stop.load(Ordering::Relaxed) {
-            break Ended::Stopped;
-        }
-        if store.len() >= bounds.max_states {
-            break Ended::Limit;
-        }
-        let end = layer_end.min(head + space.successors().batch(&store));
-        if !space.expand(&store, &open[head..end]) {
-            break Ended::Unfit;
+        let batch = space.successors().batch(&search.store);
+        let tested = lower_bound.as_ref().and_then(|bound| bound.batch());
+        let end = layer_end.min(head + tested.unwrap_or(batch));
+        parents.clear();
+        parents.extend_from_slice(&search.open[head..end]);
+        if tested.is_some()
+            && let Some(bound) = &mut lower_bound
+        {
+            bound.retain(space, &search.store, &mut parents, useful_moves);
         }
         head = end;
-        store.prepare(space.successors().states());
-        for (index, child) in space.successors().iter().enumerate() {
-            let reached = match child.goal {
-                Some(goal) if goal > line.plan.goal => {
-                    let moves = path(&store, child.parent, child.mv);
-                    best = Some(Shortcut {
-                        from,
-                        to: n_moves,
-                        moves,
-                    });
-                    break 'search Ended::Limit;
-                }
-                Some(goal) if goal == line.plan.goal => Some(n_moves),
-                Some(_) => None,
-                None => match store.add(index, child.parent, child.mv) {
-                    Added::New(id) => {
-                        let key = &store.packed(id)[..key_words];
-                        if vicinity.as_mut().is_none_or(|near| near.contains(key)) {
-                            open.push(id);
-                        }
-                        line.positions.get(key).copied()
-                    }
-                    Added::Known => None,
-                    Added::Full => break 'search Ended::Limit,
-                },
-            };
-            let saved = best.as_ref().map_or(0, Shortcut::gain);
-            if let Some(to) = reached
-                && to > from + depth + 1 + saved
-            {
-                let moves = path(&store, child.parent, child.mv);
-                best = Some(Shortcut { from, to, moves });
+        for parents in parents.chunks(batch) {
+            if Instant::now() >= bounds.until || bounds.stop.load(Ordering::Relaxed) {
+                break 'search Ended::Stopped;
+            }
+            if search.store.len() >= bounds.max_states {
+                break 'search Ended::Limit;
+            }
+            if !space.expand(&search.store, parents) {
+                break 'search Ended::Unfit;
+            }
+            if !search.take(space.successors(), depth + 1) {
+                break 'search Ended::Limit;
             }
         }
     };
     Found {
         ended,
-        shortcut: best,
-        n_states: store.len(),
+        shortcut: search.best,
+        n_states: search.store.len(),
     }
 }
 
-/// The moves to a state and one more.
-fn path(store: &Store, parent: StateId, mv: MoveId) -> Vec<MoveId> {
-    let mut moves = store.path(parent);
-    moves.push(mv);
-    moves
+impl Search<'_> {
+    /// Moves saved by the best shortcut.
+    fn saved(&self) -> usize {
+        self.best.as_ref().map_or(0, Shortcut::gain)
+    }
+
+    /// Takes successors that are `depth` moves away; `false` if the search ends with them.
+    fn take(&mut self, successors: &Successors, depth: usize) -> bool {
+        let n_moves = self.line.plan.moves.len();
+        self.store.prepare(successors.states());
+        for (index, child) in successors.iter().enumerate() {
+            let goal = child.goal.map(|goal| goal.cmp(&self.line.plan.goal));
+            let reached = match goal {
+                Some(std::cmp::Ordering::Less) => None,
+                Some(_) => Some(n_moves),
+                None => match self.store.add(index, child.parent, child.mv) {
+                    Added::New(id) => {
+                        let key = &self.store.packed(id)[..self.key_words];
+                        if self.vicinity.as_mut().is_none_or(|near| near.contains(key)) {
+                            self.open.push(id);
+                        }
+                        self.line.positions.get(key).copied()
+                    }
+                    Added::Known => None,
+                    Added::Full => return false,
+                },
+            };
+            let is_higher = goal == Some(std::cmp::Ordering::Greater);
+            if let Some(to) = reached
+                && (to > self.from + depth + self.saved() || is_higher)
+            {
+                let mut moves = self.store.path(child.parent);
+                moves.push(child.mv);
+                let from = self.from;
+                self.best = Some(Shortcut { from, to, moves });
+                if is_higher {
+                    return false;
+                }
+            }
+        }
+        true
+    }
 }

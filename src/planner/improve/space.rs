@@ -85,6 +85,14 @@ impl Space {
         }
     }
 
+    /// Appends a stored state, as the machine numbers facts.
+    pub fn read(&self, store: &Store, id: StateId, state: &mut Vec<u64>) {
+        match &self.packed {
+            Some(packed) => packed.unpack(store.packed(id), state),
+            None => store.read(id, state),
+        }
+    }
+
     /// Makes the successors of some states; `false` if one of them does not fit.
     pub fn expand(&mut self, store: &Store, parents: &[StateId]) -> bool {
         self.successors.make(store, parents);
