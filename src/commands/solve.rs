@@ -13,7 +13,7 @@ use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
 use crate::build::{self, BuildBudget};
-use crate::planner::{Planner, PlannerConfig, PlanningGame, SOLVERS};
+use crate::planner::{Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -104,8 +104,14 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
                 improver.found().plan.moves.len(),
             ));
         }
-        is_shortest = improver.found().is_shortest;
-        found.plan = Some(improver.found().plan);
+        let Improvement {
+            plan,
+            is_shortest: is_proven,
+            ..
+        } = improver.found();
+        is_shortest = is_proven;
+        found.is_best |= plan.goal >= found.bound;
+        found.plan = Some(plan);
     }
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
@@ -139,10 +145,15 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         return Ok(Outcome::DoesNotHold);
     };
     output.line(format_args!(
-        "{name}: goal {}{} in {} moves, found by the {} solver; {seconds:.2} s, {} states",
+        "{name}: goal {}{} in {} moves{}{}, found by the {} solver; {seconds:.2} s, {} states",
         plan.goal,
         if found.is_best { ", proven best," } else { "" },
         plan.moves.len(),
+        if is_shortest { ", proven shortest" } else { "" },
+        match n_moves_found {
+            Some(n_moves) if n_moves > plan.moves.len() => format!(", shortened from {n_moves}"),
+            _ => String::new(),
+        },
         found.solver,
         grouped(found.n_states),
     ))?;

@@ -2,7 +2,8 @@
 //!
 //! The planner runs on a thread of its own. Once it has a plan that reaches a goal, the match
 //! follows the plan; until then the tree search chooses the moves. While better plans are possible,
-//! the planner starts again from each new position.
+//! the planner starts again from each new position. Once none is, its thread shortens the plan until
+//! the match ends; nothing waits for that.
 //!
 //! Invariant: the plan starts at the state of the match.
 
@@ -24,6 +25,8 @@ use crate::telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+/// Time for one search for a shorter plan.
+const LONGEST_STEP: Duration = Duration::from_secs(600);
 /// Stands for the solver of a plan of an earlier match.
 const MEMORY: &str = "memory";
 
@@ -78,6 +81,8 @@ pub(super) struct PlanSearch {
     new_state: Option<Vec<u64>>,
     /// A plan from `new_state`, for the planner to start with.
     first_plan: Option<Plan>,
+    /// The moves of the match since the planner began.
+    played: Vec<MoveId>,
     /// Workers whose position has passed.
     stopped: Vec<Worker>,
     plan: VecDeque<MoveId>,
@@ -124,6 +129,7 @@ impl PlanSearch {
             worker: None,
             new_state: Some(state.to_vec()),
             first_plan: None,
+            played: Vec::new(),
             stopped: Vec::new(),
             plan: VecDeque::new(),
             goal: 0,
@@ -143,11 +149,14 @@ impl PlanSearch {
         // A bound of an earlier position holds: the match came here by legal moves.
         self.bound = self.bound.min(findings.bound);
         if let Some(plan) = findings.plan
-            && (self.plan.is_empty() || plan.goal > self.goal)
+            && let Some(rest) = plan.moves.strip_prefix(&self.played[..])
+            && (self.plan.is_empty()
+                || plan.goal > self.goal
+                || plan.goal == self.goal && rest.len() < self.plan.len())
         {
             self.goal = plan.goal;
             self.solver = findings.solver;
-            self.plan = plan.moves.into();
+            self.plan = rest.iter().copied().collect();
         }
     }
 
@@ -170,6 +179,7 @@ impl PlanSearch {
     fn stop_worker(&mut self) {
         self.new_state = None;
         self.first_plan = None;
+        self.played.clear();
         if let Some(worker) = self.worker.take() {
             worker.stop.store(true, Ordering::Relaxed);
             self.n_states_before += worker.findings().n_states;
@@ -210,6 +220,9 @@ impl Worker {
                     planner.run(Instant::now() + PUBLISH_EVERY, &stop);
                     *lock(&findings) = planner.findings().clone();
                 }
+                if planner.findings().is_best && !stop.load(Ordering::Relaxed) {
+                    shorten(planner, &findings, &stop);
+                }
             }
         });
         match thread {
@@ -227,6 +240,17 @@ impl Worker {
 
     fn findings(&self) -> Findings {
         lock(&self.findings).clone()
+    }
+}
+
+/// Shortens the best plan until `stop` is set.
+fn shorten(planner: Planner, findings: &Mutex<Findings>, stop: &AtomicBool) {
+    let Some(mut improver) = planner.into_improver() else {
+        return;
+    };
+    while !improver.found().is_finished && !stop.load(Ordering::Relaxed) {
+        improver.step(Instant::now() + LONGEST_STEP, stop);
+        lock(findings).plan = Some(improver.found().plan);
     }
 }
 
@@ -267,6 +291,7 @@ impl Searcher for PlanSearch {
             self.take_findings();
         }
         self.fallback.advance(joint_move, state);
+        self.played.extend(joint_move.first());
         if self.plan.front() == joint_move.first() {
             self.plan.pop_front();
         } else {

@@ -57,8 +57,6 @@ pub struct Improver {
     max_bytes: usize,
     is_shortest: bool,
     is_finished: bool,
-    /// Whether states that differ in counters only are known to be alike.
-    are_counters_idle: bool,
     is_prepared: bool,
     lower_bound: Option<LowerBound>,
     /// The limit of states of a search from the start.
@@ -85,7 +83,6 @@ impl Improver {
             max_bytes,
             is_shortest: false,
             is_finished: false,
-            are_counters_idle: false,
             is_prepared: false,
             lower_bound: None,
             max_states: FIRST_STATES,
@@ -149,10 +146,19 @@ impl Improver {
         match (ended, shortcut) {
             (_, Some(shortcut)) => self.take(&shortcut),
             (Ended::Stopped, None) => {}
-            (Ended::Unfit, None) => self.change_space(Space::plain(self.space.task())),
+            (Ended::Unfit, None) => {
+                let plain = Space::plain(self.space.task());
+                self.is_finished = !self.space.is_packed() || !self.change_space(plain);
+            }
             (Ended::Complete, None) if self.from == 0 => self.end_of_width(n_states),
             (Ended::Complete | Ended::Limit, None) => self.go_on(),
         }
+    }
+
+    /// Whether states that differ in counters only are known to be alike, before the plan ends.
+    fn are_counters_idle(&self) -> bool {
+        let game = &self.space.task().game;
+        counters::are_idle(game, &self.line.states[..self.line.plan.moves.len()])
     }
 
     /// Whether the plan reaches the highest goal that is possible.
@@ -164,7 +170,6 @@ impl Improver {
     fn prepare(&mut self) {
         let task = Arc::clone(self.space.task());
         let n_moves = self.line.plan.moves.len();
-        self.are_counters_idle = counters::are_idle(&task.game, &self.line.states[..n_moves]);
         let mut lower_bound = LowerBound::new(&task);
         let bound = lower_bound.as_mut().filter(|_| self.is_best_goal());
         let fewest = bound.map_or(0, |bound| bound.from_state(&task.start));
@@ -214,11 +219,14 @@ impl Improver {
         }
     }
 
-    fn change_space(&mut self, space: Space) {
-        let is_same = self.space.is_packed() == space.is_packed();
-        self.space = space;
-        self.set_line(self.line.plan.clone(), self.line.is_masked);
-        self.is_finished |= is_same;
+    /// Goes on in another space; `false` if the plan does not fit into it.
+    fn change_space(&mut self, space: Space) -> bool {
+        let line = Line::new(&space, self.line.plan.clone(), self.line.is_masked);
+        line.map(|line| {
+            self.line = line;
+            self.space = space;
+        })
+        .is_some()
     }
 
     fn tell_all_states_apart(&mut self) {
@@ -233,7 +241,7 @@ impl Improver {
     fn end_of_width(&mut self, n_states: usize) {
         match self.width {
             // On the prover a game ends where it passes its limits.
-            None if !self.line.is_masked || self.are_counters_idle => {
+            None if !self.line.is_masked || self.are_counters_idle() => {
                 self.is_shortest = self.space.task().game.network.is_some();
                 self.is_finished = true;
             }

@@ -158,3 +158,28 @@ fn damaged_plans_are_not_recalled() {
     let known = recalled(&game, note(&POURS, 100, true), false).unwrap();
     assert!(!known.is_best);
 }
+
+#[test]
+fn a_plan_is_shortened_while_no_better_one_is_possible() {
+    let game = three_jugs();
+    // A detour, there and back.
+    let moves = [&["(pour large small)", "(pour small large)"], &POURS[..]].concat();
+    let known = recalled(&game, note(&moves, 100, false), true).unwrap();
+    let mut search = search(&game);
+    search.start_with(&known.plan, false);
+    assert_eq!(search.plan().unwrap().moves.len(), 9);
+    let until = Instant::now() + PATIENCE;
+    while search.plan.len() > 7 && Instant::now() < until {
+        search.search(Instant::now(), &AtomicBool::new(false));
+    }
+    assert!(search.is_best);
+    // The rest of the plan follows the moves of the match.
+    let (first, rest) = (search.plan[0], search.plan.len() - 1);
+    let mut state = Vec::new();
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    reasoner.next_state(&[first], &mut state);
+    search.advance(&[first], &state);
+    search.search(Instant::now(), &AtomicBool::new(false));
+    assert_eq!(search.plan.len(), rest);
+    assert_eq!(rest, 6);
+}
