@@ -2,8 +2,8 @@
 //!
 //! The planner runs on a thread of its own. Once it has a plan that reaches a goal, the match
 //! follows the plan; until then the tree search chooses the moves. While better plans are possible,
-//! the planner starts again from each new position. Once none is, its thread shortens the plan until
-//! the match ends; nothing waits for that.
+//! the planner starts again from each new position. Once none is, its thread shortens the plan
+//! until the match ends; nothing waits for that.
 //!
 //! Invariant: the plan starts at the state of the match.
 

@@ -40,8 +40,8 @@ impl LowerBound {
         })
     }
 
-    /// No plan from a state has fewer moves.
-    pub fn from_state(&mut self, state: &[u64]) -> usize {
+    /// The bound from a state; 0 where the goal is out of reach.
+    pub fn fewest_moves(&mut self, state: &[u64]) -> usize {
         self.states.clear();
         self.relaxed.append(state, &mut self.states);
         self.runner.run(&self.states, u32::MAX, &mut self.steps);

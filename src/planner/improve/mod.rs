@@ -1,11 +1,11 @@
 //! Shorter plans: a plan is shortened until it is proven shortest, or time is over.
 //!
 //! Each search is breadth-first from a state of the plan and looks for a shortcut to a later state
-//! or to the end. Where the best goal is reached, states too far from it in the relaxation are left out
-//! (`lower_bound`). Searches from the start come first, in neighbourhoods of the plan that grow
-//! (`vicinity`) and then without bounds; those that reach their limit of states are followed by
-//! searches from states along the plan. Then the limits grow. A search from the start without a
-//! neighbourhood that ends below the length of the plan proves it shortest.
+//! or to the end. Searches from the start come first, in neighbourhoods of the plan that grow
+//! (`vicinity`), then among all states; those that reach their limit of states are followed by
+//! searches from states along the plan. Then the limits grow. Where the plan reaches the best goal,
+//! states too far from it in the relaxation are left out (`lower_bound`). A search from the start
+//! among all states that ends without a shorter plan proves the plan shortest.
 //!
 //! States that differ in counters only count as one. Where that is wrong (`counters`), shortcuts
 //! may fail to replay, and the proof tells all states apart.
@@ -172,7 +172,7 @@ impl Improver {
         let n_moves = self.line.plan.moves.len();
         let mut lower_bound = LowerBound::new(&task);
         let bound = lower_bound.as_mut().filter(|_| self.is_best_goal());
-        let fewest = bound.map_or(0, |bound| bound.from_state(&task.start));
+        let fewest = bound.map_or(0, |bound| bound.fewest_moves(&task.start));
         self.lower_bound = lower_bound;
         if n_moves <= fewest.max(task.earliest_end) {
             self.is_shortest = true;

@@ -123,8 +123,8 @@ struct Search<'a> {
     best: Option<Shortcut>,
 }
 
-/// Searches for the shortcut that saves most. States too far from the best goal by `lower_bound` are
-/// left out.
+/// Searches for the shortcut that saves most. States too far from the best goal by `lower_bound`
+/// are left out.
 pub(super) fn search(
     space: &mut Space,
     line: &Line,

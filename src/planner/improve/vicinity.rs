@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn states_are_near_by_the_number_of_groups_that_differ() {
-        // Four groups of three facts, two bits each. The first and the last are free: they change at
-        // one and at three of the three moves.
+        // Four groups of three facts, two bits each. The first and the last are free: they change
+        // at one and at three of the three moves.
         let field = |group: usize| BinaryField {
             first_bit: group * 2,
             facts: (0..3).map(|fact| (group * 3 + fact) as u32).collect(),
