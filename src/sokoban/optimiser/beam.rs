@@ -1,0 +1,147 @@
+//! A new order of the pushes of a plan by beam search.
+//!
+//! A node is a beginning of a new order: the pushes that it has made. The boxes follow from them.
+//! Nodes of equal length with the same pushes and the same player are one, and of the others the
+//! cheapest are extended by each push that is possible and not yet made.
+
+use super::super::board::{Direction, NO_SQUARE, Push, Square};
+use super::Run;
+use super::configurations::{bit, bits};
+use super::plan::Field;
+use std::collections::HashMap;
+
+/// Nodes that are extended, for each length.
+const WIDTHS: [usize; 3] = [100, 1000, 5000];
+
+/// An extension of a node by a push.
+#[derive(Clone, Copy)]
+struct Child {
+    moves: u32,
+    parent: u32,
+    push: u32,
+    /// The hash of the pushes made.
+    made: u64,
+}
+
+struct Node {
+    boxes: Vec<u64>,
+    /// One bit for each push made.
+    used: Vec<u64>,
+    player: Square,
+    moves: u32,
+    made: u64,
+}
+
+/// The pushes in a cheaper order, if beam search finds one.
+pub(super) fn reorder(run: &Run) -> Option<Vec<Push>> {
+    WIDTHS.iter().find_map(|&width| beam(run, width))
+}
+
+fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
+    let board = run.board;
+    let pushes = run.plan.pushes();
+    // Equal pushes in the order of the plan.
+    let mut equal: HashMap<Push, Vec<usize>> = HashMap::new();
+    for (index, &push) in pushes.iter().enumerate() {
+        equal.entry(push).or_default().push(index);
+    }
+    let best = run.plan.cost().moves;
+    let mut history: Vec<Vec<(u32, u32)>> = Vec::with_capacity(pushes.len());
+    let mut nodes = vec![Node {
+        boxes: bits(board, &board.start().boxes),
+        used: vec![0; pushes.len().div_ceil(64)],
+        player: board.start().player,
+        moves: 0,
+        made: 0,
+    }];
+    let mut field = Field::new(board, &[]);
+    let mut children: Vec<Child> = Vec::new();
+    for length in 0..pushes.len() {
+        if run.is_over() {
+            return None;
+        }
+        children.clear();
+        for (parent, node) in nodes.iter().enumerate() {
+            field.set(&node.boxes);
+            field.walk_everywhere(node.player);
+            for square in super::configurations::squares(&node.boxes) {
+                for direction in Direction::ALL {
+                    let push = Push { square, direction };
+                    let stand = field.stand(push);
+                    if stand == NO_SQUARE || !field.is_free(push) {
+                        continue;
+                    }
+                    let Some(steps) = field.steps(stand) else {
+                        continue;
+                    };
+                    let indices = equal.get(&push).map_or(&[][..], Vec::as_slice);
+                    let unused = |&&index: &&usize| node.used[index / 64] >> (index % 64) & 1 == 0;
+                    let Some(&index) = indices.iter().find(unused) else {
+                        continue;
+                    };
+                    let moves = node.moves + steps + 1;
+                    // Each push still to come is a move.
+                    if moves + (pushes.len() - length - 1) as u32 >= best {
+                        continue;
+                    }
+                    children.push(Child {
+                        moves,
+                        parent: parent as u32,
+                        push: index as u32,
+                        made: node.made ^ scramble(index as u64),
+                    });
+                }
+            }
+        }
+        children.sort_unstable_by_key(|child| child.moves);
+        let mut seen = std::collections::HashSet::new();
+        children.retain(|child| {
+            let player = u64::from(pushes[child.push as usize].square);
+            seen.len() < width && seen.insert(child.made ^ scramble(!player))
+        });
+        nodes = (children.iter())
+            .map(|child| {
+                let parent = &nodes[child.parent as usize];
+                let push = pushes[child.push as usize];
+                let mut boxes = parent.boxes.clone();
+                for square in [push.square, board.next(push.square, push.direction)] {
+                    let (word, mark) = bit(square);
+                    boxes[word] ^= mark;
+                }
+                let mut used = parent.used.clone();
+                used[child.push as usize / 64] |= 1 << (child.push % 64);
+                Node {
+                    boxes,
+                    used,
+                    player: push.square,
+                    moves: child.moves,
+                    made: child.made,
+                }
+            })
+            .collect();
+        history.push(
+            children
+                .iter()
+                .map(|child| (child.parent, child.push))
+                .collect(),
+        );
+    }
+    // Children are sorted, so the first is the cheapest.
+    let mut at = 0;
+    let mut order = Vec::with_capacity(pushes.len());
+    for nodes in history.iter().rev() {
+        let &(parent, push) = nodes.get(at)?;
+        order.push(pushes[push as usize]);
+        at = parent as usize;
+    }
+    order.reverse();
+    Some(order)
+}
+
+/// A number for hashing sets: all bits depend on all bits of the given one (splitmix64).
+fn scramble(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}

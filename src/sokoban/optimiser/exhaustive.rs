@@ -1,0 +1,62 @@
+//! The best solution of all, by a search over every configuration.
+
+use super::super::board::{Board, Push};
+use super::super::budget::Budget;
+use super::super::distances::Distances;
+use super::plan::Cost;
+use super::spans::{Admitted, Found, Query, Target, search};
+use super::{Measure, Run};
+
+/// What an exhaustive search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Best {
+    /// Proven: no solution is cheaper.
+    Proven(Vec<Push>),
+    /// Proven: no solution costs at most the bound.
+    Nothing,
+    /// The budget was spent first.
+    Unknown,
+}
+
+/// Searches for the cheapest of all solutions that cost at most `bound`.
+pub fn cheapest(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Best {
+    let distances = Distances::new(board);
+    match over_all(board, &distances, measure, bound, budget) {
+        Found::Plan(pushes) => Best::Proven(pushes),
+        Found::Nothing => Best::Nothing,
+        Found::Spent => Best::Unknown,
+    }
+}
+
+/// Replaces the plan by the best of all; whether that is proven.
+pub(super) fn improve(run: &mut Run) -> bool {
+    let bound = run.plan.cost();
+    let measure = run.options.measure;
+    match over_all(run.board, run.distances, measure, bound, run.budget) {
+        Found::Plan(pushes) => {
+            run.offer(pushes);
+            true
+        }
+        Found::Nothing => true,
+        Found::Spent => false,
+    }
+}
+
+fn over_all(
+    board: &Board,
+    distances: &Distances,
+    measure: Measure,
+    bound: Cost,
+    budget: &Budget,
+) -> Found {
+    let query = Query {
+        board,
+        distances,
+        measure,
+        boxes: board.start().boxes.clone(),
+        player: board.start().player,
+        target: Target::Solved,
+        bound,
+    };
+    search(&query, Admitted::Fixed(Vec::new()), budget).0
+}

@@ -1,0 +1,80 @@
+//! Parts of a plan in which only few boxes move, replaced by the best way to move these boxes.
+//!
+//! From each session on, a part is as long as no more than N boxes move in it. All other boxes stay
+//! where they are, so that an exact search over all places of the N boxes is small.
+
+use super::super::board::{Board, Push, Square};
+use super::spans::Admitted;
+use super::{Run, segments};
+use std::ops::Range;
+
+/// The largest number of boxes that move.
+const MOST: usize = 3;
+
+/// Bytes for one search, so that one part does not take all time.
+const MEMORY: usize = 64 << 20;
+
+pub(super) fn improve(run: &mut Run) {
+    let mut boxes = 1;
+    while boxes <= MOST.min(run.board.goals().len()) && !run.is_over() {
+        boxes = if pass(run, boxes) { 1 } else { boxes + 1 };
+    }
+}
+
+/// Tries all parts with so many boxes once; whether something was gained.
+fn pass(run: &mut Run, boxes: usize) -> bool {
+    let board = run.board;
+    let mut waiting = parts(run, boxes);
+    let mut gained = false;
+    while !waiting.is_empty() && !gained && !run.is_over() {
+        let mut chosen: Vec<Range<usize>> = Vec::new();
+        waiting.retain(|part| {
+            let is_apart = chosen.last().is_none_or(|last| last.end <= part.start);
+            if is_apart {
+                chosen.push(part.clone());
+            }
+            !is_apart
+        });
+        let admitted = |boxes: &[Square], pushes: &[Push]| {
+            let mut stay = boxes.to_vec();
+            for (number, _) in moved(board, boxes, pushes) {
+                stay[number] = Square::MAX;
+            }
+            stay.retain(|&square| square != Square::MAX);
+            Admitted::Fixed(stay)
+        };
+        gained = segments::improve(run, &chosen, &[boxes, 0, 0], MEMORY, &admitted);
+    }
+    gained
+}
+
+/// For each push the number of its box in `boxes`.
+fn moved(board: &Board, boxes: &[Square], pushes: &[Push]) -> impl Iterator<Item = (usize, Push)> {
+    let mut at = boxes.to_vec();
+    pushes.to_vec().into_iter().filter_map(move |push| {
+        let number = at.iter().position(|&square| square == push.square)?;
+        at[number] = board.next(push.square, push.direction);
+        Some((number, push))
+    })
+}
+
+/// From each session the longest range of pushes with at most so many boxes.
+fn parts(run: &Run, boxes: usize) -> Vec<Range<usize>> {
+    let numbers: Vec<usize> = moved(run.board, &run.board.start().boxes, run.plan.pushes())
+        .map(|(number, _)| number)
+        .collect();
+    let sessions = run.plan.sessions(run.board);
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for &start in &sessions[..sessions.len() - 1] {
+        let mut different: Vec<usize> = Vec::new();
+        let end = numbers[start..].iter().position(|number| {
+            let is_new = !different.contains(number);
+            if is_new {
+                different.push(*number);
+            }
+            different.len() > boxes
+        });
+        parts.push(start..end.map_or(numbers.len(), |end| start + end));
+    }
+    parts
+}

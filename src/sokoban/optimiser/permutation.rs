@@ -1,0 +1,158 @@
+//! The same pushes in another order.
+//!
+//! Three strategies follow each other. Whole sessions move to another place; then runs of pushes of
+//! one box do, so that sessions are broken; then the whole order is built anew by a beam search,
+//! which keeps the cheapest beginnings of each length.
+//!
+//! Since the set of pushes stays the same, so does their number: an order is judged by its moves.
+
+use super::super::board::{Board, Push, Square};
+use super::plan::{Field, Plan};
+use super::{Run, beam};
+
+pub(super) fn improve(run: &mut Run) {
+    loop {
+        while shift(run, false) || shift(run, true) {}
+        let Some(pushes) = beam::reorder(run) else {
+            return;
+        };
+        if !run.offer(pushes) {
+            return;
+        }
+    }
+}
+
+/// Moves sessions, or runs that are parts of sessions, to other places; whether something was gained.
+fn shift(run: &mut Run, parts: bool) -> bool {
+    let mut gained = false;
+    let mut start = 0;
+    while start < run.plan.pushes().len() && !run.is_over() {
+        let sessions = run.plan.sessions(run.board);
+        let session = sessions.partition_point(|&first| first <= start);
+        // Without parts, `start` is the first push of a session.
+        let ends = if parts { start + 1 } else { sessions[session] }..=sessions[session];
+        if better(run, start, ends).is_some_and(|pushes| run.offer(pushes)) {
+            gained = true;
+        } else {
+            start = if parts { start + 1 } else { sessions[session] };
+        }
+    }
+    gained
+}
+
+/// A better plan in which a run of pushes from `start` on has another place.
+fn better(run: &Run, start: usize, ends: std::ops::RangeInclusive<usize>) -> Option<Vec<Push>> {
+    let plan = &run.plan;
+    let mut exchange = Exchange::new(run.board, plan, start);
+    let all: Vec<usize> = (0..=plan.pushes().len()).collect();
+    for end in ends.clone() {
+        if let Some(pushes) = exchange.later(end, &all[end + 1..]) {
+            return Some(pushes);
+        }
+    }
+    for place in (0..start).rev() {
+        exchange.back(place);
+        for end in ends.clone() {
+            if let Some(pushes) = exchange.later(start, &[end]) {
+                return Some(pushes);
+            }
+        }
+    }
+    None
+}
+
+/// Exchanges of two neighbouring ranges of pushes, the first of which begins at a fixed push.
+pub(super) struct Exchange<'a> {
+    board: &'a Board,
+    plan: &'a Plan,
+    field: Field<'a>,
+    first: usize,
+    made: Vec<Push>,
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn new(board: &'a Board, plan: &'a Plan, first: usize) -> Self {
+        let mut field = Field::new(board, &board.start().boxes);
+        for &push in &plan.pushes()[..first] {
+            field.place(push);
+        }
+        Self {
+            board,
+            plan,
+            field,
+            first,
+            made: Vec::new(),
+        }
+    }
+
+    /// Lets the first range begin at an earlier push.
+    pub(super) fn back(&mut self, first: usize) {
+        while self.first > first {
+            self.first -= 1;
+            self.field.undo(self.plan.pushes()[self.first]);
+        }
+    }
+
+    /// A plan with fewer moves in which the pushes up to `middle` come after those from `middle` to
+    /// one of `ends`, which ascend.
+    pub(super) fn later(&mut self, middle: usize, ends: &[usize]) -> Option<Vec<Push>> {
+        let found = self.find(middle, ends);
+        while let Some(push) = self.made.pop() {
+            self.field.undo(push);
+        }
+        let end = found?;
+        let pushes = self.plan.pushes();
+        let parts = [
+            &pushes[..self.first],
+            &pushes[middle..end],
+            &pushes[self.first..middle],
+            &pushes[end..],
+        ];
+        Some(parts.concat())
+    }
+
+    fn find(&mut self, middle: usize, ends: &[usize]) -> Option<usize> {
+        let pushes = self.plan.pushes();
+        let mut moves = self.plan.moves_after(self.first);
+        let mut player = self.plan.player(self.board, self.first);
+        let mut next = middle;
+        for &end in ends {
+            (moves, player) = self.make(&pushes[next..end], moves, player)?;
+            next = end;
+            // The walk to the push after the exchange counts too.
+            let old = self.plan.moves_before(end);
+            if moves >= old + (middle - self.first) as u32 {
+                continue;
+            }
+            let made = self.made.len();
+            let rest = self.make(&pushes[self.first..middle], moves, player);
+            let new = rest.and_then(|(moves, player)| match pushes.get(end) {
+                Some(&push) => Some(moves + self.field.walk(player, self.field.stand(push))?),
+                None => Some(moves),
+            });
+            if new.is_some_and(|new| new < old) {
+                return Some(end);
+            }
+            while self.made.len() > made
+                && let Some(push) = self.made.pop()
+            {
+                self.field.undo(push);
+            }
+        }
+        None
+    }
+
+    fn make(
+        &mut self,
+        pushes: &[Push],
+        mut moves: u32,
+        mut player: Square,
+    ) -> Option<(u32, Square)> {
+        for &push in pushes {
+            moves += self.field.push(player, push)?;
+            self.made.push(push);
+            player = push.square;
+        }
+        Some((moves, player))
+    }
+}
