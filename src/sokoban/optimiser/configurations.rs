@@ -73,15 +73,6 @@ impl Configurations {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// The bytes of one more configuration, its share of the hash table included.
-    pub(super) fn bytes_each(board: &Board) -> usize {
-        words(board) * 16 + 12
-    }
-
     /// The bytes in use.
     pub(super) fn bytes(&self) -> usize {
         self.chunks.len() * CHUNK * self.words * 16 + self.slots.len() * 4
@@ -111,7 +102,8 @@ impl Configurations {
             if number == EMPTY {
                 return Err(slot);
             }
-            if &self.record(number as usize)[..self.words] == boxes {
+            let record = &self.record(number as usize)[..self.words];
+            if record.iter().zip(boxes).all(|(word, other)| word == other) {
                 return Ok(number as usize);
             }
             slot = (slot + 1) & mask;

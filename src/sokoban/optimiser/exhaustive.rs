@@ -2,7 +2,6 @@
 
 use super::super::board::{Board, Push};
 use super::super::budget::Budget;
-use super::super::distances::Distances;
 use super::plan::Cost;
 use super::spans::{Admitted, Found, Query, Target, search};
 use super::{Measure, Run};
@@ -20,8 +19,7 @@ pub enum Best {
 
 /// Searches for the cheapest of all solutions that cost at most `bound`.
 pub fn cheapest(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Best {
-    let distances = Distances::new(board);
-    match over_all(board, &distances, measure, bound, budget) {
+    match over_all(board, measure, bound, budget) {
         Found::Plan(pushes) => Best::Proven(pushes),
         Found::Nothing => Best::Nothing,
         Found::Spent => Best::Unknown,
@@ -32,7 +30,7 @@ pub fn cheapest(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -
 pub(super) fn improve(run: &mut Run) -> bool {
     let bound = run.plan.cost();
     let measure = run.options.measure;
-    match over_all(run.board, run.distances, measure, bound, run.budget) {
+    match over_all(run.board, measure, bound, run.budget) {
         Found::Plan(pushes) => {
             run.offer(pushes);
             true
@@ -42,21 +40,14 @@ pub(super) fn improve(run: &mut Run) -> bool {
     }
 }
 
-fn over_all(
-    board: &Board,
-    distances: &Distances,
-    measure: Measure,
-    bound: Cost,
-    budget: &Budget,
-) -> Found {
+fn over_all(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Found {
     let query = Query {
         board,
-        distances,
         measure,
         boxes: board.start().boxes.clone(),
         player: board.start().player,
         target: Target::Solved,
         bound,
     };
-    search(&query, Admitted::Fixed(Vec::new()), budget).0
+    search(&query, &Admitted::Fixed(Vec::new()), budget).0
 }

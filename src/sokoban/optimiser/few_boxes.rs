@@ -43,7 +43,7 @@ fn pass(run: &mut Run, boxes: usize) -> bool {
             stay.retain(|&square| square != Square::MAX);
             Admitted::Fixed(stay)
         };
-        gained = segments::improve(run, &chosen, &[boxes, 0, 0], MEMORY, &admitted);
+        gained = segments::improve(run, &chosen, &[boxes, 0, 0], MEMORY, &admitted).gained;
     }
     gained
 }

@@ -12,6 +12,7 @@ mod beam;
 mod configurations;
 mod exhaustive;
 mod few_boxes;
+mod nearby;
 mod permutation;
 mod plan;
 mod rearrangement;

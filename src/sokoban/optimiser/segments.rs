@@ -21,17 +21,26 @@ struct Segment<'a> {
     hash: u64,
 }
 
+/// What came of a pass over segments.
+pub(super) struct Pass {
+    /// Whether the plan became cheaper.
+    pub(super) gained: bool,
+    /// Whether a search ended for time or memory.
+    pub(super) spent: bool,
+}
+
 /// Searches segments of the plan, which must not overlap, over the configurations that `admitted`
 /// names for the boxes before a segment and its pushes. `kind` tells apart searches that admit
-/// different configurations. A search may take `memory` bytes. Whether the plan became cheaper.
-pub(super) fn improve(
+/// different configurations. A search may take `memory` bytes.
+pub(super) fn improve<'a>(
     run: &mut Run,
     ranges: &[Range<usize>],
     kind: &[usize],
     memory: usize,
-    admitted: &(dyn Fn(&[Square], &[Push]) -> Admitted + Sync),
-) -> bool {
+    admitted: &(dyn Fn(&[Square], &[Push]) -> Admitted<'a> + Sync),
+) -> Pass {
     let before = run.key();
+    let mut spent = false;
     let plan = run.plan.clone();
     let segments: Vec<Segment> = (segments(run, &plan, ranges, kind).into_iter())
         .filter(|segment| !run.tried.contains(&segment.hash))
@@ -59,7 +68,7 @@ pub(super) fn improve(
                     }
                     let pushes = &plan.pushes()[segment.range.clone()];
                     let set = admitted(&segment.query.boxes, pushes);
-                    let (found, _) = search(&segment.query, set, budget);
+                    let (found, _) = search(&segment.query, &set, budget);
                     if sender.send((index, found)).is_err() {
                         break;
                     }
@@ -79,14 +88,19 @@ pub(super) fn improve(
                 Found::Nothing => {
                     run.tried.insert(segments[index].hash);
                 }
-                Found::Spent if !run.is_over() => {
-                    run.tried.insert(segments[index].hash);
+                Found::Spent => {
+                    spent = true;
+                    if !run.is_over() {
+                        run.tried.insert(segments[index].hash);
+                    }
                 }
-                Found::Spent => {}
             }
         }
     });
-    run.key() < before
+    Pass {
+        gained: run.key() < before,
+        spent,
+    }
 }
 
 /// The searches for ranges of pushes, in order.
@@ -121,7 +135,6 @@ fn segments<'a>(
             (kind, &boxes, player, pushes, &target).hash(&mut hasher);
             let query = Query {
                 board: run.board,
-                distances: run.distances,
                 measure: run.options.measure,
                 boxes,
                 player,

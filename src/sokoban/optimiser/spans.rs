@@ -15,9 +15,10 @@
 
 use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::budget::Budget;
-use super::super::distances::Distances;
+use super::super::distances::UNREACHABLE;
 use super::Measure;
-use super::configurations::{Configurations, LIMIT, bit, bits, squares};
+use super::configurations::{Configurations, LIMIT, bit, bits};
+use super::nearby::Nearby;
 use super::plan::Cost;
 
 /// Where a search ends.
@@ -31,9 +32,8 @@ pub(super) enum Target {
 
 /// Which configurations a search may enter.
 #[derive(Debug)]
-pub(super) enum Admitted {
-    /// Those of the set it starts with.
-    Set(Configurations),
+pub(super) enum Admitted<'a> {
+    Nearby(Nearby<'a>),
     /// All in which these boxes stay where they are.
     Fixed(Vec<Square>),
 }
@@ -42,7 +42,6 @@ pub(super) enum Admitted {
 #[derive(Clone, Debug)]
 pub(super) struct Query<'a> {
     pub(super) board: &'a Board,
-    pub(super) distances: &'a Distances,
     pub(super) measure: Measure,
     pub(super) boxes: Vec<Square>,
     pub(super) player: Square,
@@ -127,16 +126,29 @@ enum Stop {
     Spent,
 }
 
+/// What is known of a configuration beside its boxes.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    /// At least so many pushes lead to the target.
+    pushes: u32,
+    /// Index on the way of a configuration near this one.
+    near: u32,
+}
+
 struct Search<'a, 'q> {
     query: &'q Query<'a>,
     budget: &'q Budget,
+    admitted: &'q Admitted<'a>,
     configurations: Configurations,
+    /// One for each configuration.
+    notes: Vec<Note>,
     words: usize,
-    is_open: bool,
     /// Boxes that stay.
     fixed: Vec<u64>,
     /// Goals, or the boxes of the target.
     goals: Vec<u64>,
+    /// The least number of pushes that take a lone box from a square to one of `goals`.
+    pushes: Vec<u16>,
     /// Configuration and player of the target, unless any solved state is one.
     end: Option<(usize, Square)>,
     /// States right after a push; each names the one before. The first is the start.
@@ -146,10 +158,10 @@ struct Search<'a, 'q> {
 }
 
 /// Searches for the cheapest plan. Also returns the number of states entered.
-pub(super) fn search(query: &Query, admitted: Admitted, budget: &Budget) -> (Found, u64) {
-    let (configurations, is_open, fixed) = match admitted {
-        Admitted::Set(set) => (set, false, Vec::new()),
-        Admitted::Fixed(fixed) => (Configurations::new(query.board), true, fixed),
+pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> (Found, u64) {
+    let fixed: &[Square] = match admitted {
+        Admitted::Nearby(_) => &[],
+        Admitted::Fixed(fixed) => fixed,
     };
     let goals = match &query.target {
         Target::Solved => query.board.goals(),
@@ -158,11 +170,13 @@ pub(super) fn search(query: &Query, admitted: Admitted, budget: &Budget) -> (Fou
     let mut search = Search {
         query,
         budget,
-        configurations,
+        admitted,
+        configurations: Configurations::new(query.board),
+        notes: Vec::new(),
         words: super::configurations::words(query.board),
-        is_open,
-        fixed: bits(query.board, &fixed),
+        fixed: bits(query.board, fixed),
         goals: bits(query.board, goals),
+        pushes: pushes_to(query.board, goals),
         end: None,
         kept: Vec::new(),
         states: 0,
@@ -172,15 +186,44 @@ pub(super) fn search(query: &Query, admitted: Admitted, budget: &Budget) -> (Fou
     (found, search.states)
 }
 
+/// The least number of pushes that take a lone box from each square to one of some squares, wherever
+/// the player is.
+fn pushes_to(board: &Board, squares: &[Square]) -> Vec<u16> {
+    let mut pushes = vec![UNREACHABLE; board.len()];
+    let mut queue = squares.to_vec();
+    for &square in squares {
+        pushes[square as usize] = 0;
+    }
+    let mut next = 0;
+    while let Some(&square) = queue.get(next) {
+        next += 1;
+        for direction in Direction::ALL {
+            let from = board.next(square, direction);
+            if from != NO_SQUARE
+                && board.next(from, direction) != NO_SQUARE
+                && pushes[from as usize] == UNREACHABLE
+            {
+                pushes[from as usize] = pushes[square as usize] + 1;
+                queue.push(from);
+            }
+        }
+    }
+    pushes
+}
+
 impl Search<'_, '_> {
     fn run(&mut self) -> Found {
         let start = bits(self.query.board, &self.query.boxes);
-        let Some(number) = self.admit(&start) else {
+        let pushes = (self.query.boxes.iter())
+            .map(|&square| u32::from(self.pushes[square as usize]))
+            .sum();
+        let note = |pushes| Note { pushes, near: 0 };
+        let Some(number) = self.add(&start, note(pushes)) else {
             return Found::Nothing;
         };
         if let Target::State(_, player) = self.query.target {
             let goals = self.goals.clone();
-            match self.admit(&goals) {
+            match self.add(&goals, note(0)) {
                 Some(number) => self.end = Some((number, player)),
                 None => return Found::Nothing,
             }
@@ -203,13 +246,27 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The number of a configuration that may be entered.
-    fn admit(&mut self, boxes: &[u64]) -> Option<usize> {
-        if self.is_open {
-            self.configurations.insert(boxes)
-        } else {
-            self.configurations.find(boxes)
+    /// Adds a configuration unless it is known. Nothing if there are too many.
+    fn add(&mut self, boxes: &[u64], note: Note) -> Option<usize> {
+        let number = self.configurations.insert(boxes)?;
+        if number == self.notes.len() {
+            self.notes.push(note);
         }
+        Some(number)
+    }
+
+    /// The number of a configuration that may be entered; `note` has the hint of the one before.
+    fn admit(&mut self, boxes: &[u64], mut note: Note) -> Result<Option<usize>, Stop> {
+        if let Some(number) = self.configurations.find(boxes) {
+            return Ok(Some(number));
+        }
+        if let Admitted::Nearby(nearby) = self.admitted {
+            match nearby.find(boxes, note.near as usize) {
+                Some(near) => note.near = near as u32,
+                None => return Ok(None),
+            }
+        }
+        self.add(boxes, note).map(Some).ok_or(Stop::Spent)
     }
 
     /// Marks a state; whether it was new.
@@ -357,28 +414,28 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let ahead = self.query.board.next(square, direction);
-                if ahead == NO_SQUARE || self.query.distances.is_dead(ahead) {
+                if ahead == NO_SQUARE || self.pushes[ahead as usize] == UNREACHABLE {
                     continue;
                 }
                 let ((word, mark), (word_ahead, mark_ahead)) = (bit(square), bit(ahead));
                 let record = &self.configurations.record(state.configuration())[..self.words];
                 if record[word] & mark == 0
                     || record[word_ahead] & mark_ahead != 0
-                    || self.is_open && self.fixed[word] & mark != 0
+                    || self.fixed[word] & mark != 0
                 {
+                    continue;
+                }
+                let mut note = self.notes[state.configuration()];
+                note.pushes += u32::from(self.pushes[ahead as usize]);
+                note.pushes -= u32::from(self.pushes[square as usize]);
+                if self.is_too_far(note, cost) {
                     continue;
                 }
                 boxes.clear();
                 boxes.extend_from_slice(record);
                 boxes[word] ^= mark;
                 boxes[word_ahead] ^= mark_ahead;
-                if self.is_too_far(&boxes, cost) {
-                    continue;
-                }
-                let Some(number) = self.admit(&boxes) else {
-                    if self.is_open {
-                        return Err(Stop::Spent);
-                    }
+                let Some(number) = self.admit(&boxes, note)? else {
                     continue;
                 };
                 if self.visit(number, square) {
@@ -398,25 +455,18 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Whether a lower bound says that no plan within the bound leads on from these boxes.
-    fn is_too_far(&self, boxes: &[u64], cost: Cost) -> bool {
-        let mut pushes = 0;
-        for (word, goals) in boxes.iter().zip(&self.goals) {
-            pushes += (word & !goals).count_ones();
-        }
-        if self.end.is_none() {
-            let nearest = |square| u32::from(self.query.distances.to_nearest(square));
-            pushes = squares(boxes).map(nearest).sum();
-        }
+    /// Whether a lower bound says that no plan within the bound leads on from a configuration.
+    fn is_too_far(&self, note: Note, cost: Cost) -> bool {
         match self.query.measure {
-            Measure::MovesPushes => cost.moves + pushes > self.query.bound.moves,
-            Measure::PushesMoves => cost.pushes + pushes > self.query.bound.pushes,
+            Measure::MovesPushes => cost.moves + note.pushes > self.query.bound.moves,
+            Measure::PushesMoves => cost.pushes + note.pushes > self.query.bound.pushes,
         }
     }
 
     fn check(&self, queues: usize) -> Result<(), Stop> {
         // A growing list of kept states is copied once more.
-        let bytes = queues + self.kept.capacity() * 12 + self.configurations.bytes();
+        let lists = self.kept.capacity() * 12 + self.notes.capacity() * 12;
+        let bytes = queues + lists + self.configurations.bytes();
         if bytes > self.budget.memory || self.budget.is_spent(self.states) {
             return Err(Stop::Spent);
         }

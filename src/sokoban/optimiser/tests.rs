@@ -310,7 +310,6 @@ fn configurations_keep_their_numbers() {
         assert_eq!(set.insert(&words), Some(number));
         assert!(squares(&words).eq(pair.iter().copied()));
     }
-    assert_eq!(set.len(), pairs.len());
 }
 
 #[test]
