@@ -1,9 +1,10 @@
 //! A set of box configurations with numbers, and for each the squares where the player has been.
 //!
 //! A configuration is a bit for each square. Its record holds these bits and as many bits for the
-//! player, side by side, so that a step of the player touches one place in memory.
+//! player, side by side, so that a step of the player touches one place in memory. One more word
+//! belongs to the user of the set.
 //!
-//! Invariants: numbers count from 0 and stay below [`LIMIT`]; a record is `2 * words` long.
+//! Invariants: numbers count from 0 and stay below [`LIMIT`]; a record is `2 * words + 1` long.
 
 use super::super::board::{Board, Square};
 
@@ -73,23 +74,30 @@ impl Configurations {
         }
     }
 
-    /// The bytes in use.
-    pub(super) fn bytes(&self) -> usize {
-        self.chunks.len() * CHUNK * self.words * 16 + self.slots.len() * 4
+    /// The length of a record.
+    #[inline]
+    fn stride(&self) -> usize {
+        2 * self.words + 1
     }
 
-    /// Boxes and visited squares of a configuration, in this order.
+    /// The bytes in use.
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.len() * CHUNK * self.stride() * 8 + self.slots.len() * 4
+    }
+
+    /// Boxes, visited squares and the user's word of a configuration, in this order.
     #[inline]
     pub(super) fn record(&self, number: usize) -> &[u64] {
-        let start = number % CHUNK * 2 * self.words;
-        &self.chunks[number / CHUNK][start..start + 2 * self.words]
+        let start = number % CHUNK * self.stride();
+        &self.chunks[number / CHUNK][start..start + self.stride()]
     }
 
     /// As [`record`](Self::record), for marking squares as visited.
     #[inline]
     pub(super) fn record_mut(&mut self, number: usize) -> &mut [u64] {
-        let start = number % CHUNK * 2 * self.words;
-        &mut self.chunks[number / CHUNK][start..start + 2 * self.words]
+        let stride = self.stride();
+        let start = number % CHUNK * stride;
+        &mut self.chunks[number / CHUNK][start..start + stride]
     }
 
     /// The number of a configuration in the set, or the slot where it belongs.
@@ -128,11 +136,11 @@ impl Configurations {
         }
         let number = self.len;
         if number % CHUNK == 0 {
-            self.chunks.push(Vec::with_capacity(CHUNK * 2 * self.words));
+            self.chunks.push(Vec::with_capacity(CHUNK * self.stride()));
         }
         let chunk = &mut self.chunks[number / CHUNK];
         chunk.extend_from_slice(boxes);
-        chunk.extend(std::iter::repeat_n(0, self.words));
+        chunk.extend(std::iter::repeat_n(0, self.words + 1));
         self.slots[slot] = number as u32;
         self.len += 1;
         if self.len * 2 > self.slots.len() {

@@ -3,8 +3,8 @@
 use super::super::board::{Board, Push};
 use super::super::budget::Budget;
 use super::plan::Cost;
-use super::spans::{Admitted, Found, Query, Target, search};
-use super::{Measure, Run};
+use super::search::{Admitted, Found, Query, Target, search};
+use super::{Measure, Options, Run};
 
 /// What an exhaustive search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,14 @@ pub enum Best {
 }
 
 /// Searches for the cheapest of all solutions that cost at most `bound`.
-pub fn cheapest(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Best {
-    match over_all(board, measure, bound, budget) {
+pub fn cheapest(
+    board: &Board,
+    measure: Measure,
+    bound: Cost,
+    threads: usize,
+    budget: &Budget,
+) -> Best {
+    match over_all(board, measure, bound, threads, budget) {
         Found::Plan(pushes) => Best::Proven(pushes),
         Found::Nothing => Best::Nothing,
         Found::Spent => Best::Unknown,
@@ -29,8 +35,10 @@ pub fn cheapest(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -
 /// Replaces the plan by the best of all; whether that is proven.
 pub(super) fn improve(run: &mut Run) -> bool {
     let bound = run.plan.cost();
-    let measure = run.options.measure;
-    match over_all(run.board, measure, bound, run.budget) {
+    let Options {
+        measure, threads, ..
+    } = *run.options;
+    match over_all(run.board, measure, bound, threads, run.budget) {
         Found::Plan(pushes) => {
             run.offer(pushes);
             true
@@ -40,7 +48,13 @@ pub(super) fn improve(run: &mut Run) -> bool {
     }
 }
 
-fn over_all(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Found {
+fn over_all(
+    board: &Board,
+    measure: Measure,
+    bound: Cost,
+    threads: usize,
+    budget: &Budget,
+) -> Found {
     let query = Query {
         board,
         measure,
@@ -48,6 +62,7 @@ fn over_all(board: &Board, measure: Measure, bound: Cost, budget: &Budget) -> Fo
         player: board.start().player,
         target: Target::Solved,
         bound,
+        threads,
     };
-    search(&query, &Admitted::Fixed(Vec::new()), budget).0
+    search(&query, &Admitted::Fixed(Vec::new()), budget)
 }

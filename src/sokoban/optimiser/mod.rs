@@ -16,6 +16,7 @@ mod nearby;
 mod permutation;
 mod plan;
 mod rearrangement;
+mod search;
 mod segments;
 mod spans;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::super::board::{Push, Square};
 use super::super::budget::Budget;
 use super::Run;
 use super::plan::{Field, Plan};
-use super::spans::{Admitted, Found, Query, Target, search};
+use super::search::{Admitted, Found, Query, Target, search};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ pub(super) fn improve<'a>(
                     }
                     let pushes = &plan.pushes()[segment.range.clone()];
                     let set = admitted(&segment.query.boxes, pushes);
-                    let (found, _) = search(&segment.query, &set, budget);
+                    let found = search(&segment.query, &set, budget);
                     if sender.send((index, found)).is_err() {
                         break;
                     }
@@ -140,6 +140,7 @@ fn segments<'a>(
                 player,
                 target,
                 bound: plan.part(range.start, range.end),
+                threads: (run.options.threads / ranges.len()).max(1),
             };
             Segment {
                 range: range.clone(),

@@ -1,13 +1,13 @@
-//! The cheapest plan over a set of box configurations, by breadth-first search.
+//! One side of a search: states in the order of their cost.
 //!
 //! A state is a configuration and the player's square. Steps and pushes cost one move each, so the
 //! states of equal cost form a span: span (pushes, moves) comes by steps from span (pushes, moves - 1)
-//! and by pushes from span (pushes - 1, moves - 1). Spans in the order of the measure are an exact
-//! search for both of its numbers: rows of equal moves for moves before pushes, and rows of equal
-//! pushes for the other.
+//! and by pushes from span (pushes - 1, moves - 1). The spans of a row, of equal moves or of equal
+//! pushes, follow each other in the order of the other number. On the backward side, pulls take the
+//! place of pushes.
 //!
 //! A queued state takes 8 bytes: configuration, player and the last push on its way. Queues are
-//! reused from span to span; only the states right after a push are kept, since the steps between
+//! reused from row to row; only the states right after a push are kept, since the steps between
 //! pushes can be found again. The representation follows YASO (Brian Damgaard, "YASO - Yet Another
 //! Sokoban Optimizer").
 //!
@@ -17,54 +17,18 @@ use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::budget::Budget;
 use super::super::distances::UNREACHABLE;
 use super::Measure;
-use super::configurations::{Configurations, LIMIT, bit, bits};
-use super::nearby::Nearby;
+use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
+use super::search::{Admitted, Query};
 
-/// Where a search ends.
-#[derive(Clone, Debug, Hash)]
-pub(super) enum Target {
-    /// All boxes on goals, the player anywhere.
-    Solved,
-    /// These boxes and this player.
-    State(Vec<Square>, Square),
-}
-
-/// Which configurations a search may enter.
+/// Time or memory has ended.
 #[derive(Debug)]
-pub(super) enum Admitted<'a> {
-    Nearby(Nearby<'a>),
-    /// All in which these boxes stay where they are.
-    Fixed(Vec<Square>),
-}
-
-/// What is searched.
-#[derive(Clone, Debug)]
-pub(super) struct Query<'a> {
-    pub(super) board: &'a Board,
-    pub(super) measure: Measure,
-    pub(super) boxes: Vec<Square>,
-    pub(super) player: Square,
-    pub(super) target: Target,
-    /// A plan that costs more is not wanted.
-    pub(super) bound: Cost,
-}
-
-/// How a search ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// The cheapest plan over the admitted configurations.
-    Plan(Vec<Push>),
-    /// Proven: no plan within the bound.
-    Nothing,
-    /// Time or memory ended first.
-    Spent,
-}
+pub(super) struct Spent;
 
 /// A queued state: configuration in the upper 26 bits, player in 12, and in the lower 26 the number
 /// of the last state right after a push.
 #[derive(Clone, Copy, Debug)]
-struct State(u64);
+pub(super) struct State(u64);
 
 impl State {
     #[inline]
@@ -73,17 +37,18 @@ impl State {
     }
 
     #[inline]
-    fn configuration(self) -> usize {
+    pub(super) fn configuration(self) -> usize {
         (self.0 >> 38) as usize
     }
 
     #[inline]
-    fn player(self) -> Square {
+    pub(super) fn player(self) -> Square {
         (self.0 >> 26) as Square & 0xfff
     }
 
+    /// For [`Side::pushes_to`].
     #[inline]
-    fn push(self) -> usize {
+    pub(super) fn push(self) -> usize {
         self.0 as usize & (LIMIT - 1)
     }
 
@@ -93,14 +58,28 @@ impl State {
     }
 }
 
-/// A queue of states in spans. Each span has a number, of pushes or of moves, and its end.
+/// States in spans. Each span has a number, of pushes or of moves, and its end.
 #[derive(Debug, Default)]
-struct Spans {
+pub(super) struct Spans {
     states: Vec<State>,
     ends: Vec<(u32, usize)>,
 }
 
 impl Spans {
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// All states with the numbers of their spans.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, State)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&(_, end)| end));
+        (self.ends.iter().zip(starts)).flat_map(|(&(number, end), start)| {
+            self.states[start..end]
+                .iter()
+                .map(move |&state| (number, state))
+        })
+    }
+
     fn clear(&mut self) {
         self.states.clear();
         self.ends.clear();
@@ -119,144 +98,342 @@ impl Spans {
     }
 }
 
-/// Why spans are no longer extended.
-enum Stop {
-    /// The target, with the number of the last push.
-    Target(usize),
-    Spent,
-}
-
 /// What is known of a configuration beside its boxes.
 #[derive(Clone, Copy, Debug)]
 struct Note {
-    /// At least so many pushes lead to the target.
+    /// At least so many pushes lead to the end of the search.
     pushes: u32,
     /// Index on the way of a configuration near this one.
     near: u32,
 }
 
-struct Search<'a, 'q> {
-    query: &'q Query<'a>,
-    budget: &'q Budget,
-    admitted: &'q Admitted<'a>,
+pub(super) struct Side<'q> {
+    query: &'q Query<'q>,
+    admitted: &'q Admitted<'q>,
+    budget: Budget,
+    is_forward: bool,
     configurations: Configurations,
     /// One for each configuration.
     notes: Vec<Note>,
     words: usize,
     /// Boxes that stay.
     fixed: Vec<u64>,
-    /// Goals, or the boxes of the target.
-    goals: Vec<u64>,
-    /// The least number of pushes that take a lone box from a square to one of `goals`.
+    /// The least number of pushes for a lone box between a square and the other end of the search.
     pushes: Vec<u16>,
-    /// Configuration and player of the target, unless any solved state is one.
-    end: Option<(usize, Square)>,
     /// States right after a push; each names the one before. The first is the start.
     kept: Vec<State>,
+    rows: u32,
+    /// The last row: all states in spans of equal pushes; or, if pushes come first, those beside a
+    /// box in spans of equal moves.
+    row: Spans,
+    before: Spans,
+    /// If pushes come first: the states right after the pushes of the last row.
+    pushed: Spans,
+    /// New states whose configuration the other side knows.
+    common: Vec<State>,
+    /// How many configurations were looked up on the other side.
+    linked: usize,
+    /// How many kept states were looked up on the other side.
+    compared: usize,
     states: u64,
+    /// Room for one configuration.
     boxes: Vec<u64>,
 }
 
-/// Searches for the cheapest plan. Also returns the number of states entered.
-pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> (Found, u64) {
-    let fixed: &[Square] = match admitted {
-        Admitted::Nearby(_) => &[],
-        Admitted::Fixed(fixed) => fixed,
-    };
-    let goals = match &query.target {
-        Target::Solved => query.board.goals(),
-        Target::State(boxes, _) => boxes,
-    };
-    let mut search = Search {
-        query,
-        budget,
-        admitted,
-        configurations: Configurations::new(query.board),
-        notes: Vec::new(),
-        words: super::configurations::words(query.board),
-        fixed: bits(query.board, fixed),
-        goals: bits(query.board, goals),
-        pushes: pushes_to(query.board, goals),
-        end: None,
-        kept: Vec::new(),
-        states: 0,
-        boxes: Vec::new(),
-    };
-    let found = search.run();
-    (found, search.states)
-}
-
-/// The least number of pushes that take a lone box from each square to one of some squares, wherever
-/// the player is.
-fn pushes_to(board: &Board, squares: &[Square]) -> Vec<u16> {
-    let mut pushes = vec![UNREACHABLE; board.len()];
-    let mut queue = squares.to_vec();
-    for &square in squares {
-        pushes[square as usize] = 0;
+impl<'q> Side<'q> {
+    /// Pushes boxes from a configuration to `ends`.
+    pub(super) fn forward(
+        query: &'q Query<'q>,
+        admitted: &'q Admitted<'q>,
+        budget: &Budget,
+        boxes: &[Square],
+        players: &[Square],
+        ends: &[Square],
+    ) -> Result<Self, Spent> {
+        Self::new(query, admitted, budget, (boxes, players, ends), true)
     }
-    let mut next = 0;
-    while let Some(&square) = queue.get(next) {
-        next += 1;
-        for direction in Direction::ALL {
-            let from = board.next(square, direction);
-            if from != NO_SQUARE
-                && board.next(from, direction) != NO_SQUARE
-                && pushes[from as usize] == UNREACHABLE
+
+    /// Pulls boxes from a configuration to `ends`.
+    pub(super) fn backward(
+        query: &'q Query<'q>,
+        admitted: &'q Admitted<'q>,
+        budget: &Budget,
+        boxes: &[Square],
+        players: &[Square],
+        ends: &[Square],
+    ) -> Result<Self, Spent> {
+        Self::new(query, admitted, budget, (boxes, players, ends), false)
+    }
+
+    fn new(
+        query: &'q Query<'q>,
+        admitted: &'q Admitted<'q>,
+        budget: &Budget,
+        (boxes, players, ends): (&[Square], &[Square], &[Square]),
+        is_forward: bool,
+    ) -> Result<Self, Spent> {
+        let board = query.board;
+        let fixed: &[Square] = match admitted {
+            Admitted::Nearby(_) => &[],
+            Admitted::Fixed(fixed) => fixed,
+        };
+        let pushes = lone_pushes(board, ends, is_forward);
+        let note = Note {
+            pushes: boxes
+                .iter()
+                .map(|&square| u32::from(pushes[square as usize]))
+                .sum(),
+            near: 0,
+        };
+        let mut side = Self {
+            query,
+            admitted,
+            budget: budget.clone(),
+            is_forward,
+            configurations: Configurations::new(board),
+            notes: Vec::new(),
+            words: words(board),
+            fixed: bits(board, fixed),
+            pushes,
+            kept: vec![State::new(0, 0, 0)],
+            rows: 0,
+            row: Spans::default(),
+            before: Spans::default(),
+            pushed: Spans::default(),
+            common: Vec::new(),
+            linked: 0,
+            compared: 0,
+            states: 0,
+            boxes: Vec::new(),
+        };
+        side.add(&bits(board, boxes), note)?;
+        let mut start = Vec::new();
+        for &player in players {
+            side.visit(0, player);
+            start.push(State::new(0, player, 0));
+        }
+        side.common.extend(&start);
+        match query.measure {
+            Measure::MovesPushes => {
+                side.row.states = start;
+                side.row.end(0);
+            }
+            Measure::PushesMoves => side.row_of_pushes(start)?,
+        }
+        Ok(side)
+    }
+
+    pub(super) fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    pub(super) fn row(&self) -> &Spans {
+        &self.row
+    }
+
+    pub(super) fn row_before(&self) -> &Spans {
+        &self.before
+    }
+
+    /// States of the last row through which every plan goes that leads on from it.
+    pub(super) fn arrivals(&self) -> &Spans {
+        match self.query.measure {
+            Measure::MovesPushes => &self.row,
+            Measure::PushesMoves => &self.pushed,
+        }
+    }
+
+    /// Makes the next row.
+    pub(super) fn advance(&mut self) -> Result<(), Spent> {
+        self.rows += 1;
+        std::mem::swap(&mut self.row, &mut self.before);
+        self.row.clear();
+        match self.query.measure {
+            Measure::MovesPushes => self.row_of_moves(),
+            Measure::PushesMoves => self.row_of_pushes(Vec::new()),
+        }
+    }
+
+    /// Makes a row of equal moves from the one before.
+    fn row_of_moves(&mut self) -> Result<(), Spent> {
+        let moves = self.rows;
+        let before = std::mem::take(&mut self.before);
+        let mut row = std::mem::take(&mut self.row);
+        let mut beside = Vec::new();
+        let mut first = 0;
+        for (index, &(pushes, end)) in before.ends.iter().enumerate() {
+            self.step(&before.states[first..end], &mut row.states, &mut beside);
+            row.end(pushes);
+            let pushes = pushes + 1;
+            self.push(&beside, Cost { moves, pushes }, &mut row.states)?;
+            beside.clear();
+            // Steps of the next span may have the same cost; they end the span then.
+            if before
+                .ends
+                .get(index + 1)
+                .is_none_or(|&(other, _)| other > pushes)
             {
-                pushes[from as usize] = pushes[square as usize] + 1;
-                queue.push(from);
+                row.end(pushes);
+            }
+            first = end;
+            self.check(before.bytes() + row.bytes())?;
+        }
+        self.before = before;
+        self.row = row;
+        Ok(())
+    }
+
+    /// Makes a row of equal pushes from the one before, or from a start.
+    fn row_of_pushes(&mut self, start: Vec<State>) -> Result<(), Spent> {
+        let before = std::mem::take(&mut self.before);
+        let mut row = std::mem::take(&mut self.row);
+        let mut pushed = std::mem::take(&mut self.pushed);
+        pushed.clear();
+        let (mut span, mut next) = (start, Vec::new());
+        let (mut index, mut first, mut moves) = (0, 0, 0);
+        loop {
+            let waiting = before.ends.get(index);
+            if span.is_empty() {
+                match waiting {
+                    Some(&(number, _)) => moves = number + 1,
+                    None => break,
+                }
+            }
+            if let Some(&(number, end)) = waiting
+                && number + 1 == moves
+            {
+                let pushes = self.rows;
+                let old = span.len();
+                self.push(
+                    &before.states[first..end],
+                    Cost { moves, pushes },
+                    &mut span,
+                )?;
+                pushed.states.extend(&span[old..]);
+                pushed.end(moves);
+                (index, first) = (index + 1, end);
+            }
+            next.clear();
+            self.step(&span, &mut next, &mut row.states);
+            row.end(moves);
+            std::mem::swap(&mut span, &mut next);
+            moves += 1;
+            self.check(before.bytes() + row.bytes() + pushed.bytes() + span.capacity() * 16)?;
+        }
+        self.before = before;
+        self.row = row;
+        self.pushed = pushed;
+        Ok(())
+    }
+
+    /// Appends the states that are one step away, and to `beside` those from which a push may lead
+    /// on.
+    fn step(&mut self, span: &[State], next: &mut Vec<State>, beside: &mut Vec<State>) {
+        self.states += span.len() as u64;
+        let words = self.words;
+        let board = self.query.board;
+        for &state in span {
+            let record = self.configurations.record_mut(state.configuration());
+            let mut is_beside = false;
+            for direction in Direction::ALL {
+                let to = board.next(state.player(), direction);
+                if to == NO_SQUARE {
+                    continue;
+                }
+                let (word, mark) = bit(to);
+                if record[word] & mark != 0 {
+                    let needed = if self.is_forward {
+                        board.next(to, direction)
+                    } else {
+                        board.next(state.player(), direction.opposite())
+                    };
+                    if needed != NO_SQUARE {
+                        let (word, mark) = bit(needed);
+                        is_beside |= record[word] & mark == 0;
+                    }
+                } else if record[words + word] & mark == 0 {
+                    record[words + word] |= mark;
+                    next.push(state.with_player(to));
+                    if record[2 * words] != 0 {
+                        self.common.push(state.with_player(to));
+                    }
+                }
+            }
+            if is_beside {
+                beside.push(state);
             }
         }
     }
-    pushes
-}
 
-impl Search<'_, '_> {
-    fn run(&mut self) -> Found {
-        let start = bits(self.query.board, &self.query.boxes);
-        let pushes = (self.query.boxes.iter())
-            .map(|&square| u32::from(self.pushes[square as usize]))
-            .sum();
-        let note = |pushes| Note { pushes, near: 0 };
-        let Some(number) = self.add(&start, note(pushes)) else {
-            return Found::Nothing;
-        };
-        if let Target::State(_, player) = self.query.target {
-            let goals = self.goals.clone();
-            match self.add(&goals, note(0)) {
-                Some(number) => self.end = Some((number, player)),
-                None => return Found::Nothing,
+    /// Appends the states that are one push away, or one pull on the backward side; `cost` is theirs.
+    fn push(&mut self, span: &[State], cost: Cost, next: &mut Vec<State>) -> Result<(), Spent> {
+        let mut boxes = std::mem::take(&mut self.boxes);
+        let board = self.query.board;
+        for &state in span {
+            for direction in Direction::ALL {
+                let square = board.next(state.player(), direction);
+                if square == NO_SQUARE {
+                    continue;
+                }
+                let (to, player) = if self.is_forward {
+                    (board.next(square, direction), square)
+                } else {
+                    (
+                        state.player(),
+                        board.next(state.player(), direction.opposite()),
+                    )
+                };
+                if to == NO_SQUARE || player == NO_SQUARE || self.pushes[to as usize] == UNREACHABLE
+                {
+                    continue;
+                }
+                let needed = bit(if self.is_forward { to } else { player });
+                let ((word, mark), (word_to, mark_to)) = (bit(square), bit(to));
+                let record = &self.configurations.record(state.configuration())[..self.words];
+                if record[word] & mark == 0
+                    || record[needed.0] & needed.1 != 0
+                    || self.fixed[word] & mark != 0
+                {
+                    continue;
+                }
+                let mut note = self.notes[state.configuration()];
+                note.pushes += u32::from(self.pushes[to as usize]);
+                note.pushes -= u32::from(self.pushes[square as usize]);
+                if self.is_too_far(note, cost) {
+                    continue;
+                }
+                boxes.clear();
+                boxes.extend_from_slice(record);
+                boxes[word] ^= mark;
+                boxes[word_to] ^= mark_to;
+                let Some(number) = self.admit(&boxes, note)? else {
+                    continue;
+                };
+                if self.visit(number, player) {
+                    let push = self.kept.len();
+                    if push >= LIMIT {
+                        return Err(Spent);
+                    }
+                    self.kept.push(State::new(number, player, state.push()));
+                    next.push(State::new(number, player, push));
+                }
             }
         }
-        let player = self.query.player;
-        if self.is_end(number, player) {
-            return Found::Plan(Vec::new());
-        }
-        self.visit(number, player);
-        let state = State::new(number, player, 0);
-        self.kept.push(state);
-        let stop = match self.query.measure {
-            Measure::MovesPushes => self.rows_of_moves(state),
-            Measure::PushesMoves => self.rows_of_pushes(state),
-        };
-        match stop {
-            Ok(()) => Found::Nothing,
-            Err(Stop::Spent) => Found::Spent,
-            Err(Stop::Target(push)) => Found::Plan(self.pushes_up_to(push)),
-        }
+        self.boxes = boxes;
+        Ok(())
     }
 
-    /// Adds a configuration unless it is known. Nothing if there are too many.
-    fn add(&mut self, boxes: &[u64], note: Note) -> Option<usize> {
-        let number = self.configurations.insert(boxes)?;
+    /// Adds a configuration unless it is known.
+    fn add(&mut self, boxes: &[u64], note: Note) -> Result<usize, Spent> {
+        let number = self.configurations.insert(boxes).ok_or(Spent)?;
         if number == self.notes.len() {
             self.notes.push(note);
         }
-        Some(number)
+        Ok(number)
     }
 
     /// The number of a configuration that may be entered; `note` has the hint of the one before.
-    fn admit(&mut self, boxes: &[u64], mut note: Note) -> Result<Option<usize>, Stop> {
+    fn admit(&mut self, boxes: &[u64], mut note: Note) -> Result<Option<usize>, Spent> {
         if let Some(number) = self.configurations.find(boxes) {
             return Ok(Some(number));
         }
@@ -266,7 +443,7 @@ impl Search<'_, '_> {
                 None => return Ok(None),
             }
         }
-        self.add(boxes, note).map(Some).ok_or(Stop::Spent)
+        self.add(boxes, note).map(Some)
     }
 
     /// Marks a state; whether it was new.
@@ -279,182 +456,6 @@ impl Search<'_, '_> {
         is_new
     }
 
-    #[inline]
-    fn is_end(&self, number: usize, player: Square) -> bool {
-        match self.end {
-            Some(end) => end == (number, player),
-            None => self.configurations.record(number)[..self.words] == self.goals[..],
-        }
-    }
-
-    /// All spans, ordered by moves and then pushes.
-    fn rows_of_moves(&mut self, start: State) -> Result<(), Stop> {
-        let mut row = Spans::default();
-        let mut next = Spans::default();
-        let mut beside = Vec::new();
-        row.states.push(start);
-        row.end(0);
-        let mut moves = 0;
-        while !row.states.is_empty() && moves < self.query.bound.moves {
-            moves += 1;
-            next.clear();
-            let mut first = 0;
-            for (index, &(pushes, end)) in row.ends.iter().enumerate() {
-                self.step(&row.states[first..end], &mut next.states, &mut beside)?;
-                next.end(pushes);
-                let cost = Cost {
-                    moves,
-                    pushes: pushes + 1,
-                };
-                self.push(&beside, cost, &mut next.states)?;
-                beside.clear();
-                // Steps of the next span may have the same cost; they end the span then.
-                if row
-                    .ends
-                    .get(index + 1)
-                    .is_none_or(|&(other, _)| other > pushes + 1)
-                {
-                    next.end(pushes + 1);
-                }
-                first = end;
-                self.check(row.bytes() + next.bytes())?;
-            }
-            std::mem::swap(&mut row, &mut next);
-        }
-        Ok(())
-    }
-
-    /// All spans, ordered by pushes and then moves.
-    fn rows_of_pushes(&mut self, start: State) -> Result<(), Stop> {
-        // States beside a box, by moves: of the row before and of this one.
-        let mut before = Spans::default();
-        let mut beside = Spans::default();
-        let mut span = vec![start];
-        let mut next = Vec::new();
-        for pushes in 0..=self.query.bound.pushes {
-            let (mut index, mut first, mut moves) = (0, 0, 0);
-            loop {
-                if span.is_empty() {
-                    match before.ends.get(index) {
-                        Some(&(number, _)) => moves = number + 1,
-                        None => break,
-                    }
-                }
-                if let Some(&(number, end)) = before.ends.get(index)
-                    && number + 1 == moves
-                {
-                    let cost = Cost { moves, pushes };
-                    self.push(&before.states[first..end], cost, &mut span)?;
-                    (index, first) = (index + 1, end);
-                }
-                if pushes == self.query.bound.pushes && moves >= self.query.bound.moves {
-                    return Ok(());
-                }
-                next.clear();
-                self.step(&span, &mut next, &mut beside.states)?;
-                beside.end(moves);
-                std::mem::swap(&mut span, &mut next);
-                moves += 1;
-                self.check(before.bytes() + beside.bytes() + span.capacity() * 16)?;
-            }
-            std::mem::swap(&mut before, &mut beside);
-            beside.clear();
-        }
-        Ok(())
-    }
-
-    /// Appends the states that are one step away, and to `beside` those from which a push may lead
-    /// on.
-    fn step(
-        &mut self,
-        span: &[State],
-        next: &mut Vec<State>,
-        beside: &mut Vec<State>,
-    ) -> Result<(), Stop> {
-        self.states += span.len() as u64;
-        let words = self.words;
-        for &state in span {
-            let number = state.configuration();
-            let record = self.configurations.record_mut(number);
-            let mut is_beside = false;
-            for direction in Direction::ALL {
-                let to = self.query.board.next(state.player(), direction);
-                if to == NO_SQUARE {
-                    continue;
-                }
-                let (word, mark) = bit(to);
-                if record[word] & mark != 0 {
-                    let ahead = self.query.board.next(to, direction);
-                    if ahead != NO_SQUARE {
-                        let (word, mark) = bit(ahead);
-                        is_beside |= record[word] & mark == 0;
-                    }
-                } else if record[words + word] & mark == 0 {
-                    record[words + word] |= mark;
-                    next.push(state.with_player(to));
-                    if self.end == Some((number, to)) {
-                        return Err(Stop::Target(state.push()));
-                    }
-                }
-            }
-            if is_beside {
-                beside.push(state);
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends the states that are one push away; `cost` is theirs.
-    fn push(&mut self, span: &[State], cost: Cost, next: &mut Vec<State>) -> Result<(), Stop> {
-        let mut boxes = std::mem::take(&mut self.boxes);
-        for &state in span {
-            for direction in Direction::ALL {
-                let square = self.query.board.next(state.player(), direction);
-                if square == NO_SQUARE {
-                    continue;
-                }
-                let ahead = self.query.board.next(square, direction);
-                if ahead == NO_SQUARE || self.pushes[ahead as usize] == UNREACHABLE {
-                    continue;
-                }
-                let ((word, mark), (word_ahead, mark_ahead)) = (bit(square), bit(ahead));
-                let record = &self.configurations.record(state.configuration())[..self.words];
-                if record[word] & mark == 0
-                    || record[word_ahead] & mark_ahead != 0
-                    || self.fixed[word] & mark != 0
-                {
-                    continue;
-                }
-                let mut note = self.notes[state.configuration()];
-                note.pushes += u32::from(self.pushes[ahead as usize]);
-                note.pushes -= u32::from(self.pushes[square as usize]);
-                if self.is_too_far(note, cost) {
-                    continue;
-                }
-                boxes.clear();
-                boxes.extend_from_slice(record);
-                boxes[word] ^= mark;
-                boxes[word_ahead] ^= mark_ahead;
-                let Some(number) = self.admit(&boxes, note)? else {
-                    continue;
-                };
-                if self.visit(number, square) {
-                    let push = self.kept.len();
-                    if push >= LIMIT {
-                        return Err(Stop::Spent);
-                    }
-                    self.kept.push(State::new(number, square, state.push()));
-                    next.push(State::new(number, square, push));
-                    if self.is_end(number, square) {
-                        return Err(Stop::Target(push));
-                    }
-                }
-            }
-        }
-        self.boxes = boxes;
-        Ok(())
-    }
-
     /// Whether a lower bound says that no plan within the bound leads on from a configuration.
     fn is_too_far(&self, note: Note, cost: Cost) -> bool {
         match self.query.measure {
@@ -463,38 +464,106 @@ impl Search<'_, '_> {
         }
     }
 
-    fn check(&self, queues: usize) -> Result<(), Stop> {
-        // A growing list of kept states is copied once more.
+    fn check(&self, queues: usize) -> Result<(), Spent> {
+        // A growing list is copied once more.
         let lists = self.kept.capacity() * 12 + self.notes.capacity() * 12;
-        let bytes = queues + lists + self.configurations.bytes();
+        let bytes = queues + lists + self.common.capacity() * 8 + self.configurations.bytes();
         if bytes > self.budget.memory || self.budget.is_spent(self.states) {
-            return Err(Stop::Spent);
+            return Err(Spent);
         }
         Ok(())
     }
 
-    /// The pushes on the way to a kept state.
-    fn pushes_up_to(&self, mut number: usize) -> Vec<Push> {
+    /// Tells both sides which new configurations of this side the other side knows.
+    pub(super) fn link(&mut self, other: &mut Self) {
+        for number in self.linked..self.notes.len() {
+            let boxes = &self.configurations.record(number)[..self.words];
+            if let Some(twin) = other.configurations.find(boxes) {
+                self.configurations.record_mut(number)[2 * self.words] = twin as u64 + 1;
+                other.configurations.record_mut(twin)[2 * self.words] = number as u64 + 1;
+            }
+        }
+        self.linked = self.notes.len();
+    }
+
+    /// The other side's number for the configuration of a state.
+    pub(super) fn twin(&self, state: State) -> Option<usize> {
+        let record = self.configurations.record(state.configuration());
+        (record[2 * self.words] as usize).checked_sub(1)
+    }
+
+    /// Whether the other side has visited a state that is new on this side.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let new = self.common.iter().chain(&self.kept[self.compared..]);
+        new.copied().any(|state| {
+            let (word, bit) = bit(state.player());
+            self.twin(state)
+                .is_some_and(|twin| other.configurations.record(twin)[self.words + word] & bit != 0)
+        })
+    }
+
+    /// From now on, the states so far are no longer new.
+    pub(super) fn forget(&mut self) {
+        self.common.clear();
+        self.compared = self.kept.len();
+    }
+
+    /// The pushes from a kept state back to the start of this side.
+    pub(super) fn pushes_to(&self, mut number: usize) -> Vec<Push> {
         let mut pushes = Vec::new();
         while number != 0 {
             let state = self.kept[number];
-            let before = self.kept[state.push()];
-            let boxes = self.configurations.record(state.configuration());
-            let others = self.configurations.record(before.configuration());
-            let square = state.player();
-            let direction = Direction::ALL.into_iter().find(|&direction| {
-                let ahead = self.query.board.next(square, direction);
-                ahead != NO_SQUARE && {
-                    let (word, mark) = bit(ahead);
-                    boxes[word] & !others[word] & mark != 0
+            number = state.push();
+            let after = self.configurations.record(state.configuration());
+            let before = self
+                .configurations
+                .record(self.kept[number].configuration());
+            // The box that the other configuration lacks is one square from the player.
+            let moved = |&direction: &Direction| {
+                let square = self.query.board.next(state.player(), direction);
+                square != NO_SQUARE && {
+                    let (word, mark) = bit(square);
+                    after[word] & !before[word] & mark != 0
                 }
-            });
-            if let Some(direction) = direction {
+            };
+            if let Some(direction) = Direction::ALL.into_iter().find(moved) {
+                let square = match self.is_forward {
+                    true => state.player(),
+                    false => self.query.board.next(state.player(), direction),
+                };
                 pushes.push(Push { square, direction });
             }
-            number = state.push();
         }
-        pushes.reverse();
         pushes
     }
+}
+
+/// The least number of pushes that take a lone box from each square to one of `ends`, or from one of
+/// `ends` to each square, wherever the player is.
+fn lone_pushes(board: &Board, ends: &[Square], is_forward: bool) -> Vec<u16> {
+    let mut pushes = vec![UNREACHABLE; board.len()];
+    let mut queue = ends.to_vec();
+    for &square in ends {
+        pushes[square as usize] = 0;
+    }
+    let mut next = 0;
+    while let Some(&square) = queue.get(next) {
+        next += 1;
+        for direction in Direction::ALL {
+            let to = board.next(square, direction);
+            if to == NO_SQUARE || pushes[to as usize] != UNREACHABLE {
+                continue;
+            }
+            // Where the player needs room: behind the pushed box, ahead of the pulled one.
+            let player = match is_forward {
+                true => board.next(to, direction),
+                false => board.next(square, direction.opposite()),
+            };
+            if player != NO_SQUARE {
+                pushes[to as usize] = pushes[square as usize] + 1;
+                queue.push(to);
+            }
+        }
+    }
+    pushes
 }

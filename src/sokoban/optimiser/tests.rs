@@ -112,7 +112,7 @@ fn least(board: &Board, measure: Measure) -> Cost {
 /// The least cost by exhaustive search, given a solution.
 fn proven(board: &Board, measure: Measure, solution: &[Push]) -> Cost {
     let bound = cost(board, solution).expect("a solution");
-    match cheapest(board, measure, bound, &Budget::default()) {
+    match cheapest(board, measure, bound, 1, &Budget::default()) {
         Best::Proven(best) => cost(board, &best).expect("a solution"),
         _ => panic!("not proven"),
     }
@@ -165,7 +165,7 @@ fn exhaustive_search_agrees_with_dijkstra() {
         let solution = poor(&board, 1);
         let bound = cost(&board, &solution).expect("a solution");
         for measure in Measure::ALL {
-            let Best::Proven(best) = cheapest(&board, measure, bound, &Budget::default()) else {
+            let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Budget::default()) else {
                 panic!("not proven");
             };
             assert_eq!(cost(&board, &best), Some(least(&board, measure)));
@@ -274,7 +274,7 @@ fn bounds_end_an_exhaustive_search() {
         moves: least.moves - 1,
         ..least
     };
-    let search = |bound, budget| cheapest(&board, Measure::MovesPushes, bound, &budget);
+    let search = |bound, budget| cheapest(&board, Measure::MovesPushes, bound, 2, &budget);
     assert_eq!(search(below, Budget::default()), Best::Nothing);
     assert!(matches!(search(least, Budget::default()), Best::Proven(_)));
     let small = Budget {

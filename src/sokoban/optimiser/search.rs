@@ -1,0 +1,177 @@
+//! The cheapest plan over a set of box configurations, by breadth-first search from both ends.
+//!
+//! Forward, boxes are pushed from the start; backward, they are pulled from the target. Both sides
+//! advance by rows of equal moves, or of equal pushes if these come first. When `f` and `b` rows are
+//! done and no state belongs to both sides, no plan is as short as `f + b`. So the first state that
+//! both sides know is on a shortest plan, and among all such states the second number decides.
+//!
+//! The sides share nothing while they advance, so that two threads can take one each.
+
+use super::super::board::{Board, Push, Square};
+use super::super::budget::Budget;
+use super::Measure;
+use super::nearby::Nearby;
+use super::plan::Cost;
+use super::spans::{Side, Spans, Spent};
+use std::collections::HashMap;
+
+/// Where a search ends.
+#[derive(Clone, Debug, Hash)]
+pub(super) enum Target {
+    /// All boxes on goals, the player anywhere.
+    Solved,
+    /// These boxes and this player.
+    State(Vec<Square>, Square),
+}
+
+/// Which configurations a search may enter.
+#[derive(Debug)]
+pub(super) enum Admitted<'a> {
+    Nearby(Nearby<'a>),
+    /// All in which these boxes stay where they are.
+    Fixed(Vec<Square>),
+}
+
+/// What is searched.
+#[derive(Clone, Debug)]
+pub(super) struct Query<'a> {
+    pub(super) board: &'a Board,
+    pub(super) measure: Measure,
+    pub(super) boxes: Vec<Square>,
+    pub(super) player: Square,
+    pub(super) target: Target,
+    /// A plan that costs more is not wanted.
+    pub(super) bound: Cost,
+    pub(super) threads: usize,
+}
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The cheapest plan over the admitted configurations.
+    Plan(Vec<Push>),
+    /// Proven: no plan within the bound.
+    Nothing,
+    /// Time or memory ended first.
+    Spent,
+}
+
+/// Rows with fewer states are not worth a thread.
+const ROW_FOR_A_THREAD: usize = 2_000;
+
+/// Searches for the cheapest plan. Each side may use half of the memory.
+pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> Found {
+    let goals = match &query.target {
+        Target::Solved => query.board.goals(),
+        Target::State(boxes, _) => boxes,
+    };
+    if goals == query.boxes
+        && !matches!(query.target, Target::State(_, player) if player != query.player)
+    {
+        return Found::Plan(Vec::new());
+    }
+    let free = |square: &Square| goals.binary_search(square).is_err();
+    let players: Vec<Square> = match query.target {
+        Target::Solved => query.board.squares().filter(free).collect(),
+        Target::State(_, player) => vec![player],
+    };
+    let half = Budget {
+        memory: budget.memory / 2,
+        ..budget.clone()
+    };
+    let forward = Side::forward(query, admitted, &half, &query.boxes, &[query.player], goals);
+    let backward = Side::backward(query, admitted, &half, goals, &players, &query.boxes);
+    match (forward, backward) {
+        (Ok(forward), Ok(backward)) => {
+            let mut search = Search {
+                query,
+                forward,
+                backward,
+            };
+            search.run().unwrap_or(Found::Spent)
+        }
+        _ => Found::Spent,
+    }
+}
+
+struct Search<'q> {
+    query: &'q Query<'q>,
+    forward: Side<'q>,
+    backward: Side<'q>,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<Found, Spent> {
+        let (bound, _) = self.query.bound.key(self.query.measure);
+        self.have_met();
+        loop {
+            let done = self.forward.rows() + self.backward.rows();
+            let lengths = (self.forward.row().len(), self.backward.row().len());
+            if done >= bound || lengths.0 == 0 || lengths.1 == 0 {
+                return Ok(Found::Nothing);
+            }
+            let (fewer, more) = (lengths.0.min(lengths.1), lengths.0.max(lengths.1));
+            let both = self.query.threads > 1 && fewer >= ROW_FOR_A_THREAD && more / 2 <= fewer;
+            if both {
+                let (forward, backward) = (&mut self.forward, &mut self.backward);
+                let mut result = Ok(());
+                std::thread::scope(|scope| {
+                    scope.spawn(|| result = backward.advance());
+                    forward.advance()
+                })?;
+                result?;
+            } else if self.forward.rows() == 0 || lengths.0 <= lengths.1 {
+                self.forward.advance()?;
+            } else {
+                self.backward.advance()?;
+            }
+            if self.have_met() {
+                let met = if both {
+                    let at = self.join(done + 1, self.backward.row_before());
+                    at.or_else(|| self.join(done + 2, self.backward.row()))
+                } else {
+                    self.join(done + 1, self.backward.row())
+                };
+                return Ok(met.unwrap_or(Found::Nothing));
+            }
+        }
+    }
+
+    /// Tells each side which configurations the other side knows too; whether a state that was
+    /// reached since the last call is known to both.
+    fn have_met(&mut self) -> bool {
+        self.forward.link(&mut self.backward);
+        self.backward.link(&mut self.forward);
+        let met = self.forward.meets(&self.backward) || self.backward.meets(&self.forward);
+        self.forward.forget();
+        self.backward.forget();
+        met
+    }
+
+    /// The plan through the best common state of the last row of the forward side and a row of the
+    /// backward side. `first` is the first number of its cost.
+    fn join(&self, first: u32, row: &Spans) -> Option<Found> {
+        let mut ahead = HashMap::new();
+        for (number, state) in self.forward.arrivals().iter() {
+            if let Some(twin) = self.forward.twin(state) {
+                ahead.insert((twin, state.player()), (number, state.push()));
+            }
+        }
+        let mut best: Option<(u32, usize, usize)> = None;
+        for (number, state) in row.iter() {
+            if let Some(&(other, push)) = ahead.get(&(state.configuration(), state.player()))
+                && best.is_none_or(|(least, _, _)| other + number < least)
+            {
+                best = Some((other + number, push, state.push()));
+            }
+        }
+        let (second, push, pull) = best?;
+        if (first, second) > self.query.bound.key(self.query.measure) {
+            return Some(Found::Nothing);
+        }
+        let mut pushes = self.forward.pushes_to(push);
+        pushes.reverse();
+        pushes.extend(self.backward.pushes_to(pull));
+        Some(Found::Plan(pushes))
+    }
+}
