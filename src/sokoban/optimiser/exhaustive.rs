@@ -3,7 +3,7 @@
 use super::super::board::{Board, Push};
 use super::super::budget::Budget;
 use super::plan::Cost;
-use super::search::{Admitted, Found, Query, Target, search};
+use super::search::{Admitted, Found, Query, Spare, Target, search};
 use super::{Measure, Options, Run};
 
 /// What an exhaustive search found.
@@ -62,7 +62,7 @@ fn over_all(
         player: board.start().player,
         target: Target::Solved,
         bound,
-        threads,
     };
-    search(&query, &Admitted::Fixed(Vec::new()), budget)
+    let spare = Spare::new(threads.saturating_sub(1));
+    search(&query, &Admitted::Fixed(Vec::new()), budget, &spare)
 }

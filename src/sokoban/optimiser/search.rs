@@ -14,6 +14,7 @@ use super::nearby::Nearby;
 use super::plan::Cost;
 use super::spans::{Side, Spans, Spent};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a search ends.
 #[derive(Clone, Debug, Hash)]
@@ -42,7 +43,6 @@ pub(super) struct Query<'a> {
     pub(super) target: Target,
     /// A plan that costs more is not wanted.
     pub(super) bound: Cost,
-    pub(super) threads: usize,
 }
 
 /// How a search ended.
@@ -59,8 +59,29 @@ pub(super) enum Found {
 /// Rows with fewer states are not worth a thread.
 const ROW_FOR_A_THREAD: usize = 2_000;
 
+/// Threads that have nothing to do. A search borrows one for each row that it makes on both sides.
+#[derive(Debug)]
+pub(super) struct Spare(AtomicUsize);
+
+impl Spare {
+    pub(super) fn new(threads: usize) -> Self {
+        Self(AtomicUsize::new(threads))
+    }
+
+    pub(super) fn give(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> bool {
+        let less = |spare: usize| spare.checked_sub(1);
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
+    }
+}
+
 /// Searches for the cheapest plan. Each side may use half of the memory.
-pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> Found {
+pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget, spare: &Spare) -> Found {
     let goals = match &query.target {
         Target::Solved => query.board.goals(),
         Target::State(boxes, _) => boxes,
@@ -85,6 +106,7 @@ pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> Fou
         (Ok(forward), Ok(backward)) => {
             let mut search = Search {
                 query,
+                spare,
                 forward,
                 backward,
             };
@@ -96,6 +118,7 @@ pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget) -> Fou
 
 struct Search<'q> {
     query: &'q Query<'q>,
+    spare: &'q Spare,
     forward: Side<'q>,
     backward: Side<'q>,
 }
@@ -111,15 +134,16 @@ impl Search<'_> {
                 return Ok(Found::Nothing);
             }
             let (fewer, more) = (lengths.0.min(lengths.1), lengths.0.max(lengths.1));
-            let both = self.query.threads > 1 && fewer >= ROW_FOR_A_THREAD && more / 2 <= fewer;
+            let both = fewer >= ROW_FOR_A_THREAD && more / 2 <= fewer && self.spare.take();
             if both {
                 let (forward, backward) = (&mut self.forward, &mut self.backward);
                 let mut result = Ok(());
                 std::thread::scope(|scope| {
                     scope.spawn(|| result = backward.advance());
                     forward.advance()
-                })?;
-                result?;
+                })
+                .and(result)?;
+                self.spare.give();
             } else if self.forward.rows() == 0 || lengths.0 <= lengths.1 {
                 self.forward.advance()?;
             } else {

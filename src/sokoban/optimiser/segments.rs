@@ -8,7 +8,7 @@ use super::super::board::{Push, Square};
 use super::super::budget::Budget;
 use super::Run;
 use super::plan::{Field, Plan};
-use super::search::{Admitted, Found, Query, Target, search};
+use super::search::{Admitted, Found, Query, Spare, Target, search};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,13 +50,14 @@ pub(super) fn improve<'a>(
         memory: memory.min(run.budget.memory / threads),
         ..run.budget.clone()
     };
+    let spare = Spare::new(run.options.threads.saturating_sub(threads));
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let mut results: Vec<Option<Vec<Push>>> = vec![None; segments.len()];
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (sender, segments, budget, next, plan) =
-                (sender.clone(), &segments, &budget, &next, &plan);
+            let (sender, segments, budget) = (sender.clone(), &segments, &budget);
+            let (next, plan, spare) = (&next, &plan, &spare);
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
@@ -68,11 +69,12 @@ pub(super) fn improve<'a>(
                     }
                     let pushes = &plan.pushes()[segment.range.clone()];
                     let set = admitted(&segment.query.boxes, pushes);
-                    let found = search(&segment.query, &set, budget);
+                    let found = search(&segment.query, &set, budget, spare);
                     if sender.send((index, found)).is_err() {
                         break;
                     }
                 }
+                spare.give();
             });
         }
         drop(sender);
@@ -140,7 +142,6 @@ fn segments<'a>(
                 player,
                 target,
                 bound: plan.part(range.start, range.end),
-                threads: (run.options.threads / ranges.len()).max(1),
             };
             Segment {
                 range: range.clone(),
