@@ -12,7 +12,7 @@ use super::super::budget::Budget;
 use super::Measure;
 use super::nearby::Nearby;
 use super::plan::Cost;
-use super::spans::{Side, Spans, Spent};
+use super::spans::{Side, Spent};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -56,8 +56,11 @@ pub(super) enum Found {
     Spent,
 }
 
-/// Rows with fewer states are not worth a thread.
-const ROW_FOR_A_THREAD: usize = 2_000;
+/// Less work, in steps of the player, is not worth a thread.
+const WORK_FOR_A_THREAD: usize = 5_000;
+
+/// If a row of one side takes so many times as much work as one of the other, the other goes alone.
+const UNEQUAL: usize = 4;
 
 /// Threads that have nothing to do. A search borrows one for each row that it makes on both sides.
 #[derive(Debug)]
@@ -86,11 +89,6 @@ pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget, spare:
         Target::Solved => query.board.goals(),
         Target::State(boxes, _) => boxes,
     };
-    if goals == query.boxes
-        && !matches!(query.target, Target::State(_, player) if player != query.player)
-    {
-        return Found::Plan(Vec::new());
-    }
     let free = |square: &Square| goals.binary_search(square).is_err();
     let players: Vec<Square> = match query.target {
         Target::Solved => query.board.squares().filter(free).collect(),
@@ -126,63 +124,67 @@ struct Search<'q> {
 impl Search<'_> {
     fn run(&mut self) -> Result<Found, Spent> {
         let (bound, _) = self.query.bound.key(self.query.measure);
-        self.have_met();
+        if self.have_met() {
+            return Ok(Found::Plan(Vec::new()));
+        }
         loop {
             let done = self.forward.rows() + self.backward.rows();
-            let lengths = (self.forward.row().len(), self.backward.row().len());
-            if done >= bound || lengths.0 == 0 || lengths.1 == 0 {
+            if done >= bound || self.forward.is_done() || self.backward.is_done() {
                 return Ok(Found::Nothing);
             }
-            let (fewer, more) = (lengths.0.min(lengths.1), lengths.0.max(lengths.1));
-            let both = fewer >= ROW_FOR_A_THREAD && more / 2 <= fewer && self.spare.take();
-            if both {
+            self.forward.begin();
+            self.backward.begin();
+            let (ahead, back) = (self.forward.work(), self.backward.work());
+            let (less, more) = (ahead.min(back), ahead.max(back));
+            if more >= WORK_FOR_A_THREAD && more / UNEQUAL <= less && self.spare.take() {
                 let (forward, backward) = (&mut self.forward, &mut self.backward);
                 let mut result = Ok(());
                 std::thread::scope(|scope| {
-                    scope.spawn(|| result = backward.advance());
-                    forward.advance()
+                    scope.spawn(|| result = backward.advance(more));
+                    forward.advance(more)
                 })
                 .and(result)?;
                 self.spare.give();
-            } else if self.forward.rows() == 0 || lengths.0 <= lengths.1 {
-                self.forward.advance()?;
+            } else if self.forward.rows() == 0 || ahead <= back {
+                self.forward.advance(0)?;
             } else {
-                self.backward.advance()?;
+                self.backward.advance(0)?;
             }
             if self.have_met() {
-                let met = if both {
-                    let at = self.join(done + 1, self.backward.row_before());
-                    at.or_else(|| self.join(done + 2, self.backward.row()))
-                } else {
-                    self.join(done + 1, self.backward.row())
-                };
-                return Ok(met.unwrap_or(Found::Nothing));
+                return Ok(self.shortest(done));
             }
         }
     }
 
     /// Tells each side which configurations the other side knows too; whether a state that was
-    /// reached since the last call is known to both.
+    /// reached in this round is known to both.
     fn have_met(&mut self) -> bool {
-        self.forward.link(&mut self.backward);
-        self.backward.link(&mut self.forward);
-        let met = self.forward.meets(&self.backward) || self.backward.meets(&self.forward);
-        self.forward.forget();
-        self.backward.forget();
-        met
+        let new = self.forward.link(&mut self.backward) | self.backward.link(&mut self.forward);
+        new || self.forward.meets(&self.backward) || self.backward.meets(&self.forward)
     }
 
-    /// The plan through the best common state of the last row of the forward side and a row of the
-    /// backward side. `first` is the first number of its cost.
-    fn join(&self, first: u32, row: &Spans) -> Option<Found> {
+    /// The best plan once the sides have met in a round that began after so many rows.
+    fn shortest(&self, done: u32) -> Found {
+        let (ahead, back) = (self.forward.rows_of_round(), self.backward.rows_of_round());
+        (1..=ahead + back)
+            .find_map(|rows| {
+                let row = rows.min(ahead);
+                self.join(done + rows as u32, row, rows - row)
+            })
+            .unwrap_or(Found::Nothing)
+    }
+
+    /// The plan through the best common state of a row of the forward side and one of the backward
+    /// side, both of this round. `first` is the first number of its cost.
+    fn join(&self, first: u32, row: usize, other: usize) -> Option<Found> {
         let mut ahead = HashMap::new();
-        for (number, state) in self.forward.arrivals().iter() {
+        for (number, state) in self.forward.arrivals(row).iter() {
             if let Some(twin) = self.forward.twin(state) {
                 ahead.insert((twin, state.player()), (number, state.push()));
             }
         }
         let mut best: Option<(u32, usize, usize)> = None;
-        for (number, state) in row.iter() {
+        for (number, state) in self.backward.row(other).iter() {
             if let Some(&(other, push)) = ahead.get(&(state.configuration(), state.player()))
                 && best.is_none_or(|(least, _, _)| other + number < least)
             {

@@ -21,6 +21,9 @@ use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
 use super::search::{Admitted, Query};
 
+/// To try all pushes in a state takes about as long as so many steps.
+const WORK_OF_PUSHES: usize = 4;
+
 /// Time or memory has ended.
 #[derive(Debug)]
 pub(super) struct Spent;
@@ -66,10 +69,6 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    pub(super) fn len(&self) -> usize {
-        self.states.len()
-    }
-
     /// All states with the numbers of their spans.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, State)> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|&(_, end)| end));
@@ -126,15 +125,18 @@ pub(super) struct Side<'q> {
     /// The last row: all states in spans of equal pushes; or, if pushes come first, those beside a
     /// box in spans of equal moves.
     row: Spans,
-    before: Spans,
-    /// If pushes come first: the states right after the pushes of the last row.
-    pushed: Spans,
+    /// The rows of this round before the last, and first the last row of the round before.
+    earlier: Vec<Spans>,
+    /// If pushes come first: for each row of this round the states right after its pushes.
+    pushed: Vec<Spans>,
+    /// Spans to use again.
+    unused: Vec<Spans>,
+    /// A measure of the time that the last row took.
+    work: usize,
     /// New states whose configuration the other side knows.
     common: Vec<State>,
     /// How many configurations were looked up on the other side.
     linked: usize,
-    /// How many kept states were looked up on the other side.
-    compared: usize,
     states: u64,
     /// Room for one configuration.
     boxes: Vec<u64>,
@@ -198,11 +200,12 @@ impl<'q> Side<'q> {
             kept: vec![State::new(0, 0, 0)],
             rows: 0,
             row: Spans::default(),
-            before: Spans::default(),
-            pushed: Spans::default(),
+            earlier: Vec::new(),
+            pushed: Vec::new(),
+            unused: Vec::new(),
+            work: 0,
             common: Vec::new(),
             linked: 0,
-            compared: 0,
             states: 0,
             boxes: Vec::new(),
         };
@@ -212,13 +215,12 @@ impl<'q> Side<'q> {
             side.visit(0, player);
             start.push(State::new(0, player, 0));
         }
-        side.common.extend(&start);
         match query.measure {
             Measure::MovesPushes => {
                 side.row.states = start;
                 side.row.end(0);
             }
-            Measure::PushesMoves => side.row_of_pushes(start)?,
+            Measure::PushesMoves => side.row = side.row_of_pushes(&Spans::default(), start)?,
         }
         Ok(side)
     }
@@ -227,38 +229,75 @@ impl<'q> Side<'q> {
         self.rows
     }
 
-    pub(super) fn row(&self) -> &Spans {
-        &self.row
+    /// The rows made in this round.
+    pub(super) fn rows_of_round(&self) -> usize {
+        self.earlier.len()
     }
 
-    pub(super) fn row_before(&self) -> &Spans {
-        &self.before
+    /// One row of this round; 0 is the last row of the round before.
+    pub(super) fn row(&self, index: usize) -> &Spans {
+        self.earlier.get(index).unwrap_or(&self.row)
     }
 
-    /// States of the last row through which every plan goes that leads on from it.
-    pub(super) fn arrivals(&self) -> &Spans {
+    /// States of a row through which every plan goes that leads on from it.
+    pub(super) fn arrivals(&self, index: usize) -> &Spans {
         match self.query.measure {
-            Measure::MovesPushes => &self.row,
-            Measure::PushesMoves => &self.pushed,
+            Measure::MovesPushes => self.row(index),
+            Measure::PushesMoves => {
+                let pushed = self.pushed.get(index.saturating_sub(1));
+                pushed.unwrap_or(&self.row)
+            }
         }
     }
 
-    /// Makes the next row.
-    pub(super) fn advance(&mut self) -> Result<(), Spent> {
-        self.rows += 1;
-        std::mem::swap(&mut self.row, &mut self.before);
-        self.row.clear();
-        match self.query.measure {
-            Measure::MovesPushes => self.row_of_moves(),
-            Measure::PushesMoves => self.row_of_pushes(Vec::new()),
-        }
+    /// Whether the last row is empty.
+    pub(super) fn is_done(&self) -> bool {
+        self.row.states.is_empty()
     }
 
-    /// Makes a row of equal moves from the one before.
-    fn row_of_moves(&mut self) -> Result<(), Spent> {
+    pub(super) fn work(&self) -> usize {
+        self.work
+    }
+
+    /// Begins a round. Of all rows, only the last is still needed.
+    pub(super) fn begin(&mut self) {
+        self.common.clear();
+        self.unused.append(&mut self.earlier);
+        let others = self.pushed.len().saturating_sub(1);
+        self.unused.extend(self.pushed.drain(..others));
+    }
+
+    /// Makes at least one row, and more until they have taken so much work.
+    pub(super) fn advance(&mut self, work: usize) -> Result<(), Spent> {
+        if let Some(pushed) = self.pushed.pop() {
+            self.unused.push(pushed);
+        }
+        let mut done = 0;
+        while done == 0 || done < work && !self.is_done() {
+            self.rows += 1;
+            self.work = 1;
+            let row = std::mem::take(&mut self.row);
+            self.row = match self.query.measure {
+                Measure::MovesPushes => self.row_of_moves(&row)?,
+                Measure::PushesMoves => self.row_of_pushes(&row, Vec::new())?,
+            };
+            self.earlier.push(row);
+            done += self.work;
+        }
+        Ok(())
+    }
+
+    /// Spans without states.
+    fn spans(&mut self) -> Spans {
+        let mut spans = self.unused.pop().unwrap_or_default();
+        spans.clear();
+        spans
+    }
+
+    /// A row of equal moves from the one before.
+    fn row_of_moves(&mut self, before: &Spans) -> Result<Spans, Spent> {
         let moves = self.rows;
-        let before = std::mem::take(&mut self.before);
-        let mut row = std::mem::take(&mut self.row);
+        let mut row = self.spans();
         let mut beside = Vec::new();
         let mut first = 0;
         for (index, &(pushes, end)) in before.ends.iter().enumerate() {
@@ -278,17 +317,12 @@ impl<'q> Side<'q> {
             first = end;
             self.check(before.bytes() + row.bytes())?;
         }
-        self.before = before;
-        self.row = row;
-        Ok(())
+        Ok(row)
     }
 
-    /// Makes a row of equal pushes from the one before, or from a start.
-    fn row_of_pushes(&mut self, start: Vec<State>) -> Result<(), Spent> {
-        let before = std::mem::take(&mut self.before);
-        let mut row = std::mem::take(&mut self.row);
-        let mut pushed = std::mem::take(&mut self.pushed);
-        pushed.clear();
+    /// A row of equal pushes from the one before, or from a start.
+    fn row_of_pushes(&mut self, before: &Spans, start: Vec<State>) -> Result<Spans, Spent> {
+        let (mut row, mut pushed) = (self.spans(), self.spans());
         let (mut span, mut next) = (start, Vec::new());
         let (mut index, mut first, mut moves) = (0, 0, 0);
         loop {
@@ -320,16 +354,15 @@ impl<'q> Side<'q> {
             moves += 1;
             self.check(before.bytes() + row.bytes() + pushed.bytes() + span.capacity() * 16)?;
         }
-        self.before = before;
-        self.row = row;
-        self.pushed = pushed;
-        Ok(())
+        self.pushed.push(pushed);
+        Ok(row)
     }
 
     /// Appends the states that are one step away, and to `beside` those from which a push may lead
     /// on.
     fn step(&mut self, span: &[State], next: &mut Vec<State>, beside: &mut Vec<State>) {
         self.states += span.len() as u64;
+        self.work += span.len();
         let words = self.words;
         let board = self.query.board;
         for &state in span {
@@ -367,6 +400,7 @@ impl<'q> Side<'q> {
 
     /// Appends the states that are one push away, or one pull on the backward side; `cost` is theirs.
     fn push(&mut self, span: &[State], cost: Cost, next: &mut Vec<State>) -> Result<(), Spent> {
+        self.work += span.len() * WORK_OF_PUSHES;
         let mut boxes = std::mem::take(&mut self.boxes);
         let board = self.query.board;
         for &state in span {
@@ -467,6 +501,8 @@ impl<'q> Side<'q> {
     fn check(&self, queues: usize) -> Result<(), Spent> {
         // A growing list is copied once more.
         let lists = self.kept.capacity() * 12 + self.notes.capacity() * 12;
+        let spans = self.earlier.iter().chain(&self.pushed).chain(&self.unused);
+        let queues = queues + spans.map(Spans::bytes).sum::<usize>();
         let bytes = queues + lists + self.common.capacity() * 8 + self.configurations.bytes();
         if bytes > self.budget.memory || self.budget.is_spent(self.states) {
             return Err(Spent);
@@ -474,16 +510,26 @@ impl<'q> Side<'q> {
         Ok(())
     }
 
-    /// Tells both sides which new configurations of this side the other side knows.
-    pub(super) fn link(&mut self, other: &mut Self) {
+    /// Tells both sides which new configurations of this side the other side knows; whether both have
+    /// visited the same state of one.
+    pub(super) fn link(&mut self, other: &mut Self) -> bool {
+        let mut have_met = false;
         for number in self.linked..self.notes.len() {
-            let boxes = &self.configurations.record(number)[..self.words];
-            if let Some(twin) = other.configurations.find(boxes) {
-                self.configurations.record_mut(number)[2 * self.words] = twin as u64 + 1;
-                other.configurations.record_mut(twin)[2 * self.words] = number as u64 + 1;
-            }
+            let record = self.configurations.record(number);
+            let Some(twin) = other.configurations.find(&record[..self.words]) else {
+                continue;
+            };
+            let visited = self.words..2 * self.words;
+            let others = &other.configurations.record(twin)[visited.clone()];
+            have_met |= record[visited]
+                .iter()
+                .zip(others)
+                .any(|(one, other)| one & other != 0);
+            self.configurations.record_mut(number)[2 * self.words] = twin as u64 + 1;
+            other.configurations.record_mut(twin)[2 * self.words] = number as u64 + 1;
         }
         self.linked = self.notes.len();
+        have_met
     }
 
     /// The other side's number for the configuration of a state.
@@ -492,20 +538,14 @@ impl<'q> Side<'q> {
         (record[2 * self.words] as usize).checked_sub(1)
     }
 
-    /// Whether the other side has visited a state that is new on this side.
+    /// Whether the other side has visited a state of this round, in a configuration that it knew
+    /// before.
     pub(super) fn meets(&self, other: &Self) -> bool {
-        let new = self.common.iter().chain(&self.kept[self.compared..]);
-        new.copied().any(|state| {
+        self.common.iter().any(|&state| {
             let (word, bit) = bit(state.player());
             self.twin(state)
                 .is_some_and(|twin| other.configurations.record(twin)[self.words + word] & bit != 0)
         })
-    }
-
-    /// From now on, the states so far are no longer new.
-    pub(super) fn forget(&mut self) {
-        self.common.clear();
-        self.compared = self.kept.len();
     }
 
     /// The pushes from a kept state back to the start of this side.
