@@ -18,7 +18,8 @@ mod plan;
 mod rearrangement;
 mod search;
 mod segments;
-mod spans;
+mod side;
+mod states;
 #[cfg(test)]
 mod tests;
 mod vicinity;

@@ -12,7 +12,7 @@ use super::super::budget::Budget;
 use super::Measure;
 use super::nearby::Nearby;
 use super::plan::Cost;
-use super::spans::{Side, Spent};
+use super::side::{Side, Spent};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -59,10 +59,13 @@ pub(super) enum Found {
 /// Less work, in steps of the player, is not worth a thread.
 const WORK_FOR_A_THREAD: usize = 5_000;
 
+/// How many rows of the slower side fit in a round, so that both sides end it at nearly the same time.
+const ROWS_OF_ROUND: usize = 8;
+
 /// If a row of one side takes so many times as much work as one of the other, the other goes alone.
 const UNEQUAL: usize = 4;
 
-/// Threads that have nothing to do. A search borrows one for each row that it makes on both sides.
+/// Threads that have nothing to do. A search borrows one for each round that it makes on both sides.
 #[derive(Debug)]
 pub(super) struct Spare(AtomicUsize);
 
@@ -138,17 +141,18 @@ impl Search<'_> {
             let (less, more) = (ahead.min(back), ahead.max(back));
             if more >= WORK_FOR_A_THREAD && more / UNEQUAL <= less && self.spare.take() {
                 let (forward, backward) = (&mut self.forward, &mut self.backward);
+                let (rows, work) = ((bound - done).div_ceil(2), more * ROWS_OF_ROUND);
                 let mut result = Ok(());
-                std::thread::scope(|scope| {
-                    scope.spawn(|| result = backward.advance(more));
-                    forward.advance(more)
-                })
-                .and(result)?;
+                let other = std::thread::scope(|scope| {
+                    scope.spawn(|| result = backward.advance(rows, work));
+                    forward.advance(rows, work)
+                });
                 self.spare.give();
+                result.and(other)?;
             } else if self.forward.rows() == 0 || ahead <= back {
-                self.forward.advance(0)?;
+                self.forward.advance(1, 0)?;
             } else {
-                self.backward.advance(0)?;
+                self.backward.advance(1, 0)?;
             }
             if self.have_met() {
                 return Ok(self.shortest(done));

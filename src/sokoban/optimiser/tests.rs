@@ -3,6 +3,7 @@ use super::super::budget::Budget;
 use super::super::level::Level;
 use super::configurations::{Configurations, bits, squares};
 use super::plan::Plan;
+use super::states::State;
 use super::{Best, Cost, Measure, Method, Options, cheapest, cost, optimise};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
@@ -310,6 +311,11 @@ fn configurations_keep_their_numbers() {
         assert_eq!(set.insert(&words), Some(number));
         assert!(squares(&words).eq(pair.iter().copied()));
     }
+}
+
+#[test]
+fn a_queued_state_takes_eight_bytes() {
+    assert_eq!(size_of::<State>(), 8);
 }
 
 #[test]

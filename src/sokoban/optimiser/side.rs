@@ -13,89 +13,26 @@
 //!
 //! Invariant: a visited bit is set when a state is queued, and states are queued in the order of cost.
 
-use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
+mod meeting;
+
+use super::super::board::{Board, Direction, NO_SQUARE, Square};
 use super::super::budget::Budget;
 use super::super::distances::UNREACHABLE;
 use super::Measure;
 use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
 use super::search::{Admitted, Query};
+use super::states::{Spans, State};
 
-/// To try all pushes in a state takes about as long as so many steps.
-const WORK_OF_PUSHES: usize = 4;
+/// To look up a configuration takes about as long as so many steps.
+const WORK_OF_LOOKUP: usize = 8;
+
+/// To test whether a new configuration is admitted takes about as long as so many steps.
+const WORK_OF_TEST: usize = 16;
 
 /// Time or memory has ended.
 #[derive(Debug)]
 pub(super) struct Spent;
-
-/// A queued state: configuration in the upper 26 bits, player in 12, and in the lower 26 the number
-/// of the last state right after a push.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct State(u64);
-
-impl State {
-    #[inline]
-    fn new(configuration: usize, player: Square, push: usize) -> Self {
-        Self((configuration as u64) << 38 | u64::from(player) << 26 | push as u64)
-    }
-
-    #[inline]
-    pub(super) fn configuration(self) -> usize {
-        (self.0 >> 38) as usize
-    }
-
-    #[inline]
-    pub(super) fn player(self) -> Square {
-        (self.0 >> 26) as Square & 0xfff
-    }
-
-    /// For [`Side::pushes_to`].
-    #[inline]
-    pub(super) fn push(self) -> usize {
-        self.0 as usize & (LIMIT - 1)
-    }
-
-    #[inline]
-    fn with_player(self, player: Square) -> Self {
-        Self(self.0 & !(0xfff << 26) | u64::from(player) << 26)
-    }
-}
-
-/// States in spans. Each span has a number, of pushes or of moves, and its end.
-#[derive(Debug, Default)]
-pub(super) struct Spans {
-    states: Vec<State>,
-    ends: Vec<(u32, usize)>,
-}
-
-impl Spans {
-    /// All states with the numbers of their spans.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, State)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().map(|&(_, end)| end));
-        (self.ends.iter().zip(starts)).flat_map(|(&(number, end), start)| {
-            self.states[start..end]
-                .iter()
-                .map(move |&state| (number, state))
-        })
-    }
-
-    fn clear(&mut self) {
-        self.states.clear();
-        self.ends.clear();
-    }
-
-    /// Ends a span unless it is empty.
-    fn end(&mut self, number: u32) {
-        let start = self.ends.last().map_or(0, |&(_, end)| end);
-        if self.states.len() > start {
-            self.ends.push((number, self.states.len()));
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.states.capacity() * 8
-    }
-}
 
 /// What is known of a configuration beside its boxes.
 #[derive(Clone, Copy, Debug)]
@@ -267,13 +204,14 @@ impl<'q> Side<'q> {
         self.unused.extend(self.pushed.drain(..others));
     }
 
-    /// Makes at least one row, and more until they have taken so much work.
-    pub(super) fn advance(&mut self, work: usize) -> Result<(), Spent> {
+    /// Makes at least one row, and up to `rows` until they have taken so much work.
+    pub(super) fn advance(&mut self, rows: u32, work: usize) -> Result<(), Spent> {
         if let Some(pushed) = self.pushed.pop() {
             self.unused.push(pushed);
         }
+        let last = self.rows + rows;
         let mut done = 0;
-        while done == 0 || done < work && !self.is_done() {
+        while done == 0 || done < work && self.rows < last && !self.is_done() {
             self.rows += 1;
             self.work = 1;
             let row = std::mem::take(&mut self.row);
@@ -400,7 +338,6 @@ impl<'q> Side<'q> {
 
     /// Appends the states that are one push away, or one pull on the backward side; `cost` is theirs.
     fn push(&mut self, span: &[State], cost: Cost, next: &mut Vec<State>) -> Result<(), Spent> {
-        self.work += span.len() * WORK_OF_PUSHES;
         let mut boxes = std::mem::take(&mut self.boxes);
         let board = self.query.board;
         for &state in span {
@@ -468,10 +405,12 @@ impl<'q> Side<'q> {
 
     /// The number of a configuration that may be entered; `note` has the hint of the one before.
     fn admit(&mut self, boxes: &[u64], mut note: Note) -> Result<Option<usize>, Spent> {
+        self.work += WORK_OF_LOOKUP;
         if let Some(number) = self.configurations.find(boxes) {
             return Ok(Some(number));
         }
         if let Admitted::Nearby(nearby) = self.admitted {
+            self.work += WORK_OF_TEST;
             match nearby.find(boxes, note.near as usize) {
                 Some(near) => note.near = near as u32,
                 None => return Ok(None),
@@ -508,73 +447,6 @@ impl<'q> Side<'q> {
             return Err(Spent);
         }
         Ok(())
-    }
-
-    /// Tells both sides which new configurations of this side the other side knows; whether both have
-    /// visited the same state of one.
-    pub(super) fn link(&mut self, other: &mut Self) -> bool {
-        let mut have_met = false;
-        for number in self.linked..self.notes.len() {
-            let record = self.configurations.record(number);
-            let Some(twin) = other.configurations.find(&record[..self.words]) else {
-                continue;
-            };
-            let visited = self.words..2 * self.words;
-            let others = &other.configurations.record(twin)[visited.clone()];
-            have_met |= record[visited]
-                .iter()
-                .zip(others)
-                .any(|(one, other)| one & other != 0);
-            self.configurations.record_mut(number)[2 * self.words] = twin as u64 + 1;
-            other.configurations.record_mut(twin)[2 * self.words] = number as u64 + 1;
-        }
-        self.linked = self.notes.len();
-        have_met
-    }
-
-    /// The other side's number for the configuration of a state.
-    pub(super) fn twin(&self, state: State) -> Option<usize> {
-        let record = self.configurations.record(state.configuration());
-        (record[2 * self.words] as usize).checked_sub(1)
-    }
-
-    /// Whether the other side has visited a state of this round, in a configuration that it knew
-    /// before.
-    pub(super) fn meets(&self, other: &Self) -> bool {
-        self.common.iter().any(|&state| {
-            let (word, bit) = bit(state.player());
-            self.twin(state)
-                .is_some_and(|twin| other.configurations.record(twin)[self.words + word] & bit != 0)
-        })
-    }
-
-    /// The pushes from a kept state back to the start of this side.
-    pub(super) fn pushes_to(&self, mut number: usize) -> Vec<Push> {
-        let mut pushes = Vec::new();
-        while number != 0 {
-            let state = self.kept[number];
-            number = state.push();
-            let after = self.configurations.record(state.configuration());
-            let before = self
-                .configurations
-                .record(self.kept[number].configuration());
-            // The box that the other configuration lacks is one square from the player.
-            let moved = |&direction: &Direction| {
-                let square = self.query.board.next(state.player(), direction);
-                square != NO_SQUARE && {
-                    let (word, mark) = bit(square);
-                    after[word] & !before[word] & mark != 0
-                }
-            };
-            if let Some(direction) = Direction::ALL.into_iter().find(moved) {
-                let square = match self.is_forward {
-                    true => state.player(),
-                    false => self.query.board.next(state.player(), direction),
-                };
-                pushes.push(Push { square, direction });
-            }
-        }
-        pushes
     }
 }
 
