@@ -135,7 +135,7 @@ impl Configurations {
             return None;
         }
         let number = self.len;
-        if number % CHUNK == 0 {
+        if number.is_multiple_of(CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK * self.stride()));
         }
         let chunk = &mut self.chunks[number / CHUNK];

@@ -37,7 +37,7 @@ fn pass(run: &mut Run, boxes: usize) -> bool {
         });
         let admitted = |boxes: &[Square], pushes: &[Push]| {
             let mut stay = boxes.to_vec();
-            for (number, _) in moved(board, boxes, pushes) {
+            for number in moved(board, boxes, pushes) {
                 stay[number] = Square::MAX;
             }
             stay.retain(|&square| square != Square::MAX);
@@ -49,20 +49,19 @@ fn pass(run: &mut Run, boxes: usize) -> bool {
 }
 
 /// For each push the number of its box in `boxes`.
-fn moved(board: &Board, boxes: &[Square], pushes: &[Push]) -> impl Iterator<Item = (usize, Push)> {
+fn moved(board: &Board, boxes: &[Square], pushes: &[Push]) -> Vec<usize> {
     let mut at = boxes.to_vec();
-    pushes.to_vec().into_iter().filter_map(move |push| {
+    let number = |push: &Push| {
         let number = at.iter().position(|&square| square == push.square)?;
         at[number] = board.next(push.square, push.direction);
-        Some((number, push))
-    })
+        Some(number)
+    };
+    pushes.iter().filter_map(number).collect()
 }
 
 /// From each session the longest range of pushes with at most so many boxes.
 fn parts(run: &Run, boxes: usize) -> Vec<Range<usize>> {
-    let numbers: Vec<usize> = moved(run.board, &run.board.start().boxes, run.plan.pushes())
-        .map(|(number, _)| number)
-        .collect();
+    let numbers = moved(run.board, &run.board.start().boxes, run.plan.pushes());
     let sessions = run.plan.sessions(run.board);
     let mut parts: Vec<Range<usize>> = Vec::new();
     for &start in &sessions[..sessions.len() - 1] {

@@ -386,7 +386,11 @@ impl<'q> Side<'q> {
                         return Err(Spent);
                     }
                     self.kept.push(State::new(number, player, state.push()));
-                    next.push(State::new(number, player, push));
+                    let state = State::new(number, player, push);
+                    next.push(state);
+                    if self.twin(state).is_some() {
+                        self.common.push(state);
+                    }
                 }
             }
         }

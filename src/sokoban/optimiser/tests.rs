@@ -44,12 +44,16 @@ fn board(rows: &[&str]) -> Board {
 
 /// A solution found by taking pushes at random. It has many more pushes than needed.
 fn poor(board: &Board, seed: u64) -> Vec<Push> {
+    try_poor(board, seed).expect("a solution")
+}
+
+fn try_poor(board: &Board, seed: u64) -> Option<Vec<Push>> {
     let mut random = seed * 2 + 1;
     let mut seen: HashSet<(Vec<Square>, Square)> = HashSet::new();
     let mut waiting: Vec<(Position, Vec<Push>)> = vec![(board.start().clone(), Vec::new())];
     while let Some((position, way)) = waiting.pop() {
         if board.is_solved(&position.boxes) {
-            return way;
+            return Some(way);
         }
         let first = board.first(&board.reach(&position));
         if way.len() > 60 || !seen.insert((position.boxes.clone(), first)) {
@@ -66,7 +70,7 @@ fn poor(board: &Board, seed: u64) -> Vec<Push> {
             waiting.push((board.after(&position, push), [&way[..], &[push]].concat()));
         }
     }
-    panic!("the level has no solution");
+    None
 }
 
 /// The least cost by Dijkstra's algorithm over boxes and player, one step at a time.
@@ -171,6 +175,59 @@ fn exhaustive_search_agrees_with_dijkstra() {
             };
             assert_eq!(cost(&board, &best), Some(least(&board, measure)));
         }
+    }
+}
+
+/// A room with two boxes and walls at random places, if it has a solution.
+fn random_room(seed: u64) -> Option<(Board, Vec<Push>)> {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut rows = vec![vec!['#'; 8]; 6];
+    let mut place = |cell: char| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        rows[1 + random as usize % 4][1 + (random >> 8) as usize % 6] = cell;
+    };
+    (0..60).for_each(|_| place(' '));
+    "##..$$@".chars().for_each(&mut place);
+    let rows: Vec<String> = rows.iter().map(|row| row.iter().collect()).collect();
+    let board = Board::new(&Level::from_rows(&rows).ok()?).ok()?;
+    let solution = try_poor(&board, seed)?;
+    (!solution.is_empty()).then_some((board, solution))
+}
+
+#[test]
+fn exhaustive_search_agrees_with_dijkstra_in_random_rooms() {
+    let rooms: Vec<_> = (0..1500).filter_map(random_room).collect();
+    assert!(rooms.len() > 50, "{}", rooms.len());
+    for (board, solution) in rooms {
+        let bound = cost(&board, &solution).expect("a solution");
+        for measure in Measure::ALL {
+            let least = least(&board, measure);
+            for bound in [bound, least] {
+                let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Budget::default())
+                else {
+                    panic!("not proven");
+                };
+                assert_eq!(cost(&board, &best), Some(least));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_threads_agree_with_one() {
+    let board = board(&TWO_ROOMS);
+    let bound = cost(&board, &poor(&board, 2)).expect("a solution");
+    for measure in Measure::ALL {
+        let [one, two] = [1, 2].map(|threads| {
+            match cheapest(&board, measure, bound, threads, &Budget::default()) {
+                Best::Proven(best) => cost(&board, &best),
+                _ => None,
+            }
+        });
+        assert!(one.is_some());
+        assert_eq!(one, two);
     }
 }
 
