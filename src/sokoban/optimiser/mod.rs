@@ -39,14 +39,18 @@ use std::str::FromStr;
 /// equal. Moves count steps and pushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
+    /// Fewest moves, then fewest pushes.
     #[default]
     MovesPushes,
+    /// Fewest pushes, then fewest moves.
     PushesMoves,
 }
 
 impl Measure {
+    /// Both measures.
     pub const ALL: [Self; 2] = [Self::MovesPushes, Self::PushesMoves];
 
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::MovesPushes => "moves/pushes",
@@ -71,6 +75,7 @@ pub enum Method {
 }
 
 impl Method {
+    /// All methods in the order in which they serve best: the fast ones first.
     pub const ALL: [Self; 5] = [
         Self::Permutation,
         Self::Rearrangement,
@@ -79,6 +84,7 @@ impl Method {
         Self::Global,
     ];
 
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Permutation => "permutation",
@@ -137,7 +143,9 @@ impl FromStr for Method {
 /// How to optimise.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What makes a solution cheaper.
     pub measure: Measure,
+    /// How many threads search at a time.
     pub threads: usize,
     /// In the order in which they are tried.
     pub methods: Vec<Method>,
@@ -163,8 +171,8 @@ pub fn cost(board: &Board, solution: &[Push]) -> Option<Cost> {
     Plan::new(board, solution.to_vec()).map(|plan| plan.cost())
 }
 
-/// Makes a solution cheaper and returns the best one found, which is the given one if nothing better
-/// was found or if it solves nothing. Each better solution also goes to `gain` at once.
+/// Makes a solution cheaper and returns the best one found, which is the given one if nothing
+/// better was found or if it solves nothing. Each better solution also goes to `gain` at once.
 pub fn optimise(
     board: &Board,
     solution: &[Push],

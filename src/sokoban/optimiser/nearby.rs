@@ -1,7 +1,8 @@
 //! Which configurations lie near those on a way.
 //!
-//! Near are those in which few boxes stand elsewhere, each on one of the squares nearest to its own.
-//! Only the configurations that a search reaches are ever tested, which are far fewer than all.
+//! Near are those in which few boxes stand elsewhere, each on one of the squares nearest to its
+//! own. Only the configurations that a search reaches are ever tested, which are far fewer than
+//! all.
 
 use super::super::board::{Board, Push, Square};
 use super::super::distances::Distances;
@@ -81,7 +82,8 @@ impl<'a> Nearby<'a> {
         }
     }
 
-    /// The index on the way of a configuration near these boxes. Those around `hint` are tried first.
+    /// The index on the way of a configuration near these boxes. Those around `hint` are tried
+    /// first.
     pub(super) fn find(&self, boxes: &[u64], hint: usize) -> Option<usize> {
         let len = self.way.len() / self.words;
         let (mut up, mut down) = (hint, hint.checked_sub(1));
@@ -102,7 +104,8 @@ impl<'a> Nearby<'a> {
         None
     }
 
-    /// At least so many pushes on the way lie between an index and a configuration near these boxes.
+    /// At least so many pushes on the way lie between an index and a configuration near these
+    /// boxes.
     #[inline]
     fn apart(&self, boxes: &[u64], index: usize) -> usize {
         let way = &self.way[index * self.words..][..self.words];

@@ -22,7 +22,8 @@ pub(super) fn improve(run: &mut Run) {
     }
 }
 
-/// Moves sessions, or runs that are parts of sessions, to other places; whether something was gained.
+/// Moves sessions, or runs that are parts of sessions, to other places; whether something was
+/// gained.
 fn shift(run: &mut Run, parts: bool) -> bool {
     let mut gained = false;
     let mut start = 0;

@@ -1,6 +1,7 @@
 //! A plan with its cost, and the board with boxes on which plans are replayed.
 //!
-//! Between two pushes the player takes a shortest path, so that the pushes alone determine the moves.
+//! Between two pushes the player takes a shortest path, so that the pushes alone determine the
+//! moves.
 //!
 //! Invariants: moves count steps and pushes; a [`Plan`] was replayed and solves its board.
 
@@ -13,6 +14,7 @@ use super::configurations::squares;
 pub struct Cost {
     /// Steps and pushes.
     pub moves: u32,
+    /// Pushes alone.
     pub pushes: u32,
 }
 

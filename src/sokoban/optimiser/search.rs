@@ -1,9 +1,9 @@
 //! The cheapest plan over a set of box configurations, by breadth-first search from both ends.
 //!
 //! Forward, boxes are pushed from the start; backward, they are pulled from the target. Both sides
-//! advance by rows of equal moves, or of equal pushes if these come first. When `f` and `b` rows are
-//! done and no state belongs to both sides, no plan is as short as `f + b`. So the first state that
-//! both sides know is on a shortest plan, and among all such states the second number decides.
+//! advance by rows of equal moves, or of equal pushes if these come first. When `f` and `b` rows
+//! are done and no state belongs to both sides, no plan is as short as `f + b`. So the first state
+//! that both sides know is on a shortest plan, and among all such states the second number decides.
 //!
 //! The sides share nothing while they advance, so that two threads can take one each.
 
@@ -59,13 +59,15 @@ pub(super) enum Found {
 /// Less work, in steps of the player, is not worth a thread.
 const WORK_FOR_A_THREAD: usize = 5_000;
 
-/// How many rows of the slower side fit in a round, so that both sides end it at nearly the same time.
+/// A round takes as much work as so many rows of the slower side, so that both sides end it at
+/// nearly the same time.
 const ROWS_OF_ROUND: usize = 8;
 
 /// If a row of one side takes so many times as much work as one of the other, the other goes alone.
 const UNEQUAL: usize = 4;
 
-/// Threads that have nothing to do. A search borrows one for each round that it makes on both sides.
+/// Threads that have nothing to do. A search borrows one for each round that it makes on both
+/// sides.
 #[derive(Debug)]
 pub(super) struct Spare(AtomicUsize);
 

@@ -1,8 +1,9 @@
 //! Parts of a plan that are searched anew, several at a time.
 //!
 //! A segment goes from before one push to before another, the player behind the box each time. A
-//! cheaper way between the same two states makes the whole plan cheaper by the same amount, whatever
-//! happens in segments that do not overlap with it. So segments are searched on all threads at once.
+//! cheaper way between the same two states makes the whole plan cheaper by the same amount,
+//! whatever happens in segments that do not overlap with it. So segments are searched on all
+//! threads at once.
 
 use super::super::board::{Push, Square};
 use super::super::budget::Budget;

@@ -1,17 +1,18 @@
 //! One side of a search: states in the order of their cost.
 //!
 //! A state is a configuration and the player's square. Steps and pushes cost one move each, so the
-//! states of equal cost form a span: span (pushes, moves) comes by steps from span (pushes, moves - 1)
-//! and by pushes from span (pushes - 1, moves - 1). The spans of a row, of equal moves or of equal
-//! pushes, follow each other in the order of the other number. On the backward side, pulls take the
-//! place of pushes.
+//! states of equal cost form a span: span (pushes, moves) comes by steps from span (pushes, moves -
+//! 1) and by pushes from span (pushes - 1, moves - 1). The spans of a row, of equal moves or of
+//! equal pushes, follow each other in the order of the other number. On the backward side, pulls
+//! take the place of pushes.
 //!
 //! A queued state takes 8 bytes: configuration, player and the last push on its way. Queues are
 //! reused from row to row; only the states right after a push are kept, since the steps between
 //! pushes can be found again. The representation follows YASO (Brian Damgaard, "YASO - Yet Another
 //! Sokoban Optimizer").
 //!
-//! Invariant: a visited bit is set when a state is queued, and states are queued in the order of cost.
+//! Invariant: a visited bit is set when a state is queued, and states are queued in the order of
+//! cost.
 
 mod meeting;
 
@@ -336,7 +337,8 @@ impl<'q> Side<'q> {
         }
     }
 
-    /// Appends the states that are one push away, or one pull on the backward side; `cost` is theirs.
+    /// Appends the states that are one push away, or one pull on the backward side; `cost` is
+    /// theirs.
     fn push(&mut self, span: &[State], cost: Cost, next: &mut Vec<State>) -> Result<(), Spent> {
         let mut boxes = std::mem::take(&mut self.boxes);
         let board = self.query.board;
@@ -454,8 +456,8 @@ impl<'q> Side<'q> {
     }
 }
 
-/// The least number of pushes that take a lone box from each square to one of `ends`, or from one of
-/// `ends` to each square, wherever the player is.
+/// The least number of pushes that take a lone box from each square to one of `ends`, or from one
+/// of `ends` to each square, wherever the player is.
 fn lone_pushes(board: &Board, ends: &[Square], is_forward: bool) -> Vec<u16> {
     let mut pushes = vec![UNREACHABLE; board.len()];
     let mut queue = ends.to_vec();

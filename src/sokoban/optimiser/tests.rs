@@ -136,8 +136,8 @@ fn with(measure: Measure, methods: &[Method], threads: usize) -> Options {
 fn every_method_keeps_or_improves() {
     for rows in LEVELS {
         let board = board(rows);
-        for (measure, seed) in Measure::ALL.into_iter().flat_map(|m| [(m, 1), (m, 2)]) {
-            let solution = poor(&board, seed);
+        for measure in Measure::ALL {
+            let solution = poor(&board, 1);
             let mut last = cost(&board, &solution).expect("a solution").key(measure);
             let start = last;
             for method in Method::ALL {

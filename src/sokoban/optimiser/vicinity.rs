@@ -1,9 +1,9 @@
 //! Vicinity search: the cheapest plan over the configurations near those of a plan.
 //!
 //! The idea and the order of neighbourhoods come from YASO (Brian Damgaard, "YASO - Yet Another
-//! Sokoban Optimizer"): at first one box with few squares, since that is fast and gains much, and in
-//! the end several boxes. Long plans are cut into slices, which are searched on all threads. Slices
-//! overlap with those of the next pass and become longer when they gain no more.
+//! Sokoban Optimizer"): at first one box with few squares, since that is fast and gains much, and
+//! in the end several boxes. Long plans are cut into slices, which are searched on all threads.
+//! Slices overlap with those of the next pass and become longer when they gain no more.
 
 use super::super::board::{Push, Square};
 use super::nearby::{Nearby, Ranks};

@@ -6,8 +6,8 @@ use super::super::states::State;
 use super::Side;
 
 impl Side<'_> {
-    /// Tells both sides which new configurations of this side the other side knows; whether both have
-    /// visited the same state of one.
+    /// Tells both sides which new configurations of this side the other side knows; whether both
+    /// have visited the same state of one.
     pub(in super::super) fn link(&mut self, other: &mut Self) -> bool {
         let mut have_met = false;
         for number in self.linked..self.notes.len() {
