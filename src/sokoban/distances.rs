@@ -81,6 +81,11 @@ impl Distances {
         }
     }
 
+    /// The number of goals.
+    pub fn goals(&self) -> usize {
+        self.least.len() / self.squares
+    }
+
     /// The least number of pushes from a square to the goal with this number in [`Board::goals`], for
     /// the best side of the player.
     #[inline]

@@ -6,6 +6,7 @@ pub mod deadlock;
 pub mod distances;
 pub mod field;
 pub mod level;
+pub mod matching;
 pub mod optimiser;
 pub mod reach;
 pub mod solver;
