@@ -11,7 +11,7 @@
 //! Invariants: every box has one goal and every goal one box; with the price of each goal, no box
 //! could pay less at another goal than at its own.
 
-use super::board::Square;
+use super::board::{Direction, Square};
 use super::distances::{Distances, UNREACHABLE};
 
 /// The cost of a pair without a way. More than all pushes of any solution of the relaxed problem.
@@ -61,7 +61,7 @@ impl Matching {
         };
         for index in 0..goals {
             if let Some(&square) = boxes.get(index) {
-                matching.set_costs(distances, index, square);
+                matching.set_costs(index, |goal| distances.to_goal(goal, square));
             }
             matching.augment(index);
         }
@@ -91,17 +91,35 @@ impl Matching {
 
     /// Updates the matching after the box with this index moved to a square.
     pub fn moved(&mut self, distances: &Distances, index: usize, square: Square) {
+        self.replace(index, |goal| distances.to_goal(goal, square));
+    }
+
+    /// As [`moved`](Self::moved), for a player who stands on one side of the box. The bound is
+    /// tighter, and valid: the side of a box changes only when the box itself is pushed.
+    pub fn moved_from_side(
+        &mut self,
+        distances: &Distances,
+        index: usize,
+        square: Square,
+        side: Direction,
+    ) {
+        self.replace(index, |goal| {
+            distances.to_goal_from_side(goal, square, side)
+        });
+    }
+
+    fn replace(&mut self, index: usize, pushes: impl Fn(usize) -> u16) {
         let old = usize::from(self.goal_of[index]);
         self.box_of[old] = NONE;
-        self.set_costs(distances, index, square);
+        self.set_costs(index, pushes);
         self.augment(index);
         self.sum();
     }
 
-    fn set_costs(&mut self, distances: &Distances, index: usize, square: Square) {
+    fn set_costs(&mut self, index: usize, pushes: impl Fn(usize) -> u16) {
         let row = &mut self.costs[index * self.goals..(index + 1) * self.goals];
         for (goal, cost) in row.iter_mut().enumerate() {
-            *cost = match distances.to_goal(goal, square) {
+            *cost = match pushes(goal) {
                 UNREACHABLE => NO_WAY,
                 pushes => i64::from(pushes),
             };

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod deadlock;
 pub mod distances;
 pub mod field;
+pub mod ida;
 pub mod level;
 pub mod matching;
 pub mod optimiser;

@@ -1,0 +1,209 @@
+//! The depth-first search below a bound, repeated with larger bounds.
+
+use super::Parts;
+use super::moves::{Move, Path, tunnel};
+use super::state::{State, mix};
+use super::table::{Known, Table};
+use crate::sokoban::board::{Board, Direction, NO_SQUARE, Push};
+use crate::sokoban::budget::Budget;
+use crate::sokoban::distances::Distances;
+use crate::sokoban::reach::Reach;
+
+/// No bound: nothing is left to search.
+const NEVER: u32 = u32::MAX;
+
+/// Nodes between two looks at the budget.
+const LOOK: u64 = 256;
+
+pub struct Search<'a> {
+    board: &'a Board,
+    distances: &'a Distances,
+    parts: Parts,
+    budget: &'a Budget,
+    state: State<'a>,
+    table: Option<Table>,
+    path: Vec<Move>,
+    buffers: Vec<Vec<Move>>,
+    reach: Reach,
+    nodes: u64,
+    /// Pushes of a solution may not be more in this iteration.
+    bound: u32,
+    /// The least estimate above the bound.
+    next_bound: u32,
+    is_spent: bool,
+    seed: u64,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        board: &'a Board,
+        distances: &'a Distances,
+        parts: Parts,
+        seed: u64,
+        budget: &'a Budget,
+    ) -> Self {
+        Self {
+            board,
+            distances,
+            parts,
+            budget,
+            state: State::new(board, distances, board.start()),
+            table: parts.table.then(|| Table::new(budget.memory / 2)),
+            path: Vec::new(),
+            buffers: Vec::new(),
+            reach: Reach::new(board.floor().len()),
+            nodes: 0,
+            bound: 0,
+            next_bound: NEVER,
+            is_spent: false,
+            seed,
+        }
+    }
+
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// The pushes of a solution, and whether everything was searched.
+    pub fn run(&mut self) -> (Option<Vec<Push>>, bool) {
+        let Some(start) = self.state.matching().cost() else {
+            return (None, true);
+        };
+        self.bound = start;
+        loop {
+            self.next_bound = NEVER;
+            if self.visit(0) {
+                let mut pushes = Vec::new();
+                for made in &self.path {
+                    made.append(self.board, &mut pushes);
+                }
+                return (Some(pushes), false);
+            }
+            if self.is_spent || self.next_bound == NEVER {
+                return (None, !self.is_spent);
+            }
+            self.bound = self.next_bound;
+        }
+    }
+
+    /// Searches below the present position, reached with `made` pushes. Leaves the moves of a
+    /// solution in `path`.
+    fn visit(&mut self, made: u32) -> bool {
+        self.nodes += 1;
+        if self.is_spent || self.nodes.is_multiple_of(LOOK) && self.budget.is_spent(self.nodes) {
+            self.is_spent = true;
+            return false;
+        }
+        let Some(left) = self.state.matching().cost() else {
+            return false;
+        };
+        if left == 0 {
+            return true;
+        }
+        if made + left > self.bound {
+            self.next_bound = self.next_bound.min(made + left);
+            return false;
+        }
+        self.state.fill(&mut self.reach);
+        let hash = self.state.hash() ^ mix(!u64::from(self.board.first(&self.reach)));
+        let depth = (self.bound - made + 1).min(u32::from(u16::MAX)) as u16;
+        if let Some(table) = &mut self.table {
+            let known = table.get(hash);
+            if known.depth >= depth {
+                return false;
+            }
+            table.set(
+                hash,
+                Known {
+                    depth,
+                    tested: known.tested,
+                },
+            );
+        }
+        let mut moves = self.buffers.pop().unwrap_or_default();
+        self.generate(&mut moves);
+        if self.parts.ordering {
+            self.order(&mut moves);
+        }
+        let mut found = false;
+        for next in moves.drain(..) {
+            let pushes = next.pushes();
+            let undo = self.state.apply(next.index, next.to, next.last());
+            self.path.push(next);
+            found = self.visit(made + pushes);
+            if found {
+                break;
+            }
+            self.path.pop();
+            self.state.undo(undo);
+            if self.is_spent {
+                break;
+            }
+        }
+        self.buffers.push(moves);
+        found
+    }
+
+    /// All moves in the present position, whose squares in reach are in `reach`.
+    fn generate(&mut self, moves: &mut Vec<Move>) {
+        for index in 0..self.state.squares().len() {
+            let square = self.state.squares()[index];
+            for direction in Direction::ALL {
+                let behind = self.board.next(square, direction.opposite());
+                let ahead = self.board.next(square, direction);
+                if behind == NO_SQUARE
+                    || ahead == NO_SQUARE
+                    || self.state.has_box(ahead)
+                    || !self.reach.contains(self.board.cell(behind))
+                    || self.distances.is_dead(ahead)
+                {
+                    continue;
+                }
+                let pushes = if self.parts.tunnel_macros {
+                    tunnel(&self.state, square, direction)
+                } else {
+                    1
+                };
+                let mut to = ahead;
+                for _ in 1..pushes {
+                    to = self.board.next(to, direction);
+                }
+                moves.push(Move {
+                    index,
+                    from: square,
+                    to,
+                    path: Path::Straight { direction, pushes },
+                    is_goal_macro: false,
+                    order: 0,
+                });
+            }
+        }
+    }
+
+    /// Sorts moves: first those of the box that moved last, then those that lower the bound, boxes
+    /// near their goals first.
+    fn order(&self, moves: &mut [Move]) {
+        let last = self.path.last().map(|made| made.index);
+        for next in moves.iter_mut() {
+            let goal = self.state.matching().goal_of(next.index);
+            let side = self.state.side(next.index);
+            let before = i32::from(self.distances.to_goal_from_side(goal, next.from, side));
+            let after = i32::from(self.distances.to_goal_from_side(
+                goal,
+                next.to,
+                next.last().opposite(),
+            ));
+            let gain = before - after - next.pushes() as i32;
+            next.order = if next.is_goal_macro {
+                -20_000 + after
+            } else if gain < 0 {
+                10_000 - gain * 100 + after
+            } else if last == Some(next.index) {
+                -10_000 + after
+            } else {
+                after
+            };
+        }
+        moves.sort_by_key(|next| next.order);
+    }
+}
