@@ -13,7 +13,10 @@
 //! Invariants: every solution was replayed on the board; a search whose parts leave out moves or
 //! overestimate proves nothing.
 
+mod goal_macros;
+mod goal_moves;
 mod moves;
+mod rooms;
 mod search;
 mod state;
 mod table;

@@ -63,8 +63,13 @@ impl Move {
 /// A box that was pushed from one square between two walls to another blocks the tunnel in both
 /// places, and nothing can use the squares between. It could as well have waited on the first of them,
 /// so it may be pushed to the end at once. A goal ends the macro. No solution and no shortest
-/// solution is lost.
-pub fn tunnel(state: &State, from: Square, direction: Direction) -> u16 {
+/// solution is lost. The macro also ends where `may_go` says so of a square and the one ahead.
+pub fn tunnel(
+    state: &State,
+    from: Square,
+    direction: Direction,
+    may_go: impl Fn(Square, Square) -> bool,
+) -> u16 {
     let board = state.board();
     let side = Direction::ALL[(direction as usize + 1) % 4];
     let is_narrow = |square| {
@@ -78,6 +83,7 @@ pub fn tunnel(state: &State, from: Square, direction: Direction) -> u16 {
         if ahead == NO_SQUARE
             || state.index_at(ahead) != NO_BOX
             || state.distances().is_dead(ahead)
+            || !may_go(square, ahead)
         {
             break;
         }

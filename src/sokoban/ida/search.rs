@@ -1,6 +1,7 @@
 //! The depth-first search below a bound, repeated with larger bounds.
 
 use super::Parts;
+use super::goal_moves::Rooms;
 use super::moves::{Move, Path, tunnel};
 use super::state::{State, mix};
 use super::table::{Known, Table};
@@ -22,6 +23,7 @@ pub struct Search<'a> {
     budget: &'a Budget,
     state: State<'a>,
     table: Option<Table>,
+    rooms: Option<Rooms>,
     path: Vec<Move>,
     buffers: Vec<Vec<Move>>,
     reach: Reach,
@@ -47,8 +49,16 @@ impl<'a> Search<'a> {
             distances,
             parts,
             budget,
+            rooms: if parts.goal_macros {
+                Rooms::new(board, distances)
+            } else {
+                None
+            },
             state: State::new(board, distances, board.start()),
-            table: parts.table.then(|| Table::new(budget.memory / 2)),
+            table: parts.table.then(|| {
+                let wanted = usize::try_from(budget.nodes).unwrap_or(usize::MAX);
+                Table::new((budget.memory / 2).min(wanted.saturating_mul(16)).min(1 << 27))
+            }),
             path: Vec::new(),
             buffers: Vec::new(),
             reach: Reach::new(board.floor().len()),
@@ -64,8 +74,28 @@ impl<'a> Search<'a> {
         self.nodes
     }
 
-    /// The pushes of a solution, and whether everything was searched.
+    /// The pushes of a solution, and whether everything was searched. Parts that leave out moves are
+    /// switched off when nothing is left to search with them.
     pub fn run(&mut self) -> (Option<Vec<Push>>, bool) {
+        loop {
+            let (found, exhausted) = self.deepen();
+            if found.is_some() || !exhausted {
+                return (found, false);
+            }
+            if self.rooms.is_some() && self.parts.goal_cuts {
+                self.parts.goal_cuts = false;
+            } else if self.rooms.is_some() {
+                self.rooms = None;
+            } else {
+                return (None, true);
+            }
+            if let Some(table) = &mut self.table {
+                table.clear();
+            }
+        }
+    }
+
+    fn deepen(&mut self) -> (Option<Vec<Push>>, bool) {
         let Some(start) = self.state.matching().cost() else {
             return (None, true);
         };
@@ -146,8 +176,22 @@ impl<'a> Search<'a> {
 
     /// All moves in the present position, whose squares in reach are in `reach`.
     fn generate(&mut self, moves: &mut Vec<Move>) {
+        let mut rooms = self.rooms.take();
+        let is_cut = rooms.as_mut().is_some_and(|rooms| {
+            rooms.look(&self.state);
+            self.parts.goal_cuts && rooms.cut(&mut self.state, moves)
+        });
+        if is_cut {
+            self.rooms = rooms;
+            return;
+        }
         for index in 0..self.state.squares().len() {
             let square = self.state.squares()[index];
+            if let Some(rooms) = &mut rooms
+                && rooms.resolve_inside(&self.state, index, moves)
+            {
+                continue;
+            }
             for direction in Direction::ALL {
                 let behind = self.board.next(square, direction.opposite());
                 let ahead = self.board.next(square, direction);
@@ -159,8 +203,15 @@ impl<'a> Search<'a> {
                 {
                     continue;
                 }
+                if let Some(rooms) = &mut rooms
+                    && rooms.enter(&self.state, index, direction, moves)
+                {
+                    continue;
+                }
                 let pushes = if self.parts.tunnel_macros {
-                    tunnel(&self.state, square, direction)
+                    tunnel(&self.state, square, direction, |one, other| {
+                        (rooms.as_ref()).is_none_or(|rooms| !rooms.is_border(one, other))
+                    })
                 } else {
                     1
                 };
@@ -178,6 +229,7 @@ impl<'a> Search<'a> {
                 });
             }
         }
+        self.rooms = rooms;
     }
 
     /// Sorts moves: first those of the box that moved last, then those that lower the bound, boxes
