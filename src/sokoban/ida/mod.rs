@@ -16,6 +16,9 @@
 mod goal_macros;
 mod goal_moves;
 mod moves;
+mod pattern_search;
+mod patterns;
+mod relaxed;
 mod rooms;
 mod search;
 mod state;

@@ -3,6 +3,7 @@
 use super::Parts;
 use super::goal_moves::Rooms;
 use super::moves::{Move, Path, tunnel};
+use super::pattern_search::PatternSearch;
 use super::state::{State, mix};
 use super::table::{Known, Table};
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Push};
@@ -24,6 +25,7 @@ pub struct Search<'a> {
     state: State<'a>,
     table: Option<Table>,
     rooms: Option<Rooms>,
+    pattern_search: Option<PatternSearch>,
     path: Vec<Move>,
     buffers: Vec<Vec<Move>>,
     reach: Reach,
@@ -54,6 +56,8 @@ impl<'a> Search<'a> {
             } else {
                 None
             },
+            pattern_search: (parts.pattern_search)
+                .then(|| PatternSearch::new(board, distances)),
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
                 let wanted = usize::try_from(budget.nodes).unwrap_or(usize::MAX);
@@ -134,6 +138,9 @@ impl<'a> Search<'a> {
             self.next_bound = self.next_bound.min(made + left);
             return false;
         }
+        if self.is_refuted(made) {
+            return false;
+        }
         self.state.fill(&mut self.reach);
         let hash = self.state.hash() ^ mix(!u64::from(self.board.first(&self.reach)));
         let depth = (self.bound - made + 1).min(u32::from(u16::MAX)) as u16;
@@ -150,12 +157,16 @@ impl<'a> Search<'a> {
                 },
             );
         }
+        if self.search_patterns() && self.is_refuted(made) {
+            return false;
+        }
         let mut moves = self.buffers.pop().unwrap_or_default();
         self.generate(&mut moves);
         if self.parts.ordering {
             self.order(&mut moves);
         }
         let mut found = false;
+        let patterns = self.patterns_len();
         for next in moves.drain(..) {
             let pushes = next.pushes();
             let undo = self.state.apply(next.index, next.to, next.last());
@@ -169,9 +180,52 @@ impl<'a> Search<'a> {
             if self.is_spent {
                 break;
             }
+            // Patterns found below may hold here.
+            if self.patterns_len() > patterns && self.is_refuted(made) {
+                break;
+            }
         }
         self.buffers.push(moves);
         found
+    }
+
+    fn patterns_len(&self) -> usize {
+        (self.pattern_search.as_ref()).map_or(0, |search| search.patterns.len())
+    }
+
+    /// Searches for patterns around the last push. Returns whether there are new ones.
+    fn search_patterns(&mut self) -> bool {
+        let (Some(search), Some(last)) = (&mut self.pattern_search, self.path.last()) else {
+            return false;
+        };
+        let direction = last.last();
+        if last.is_goal_macro || !search.is_suspect(&self.state, last.to, direction, &self.reach) {
+            return false;
+        }
+        let before = search.patterns.len();
+        search.search(&self.state, last.index, direction, &mut self.nodes);
+        search.patterns.len() > before
+    }
+
+    /// Whether patterns rule out a solution within the bound.
+    fn is_refuted(&mut self, made: u32) -> bool {
+        let (Some(search), Some(left)) = (&mut self.pattern_search, self.state.matching().cost())
+        else {
+            return false;
+        };
+        let has_box = |square| self.state.has_box(square);
+        let player = self.state.player();
+        if (self.path.last()).is_some_and(|last| {
+            search.patterns.is_dead(self.board, last.to, player, has_box)
+        }) {
+            return true;
+        }
+        let extra = search.patterns.extra(&self.state, self.parts.overestimation);
+        if made + left + extra > self.bound {
+            self.next_bound = self.next_bound.min(made + left + extra);
+            return true;
+        }
+        false
     }
 
     /// All moves in the present position, whose squares in reach are in `reach`.
