@@ -9,7 +9,7 @@ use super::goal_macros::{Plan, Planner};
 use super::moves::{Move, Path, Step, Walker};
 use super::rooms::{Entrance, rooms};
 use super::state::State;
-use crate::sokoban::board::{Board, Direction, NO_SQUARE, Square};
+use crate::sokoban::board::{Board, Direction, Square};
 use crate::sokoban::distances::{Distances, UNREACHABLE};
 use std::rc::Rc;
 
@@ -66,15 +66,6 @@ impl Rooms {
         }
     }
 
-    /// Whether a box is done: on a goal of a room that can be completed around it.
-    pub fn is_done(&self, state: &State, index: usize) -> bool {
-        let square = state.squares()[index];
-        let room = self.room_of[usize::from(square)];
-        room != NO_ROOM
-            && self.plans[usize::from(room)].is_safe
-            && state.board().is_goal(square)
-    }
-
     /// Adds macro moves of a box inside a room. Returns whether it has no other moves.
     pub fn resolve_inside(&mut self, state: &State, index: usize, moves: &mut Vec<Move>) -> bool {
         let from = state.squares()[index];
@@ -91,8 +82,7 @@ impl Rooms {
         targets.dedup();
         let before = moves.len();
         for target in targets {
-            if let Some((path, last)) = self.way(state, index, from, state.player(), room, target) {
-                debug_assert!(path.last() == Some(&last));
+            if let Some(path) = self.way(state, index, from, state.player(), room, target) {
                 moves.push(goal_move(index, from, target, path));
             }
         }
@@ -146,7 +136,6 @@ impl Rooms {
             } else {
                 let player = entrance.outside;
                 self.way(state, index, entrance.inside, player, room, target)
-                    .map(|(path, _)| path)
             };
             if let Some(way) = way {
                 let mut path = before.to_vec();
@@ -166,7 +155,7 @@ impl Rooms {
         player: Square,
         room: u8,
         target: Square,
-    ) -> Option<(Vec<Direction>, Direction)> {
+    ) -> Option<Vec<Direction>> {
         let board = state.board();
         let mut free = state.free().clone();
         free.insert(board.cell(state.squares()[index]));
@@ -180,9 +169,7 @@ impl Rooms {
                 Step::Skip
             }
         })?;
-        let path = self.inner.path(found);
-        let last = *path.last()?;
-        Some((path, last))
+        Some(self.inner.path(found))
     }
 
     /// Goal cut: looks for a box that can go to its goal without a detour and without a move of another
@@ -290,7 +277,6 @@ impl Rooms {
 }
 
 fn goal_move(index: usize, from: Square, to: Square, path: Vec<Direction>) -> Move {
-    debug_assert!(to != NO_SQUARE);
     Move {
         index,
         from,

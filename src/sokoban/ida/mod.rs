@@ -10,15 +10,19 @@
 //! Nodes are counted as there: each position that is entered, before any test, and each position of
 //! an inner search.
 //!
-//! Invariants: every solution was replayed on the board; a search whose parts leave out moves or
-//! overestimate proves nothing.
+//! Invariants: every solution was replayed on the board. 'Unsolvable' is said only when a search ended
+//! with nothing left above its bound and no part on that leaves out moves; as with every
+//! transposition table, this rests on keys (52 bits or more) not colliding.
 
+mod areas;
+mod corrals;
 mod goal_macros;
 mod goal_moves;
 mod moves;
 mod pattern_search;
 mod patterns;
 mod relaxed;
+mod relevance;
 mod rooms;
 mod search;
 mod state;
@@ -129,7 +133,7 @@ impl Parts {
         ]
     };
 
-    /// Whether a solution has the least pushes and an exhausted search proves that there is none.
+    /// Whether the first solution has the least pushes.
     fn is_exact(&self) -> bool {
         !(self.goal_macros || self.goal_cuts || self.relevance_cuts || self.overestimation)
     }
@@ -147,7 +151,7 @@ pub fn solve(board: &Board, parts: &Parts, seed: u64, budget: &Budget) -> Outcom
             push_optimal = parts.is_exact();
             Verdict::Solved(pushes)
         }
-        None if exhausted && parts.is_exact() => Verdict::Unsolvable,
+        None if exhausted => Verdict::Unsolvable,
         _ => Verdict::Unknown,
     };
     Outcome {

@@ -12,10 +12,14 @@ use super::state::State;
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Square};
 use crate::sokoban::distances::Distances;
 use crate::sokoban::reach::{Reach, Rows};
+use std::collections::HashMap;
 
 /// Nodes of one search, and of one relaxed game that leaves out a box.
-const LIMIT: u64 = 1000;
+const LIMIT: u64 = 300;
 const MINIMISE_LIMIT: u64 = 500;
+
+/// How far a box in the way may be from the nearest box of the pattern, in rows and columns together.
+const NEAR: usize = 2;
 
 /// Positions remembered per square and direction for which nothing was found.
 const REMEMBERED: usize = 24;
@@ -26,7 +30,19 @@ struct Tested {
     boxes: Rows,
 }
 
+/// Relaxed games kept.
+const PLAYED: usize = 1 << 18;
+
+/// A relaxed game that was played before.
+struct Played {
+    result: Relaxed,
+    box_squares: Vec<Square>,
+    player_squares: Vec<Square>,
+}
+
 pub struct PatternSearch {
+    /// By boxes and the first square of the player's region.
+    played: HashMap<Vec<Square>, Played>,
     game: Game,
     pub patterns: Patterns,
     tested: Vec<Vec<Tested>>,
@@ -36,6 +52,7 @@ pub struct PatternSearch {
 impl PatternSearch {
     pub fn new(board: &Board, distances: &Distances) -> Self {
         Self {
+            played: HashMap::new(),
             game: Game::new(board, distances),
             patterns: Patterns::new(board),
             tested: (0..board.len() * 4).map(|_| Vec::new()).collect(),
@@ -44,11 +61,23 @@ impl PatternSearch {
     }
 
     /// Whether something stands or is out of reach around the box in front of the player.
-    pub fn is_suspect(&self, state: &State, to: Square, direction: Direction, reach: &Reach) -> bool {
+    pub fn is_suspect(
+        &self,
+        state: &State,
+        to: Square,
+        direction: Direction,
+        reach: &Reach,
+    ) -> bool {
         let board = state.board();
         let side = Direction::ALL[(direction as usize + 1) % 4];
         let ahead = board.next(to, direction);
-        let mut around = [ahead, board.next(to, side), board.next(to, side.opposite()), NO_SQUARE, NO_SQUARE];
+        let mut around = [
+            ahead,
+            board.next(to, side),
+            board.next(to, side.opposite()),
+            NO_SQUARE,
+            NO_SQUARE,
+        ];
         if ahead != NO_SQUARE {
             around[3] = board.next(ahead, side);
             around[4] = board.next(ahead, side.opposite());
@@ -76,15 +105,24 @@ impl PatternSearch {
                     self.minimise(state, &mut chosen, DEAD, &mut used);
                     break;
                 }
-                Relaxed::Unknown => break,
+                Relaxed::Unknown => {
+                    self.remember(state, place, looked);
+                    break;
+                }
                 Relaxed::Extra(extra) => {
-                    for &square in self.game.box_squares.iter().chain(&self.game.player_squares) {
+                    for &square in self
+                        .game
+                        .box_squares
+                        .iter()
+                        .chain(&self.game.player_squares)
+                    {
                         looked.insert(board.cell(square));
                     }
                     let next = self.in_way(state, &chosen, to);
                     if extra > 0 && chosen.len() > 1 {
                         let mut fewer = chosen.clone();
                         self.minimise(state, &mut fewer, extra, &mut used);
+                        break;
                     }
                     let Some(next) = next else {
                         self.remember(state, place, looked);
@@ -92,11 +130,13 @@ impl PatternSearch {
                     };
                     chosen.push(next);
                     if chosen.len() > MAX_BOXES || chosen.len() + 2 > state.squares().len() {
+                        self.remember(state, place, looked);
                         break;
                     }
                 }
             }
             if used >= LIMIT {
+                self.remember(state, place, looked);
                 break;
             }
         }
@@ -130,12 +170,22 @@ impl PatternSearch {
             .map(|&index| (state.squares()[index], state.side(index)))
             .collect();
         let board = state.board();
+        let mut key: Vec<Square> = boxes.iter().map(|&(square, _)| square).collect();
+        key.sort_unstable();
+        self.reach
+            .fill(&board.free(&key), board.cell(state.player()));
+        key.push(board.first(&self.reach));
+        if let Some(played) = self.played.get(&key) {
+            self.game.box_squares.clone_from(&played.box_squares);
+            self.game.player_squares.clone_from(&played.player_squares);
+            return played.result;
+        }
         let in_way = |square: Square| {
             state.has_box(square)
                 && !board.is_goal(square)
                 && boxes.iter().all(|&(other, _)| other != square)
         };
-        self.game.play(
+        let result = self.game.play(
             board,
             &boxes,
             state.player(),
@@ -143,7 +193,18 @@ impl PatternSearch {
             in_way,
             used,
             *used + limit,
-        )
+        );
+        if self.played.len() < PLAYED {
+            self.played.insert(
+                key,
+                Played {
+                    result,
+                    box_squares: self.game.box_squares.clone(),
+                    player_squares: self.game.player_squares.clone(),
+                },
+            );
+        }
+        result
     }
 
     /// The box in the way of the last solution that is nearest to a square: boxes in the way of boxes
@@ -156,6 +217,13 @@ impl PatternSearch {
                 .filter(|&&square| state.has_box(square) && !board.is_goal(square))
                 .map(|&square| (square, usize::from(state.index_at(square))))
                 .filter(|(_, index)| !chosen.contains(index))
+                .filter(|&(square, _)| {
+                    let cell = board.cell(square);
+                    chosen
+                        .iter()
+                        .map(|&i| board.cell(state.squares()[i]))
+                        .any(|(r, c)| cell.0.abs_diff(r) + cell.1.abs_diff(c) <= NEAR)
+                })
                 .min_by_key(|&(square, _)| {
                     let cell = board.cell(square);
                     cell.0.abs_diff(row) + cell.1.abs_diff(column)

@@ -46,6 +46,17 @@ impl Patterns {
 
     /// Adds a pattern for boxes and the region of the player.
     pub fn add(&mut self, boxes: &[Square], region: Rows, extra: u32) {
+        if let Some(&first) = boxes.first()
+            && extra != DEAD
+        {
+            for &number in &self.others[usize::from(first)] {
+                let known = &mut self.patterns[number as usize];
+                if known.boxes == boxes && known.region == region {
+                    known.extra = known.extra.max(extra);
+                    return;
+                }
+            }
+        }
         let number = self.patterns.len() as u32;
         if extra == DEAD {
             for &square in boxes {

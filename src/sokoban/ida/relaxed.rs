@@ -10,7 +10,7 @@ use super::patterns::Patterns;
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Square};
 use crate::sokoban::distances::{Distances, UNREACHABLE};
 use crate::sokoban::reach::{Reach, Rows};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The largest number of boxes.
@@ -64,6 +64,7 @@ struct Node {
 }
 
 /// How a relaxed game ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relaxed {
     /// The least pushes above the sum of distances; squares that boxes and the player cross in one
     /// such solution.
@@ -80,8 +81,10 @@ pub struct Game {
     /// By square and side: the first side of the same component.
     canonical: Vec<[u8; 4]>,
     nodes: Vec<Node>,
-    seen: HashMap<Key, (u16, u16), BuildHasherDefault<KeyHasher>>,
+    seen: HashMap<Key, u16, BuildHasherDefault<KeyHasher>>,
     open: Vec<Vec<u32>>,
+    /// Children of one node with what they are sorted by and their extra pushes.
+    children: Vec<((u16, bool), usize, Node)>,
     reach: Reach,
     free: Rows,
     /// Squares crossed by boxes in the last solution.
@@ -89,9 +92,6 @@ pub struct Game {
     /// Squares crossed by the player in the last solution.
     pub player_squares: Vec<Square>,
 }
-
-/// Weights of pushes against boxes of the full game in the way.
-const PUSH: usize = 16;
 
 impl Game {
     pub fn new(board: &Board, distances: &Distances) -> Self {
@@ -120,6 +120,7 @@ impl Game {
             nodes: Vec::new(),
             seen: HashMap::default(),
             open: Vec::new(),
+            children: Vec::new(),
             reach: Reach::new(board.floor().len()),
             free: board.floor().clone(),
             box_squares: Vec::new(),
@@ -181,13 +182,18 @@ impl Game {
                 at += 1;
                 continue;
             };
+            *spent += 1;
             let node = self.nodes[number as usize];
             if node.boxes[0] == NO_SIDED {
-                self.trace(board, number);
+                self.trace(board, number, in_way);
                 let extra = usize::from(node.pushes) - start;
                 return Relaxed::Extra(extra as u32);
             }
-            let count = node.boxes.iter().take_while(|&&one| one != NO_SIDED).count();
+            let count = node
+                .boxes
+                .iter()
+                .take_while(|&&one| one != NO_SIDED)
+                .count();
             for &sided in &node.boxes[..count] {
                 self.free.remove(board.cell(sided / 4));
             }
@@ -199,7 +205,7 @@ impl Game {
                 boxes: node.boxes,
                 player: board.first(&self.reach),
             };
-            let reached = (node.pushes, node.crossed);
+            let reached = node.pushes;
             if (self.seen.get(&key)).is_some_and(|&known| known <= reached) {
                 continue;
             }
@@ -207,6 +213,10 @@ impl Game {
             let left: usize = (node.boxes[..count].iter())
                 .map(|&sided| usize::from(self.distance(sided)))
                 .sum();
+            let last = match node.from {
+                NO_SQUARE => NO_SQUARE,
+                from => board.next(from, node.direction),
+            };
             for index in 0..count {
                 let square = node.boxes[index] / 4;
                 for direction in Direction::ALL {
@@ -223,7 +233,6 @@ impl Game {
                     if self.distance(sided) == UNREACHABLE {
                         continue;
                     }
-                    *spent += 1;
                     let has_box = |one: Square| {
                         one == ahead
                             || one != square
@@ -239,18 +248,29 @@ impl Game {
                     child.from = square;
                     child.direction = direction;
                     child.crossed += u16::from(in_way(ahead));
-                    child.boxes[index] = if board.is_goal(ahead) { NO_SIDED } else { sided };
+                    child.boxes[index] = if board.is_goal(ahead) {
+                        NO_SIDED
+                    } else {
+                        sided
+                    };
                     child.boxes.sort_unstable();
                     let estimate = usize::from(child.pushes) + left
                         - usize::from(self.distance(node.boxes[index]))
                         + usize::from(self.distance(sided));
-                    let rank = (estimate - start) * PUSH
-                        + usize::from(child.crossed).min(PUSH - 1);
-                    let new = self.nodes.len() as u32;
-                    self.nodes.push(child);
-                    self.open_at(rank).push(new);
+                    let is_other = last != square;
+                    (self.children).push(((child.crossed, is_other), estimate - start, child));
                 }
             }
+            self.children
+                .sort_by_key(|&(order, _, _)| std::cmp::Reverse(order));
+            let mut children = std::mem::take(&mut self.children);
+            for (_, rank, child) in children.drain(..) {
+                let new = self.nodes.len() as u32;
+                self.nodes.push(child);
+                self.open_at(rank).push(new);
+                at = at.min(rank);
+            }
+            self.children = children;
             if *spent >= limit {
                 return Relaxed::Unknown;
             }
@@ -266,7 +286,7 @@ impl Game {
     }
 
     /// Reads the squares that a solution crosses.
-    fn trace(&mut self, board: &Board, number: u32) {
+    fn trace(&mut self, board: &Board, number: u32, in_way: impl Fn(Square) -> bool) {
         self.box_squares.clear();
         self.player_squares.clear();
         let mut at = number;
@@ -277,7 +297,13 @@ impl Game {
             let behind = board.next(node.from, node.direction.opposite());
             walk(
                 board,
-                |square| before.boxes.iter().any(|&other| other != NO_SIDED && other / 4 == square),
+                |square| {
+                    before
+                        .boxes
+                        .iter()
+                        .any(|&other| other != NO_SIDED && other / 4 == square)
+                },
+                &in_way,
                 before.player,
                 behind,
                 &mut self.player_squares,
@@ -287,27 +313,42 @@ impl Game {
     }
 }
 
-/// Appends the squares of a shortest walk of the player, both ends included.
+/// Appends the squares of a walk of the player, both ends included. It crosses as few boxes of the
+/// full game as possible.
 fn walk(
     board: &Board,
     has_box: impl Fn(Square) -> bool,
+    in_way: impl Fn(Square) -> bool,
     from: Square,
     to: Square,
     squares: &mut Vec<Square>,
 ) {
+    if from == to {
+        squares.push(to);
+        return;
+    }
     let mut before = vec![NO_SQUARE; board.len()];
-    let mut queue = vec![to];
-    before[usize::from(to)] = to;
-    let mut at = 0;
-    while at < queue.len() && before[usize::from(from)] == NO_SQUARE {
-        let square = queue[at];
+    let mut done = vec![false; board.len()];
+    let mut queue = VecDeque::from([(to, to)]);
+    while let Some((square, last)) = queue.pop_front() {
+        if done[usize::from(square)] {
+            continue;
+        }
+        done[usize::from(square)] = true;
+        before[usize::from(square)] = last;
+        if square == from {
+            break;
+        }
         for &next in board.neighbours(square) {
-            if next != NO_SQUARE && before[usize::from(next)] == NO_SQUARE && !has_box(next) {
-                before[usize::from(next)] = square;
-                queue.push(next);
+            if next == NO_SQUARE || done[usize::from(next)] || has_box(next) {
+                continue;
+            }
+            if in_way(next) {
+                queue.push_back((next, square));
+            } else {
+                queue.push_front((next, square));
             }
         }
-        at += 1;
     }
     let mut square = from;
     while square != NO_SQUARE {

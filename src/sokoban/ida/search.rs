@@ -1,21 +1,33 @@
 //! The depth-first search below a bound, repeated with larger bounds.
 
 use super::Parts;
+use super::areas::Areas;
+use super::corrals::Corrals;
 use super::goal_moves::Rooms;
 use super::moves::{Move, Path, tunnel};
 use super::pattern_search::PatternSearch;
+use super::relevance::Relevance;
 use super::state::{State, mix};
 use super::table::{Known, Table};
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Push};
 use crate::sokoban::budget::Budget;
 use crate::sokoban::distances::Distances;
-use crate::sokoban::reach::Reach;
+use crate::sokoban::reach::{Reach, Rows};
 
 /// No bound: nothing is left to search.
 const NEVER: u32 = u32::MAX;
 
 /// Nodes between two looks at the budget.
 const LOOK: u64 = 256;
+
+/// Nodes of the shortest slice between restarts.
+const SLICE: u64 = 200_000;
+
+/// By how much overestimation raises the bound above the least estimate, in percent of the first.
+const STEP: u32 = 5;
+
+/// Pushes above the least estimate, in percent of the first estimate, by restart.
+const SLACKS: [u32; 6] = [0, 5, 15, 40, 10, 100];
 
 pub struct Search<'a> {
     board: &'a Board,
@@ -26,6 +38,16 @@ pub struct Search<'a> {
     table: Option<Table>,
     rooms: Option<Rooms>,
     pattern_search: Option<PatternSearch>,
+    areas: Option<Areas>,
+    corrals: Option<Corrals>,
+    relevance: Option<Relevance>,
+    /// The squares in reach before each move of `path`.
+    reaches: Vec<Rows>,
+    /// Random numbers up to this are added to the order of moves.
+    noise: u32,
+    /// Nodes at which the slice between restarts ends.
+    slice_end: u64,
+    slice_over: bool,
     path: Vec<Move>,
     buffers: Vec<Vec<Move>>,
     reach: Reach,
@@ -35,7 +57,9 @@ pub struct Search<'a> {
     /// The least estimate above the bound.
     next_bound: u32,
     is_spent: bool,
-    seed: u64,
+    /// Whether a relevance cut left out a move since the table was cleared.
+    was_cut: bool,
+    random: u64,
 }
 
 impl<'a> Search<'a> {
@@ -56,12 +80,23 @@ impl<'a> Search<'a> {
             } else {
                 None
             },
-            pattern_search: (parts.pattern_search)
-                .then(|| PatternSearch::new(board, distances)),
+            pattern_search: (parts.pattern_search).then(|| PatternSearch::new(board, distances)),
+            areas: parts.deadlock_tables.then(|| Areas::new(board)),
+            corrals: (parts.pattern_search)
+                .then(|| Corrals::new(board.start().boxes.len(), board.floor().len())),
+            relevance: parts.relevance_cuts.then(|| Relevance::new(board)),
+            reaches: Vec::new(),
+            noise: 0,
+            slice_end: u64::MAX,
+            slice_over: false,
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
                 let wanted = usize::try_from(budget.nodes).unwrap_or(usize::MAX);
-                Table::new((budget.memory / 2).min(wanted.saturating_mul(16)).min(1 << 27))
+                Table::new(
+                    (budget.memory / 2)
+                        .min(wanted.saturating_mul(16))
+                        .min(1 << 27),
+                )
             }),
             path: Vec::new(),
             buffers: Vec::new(),
@@ -70,7 +105,8 @@ impl<'a> Search<'a> {
             bound: 0,
             next_bound: NEVER,
             is_spent: false,
-            seed,
+            was_cut: false,
+            random: mix(seed),
         }
     }
 
@@ -82,21 +118,40 @@ impl<'a> Search<'a> {
     /// switched off when nothing is left to search with them.
     pub fn run(&mut self) -> (Option<Vec<Push>>, bool) {
         loop {
-            let (found, exhausted) = self.deepen();
+            let (found, exhausted) = if self.parts.restarts {
+                self.restart()
+            } else {
+                self.deepen()
+            };
             if found.is_some() || !exhausted {
                 return (found, false);
             }
-            if self.rooms.is_some() && self.parts.goal_cuts {
+            if self.relevance.is_some() && self.was_cut {
+                self.relevance = None;
+            } else if self.rooms.is_some() && self.parts.goal_cuts {
                 self.parts.goal_cuts = false;
             } else if self.rooms.is_some() {
                 self.rooms = None;
             } else {
                 return (None, true);
             }
-            if let Some(table) = &mut self.table {
-                table.clear();
-            }
+            self.clear();
         }
+    }
+
+    fn clear(&mut self) {
+        self.was_cut = false;
+        if let Some(table) = &mut self.table {
+            table.clear();
+        }
+    }
+
+    fn solution(&self) -> Vec<Push> {
+        let mut pushes = Vec::new();
+        for made in &self.path {
+            made.append(self.board, &mut pushes);
+        }
+        pushes
     }
 
     fn deepen(&mut self) -> (Option<Vec<Push>>, bool) {
@@ -107,17 +162,47 @@ impl<'a> Search<'a> {
         loop {
             self.next_bound = NEVER;
             if self.visit(0) {
-                let mut pushes = Vec::new();
-                for made in &self.path {
-                    made.append(self.board, &mut pushes);
-                }
-                return (Some(pushes), false);
+                return (Some(self.solution()), false);
             }
             if self.is_spent || self.next_bound == NEVER {
                 return (None, !self.is_spent);
             }
             self.bound = self.next_bound;
+            if self.parts.overestimation {
+                self.bound += start * STEP / 100;
+            }
         }
+    }
+
+    /// Repeats the search with bounds above the least estimate and with random order, a slice of nodes
+    /// each.
+    fn restart(&mut self) -> (Option<Vec<Push>>, bool) {
+        let Some(start) = self.state.matching().cost() else {
+            return (None, true);
+        };
+        let mut least = start;
+        for round in 0_u32.. {
+            let slice = SLICE << (round + 1).trailing_zeros().min(4);
+            self.slice_end = self.nodes + slice;
+            self.slice_over = false;
+            self.bound = least + start * SLACKS[round as usize % SLACKS.len()] / 100;
+            self.noise = if round == 0 { 0 } else { 8 << (round % 3 * 2) };
+            self.next_bound = NEVER;
+            self.clear();
+            if self.visit(0) {
+                return (Some(self.solution()), false);
+            }
+            if self.is_spent {
+                break;
+            }
+            if !self.slice_over {
+                if self.next_bound == NEVER {
+                    return (None, true);
+                }
+                least = self.next_bound;
+            }
+        }
+        (None, false)
     }
 
     /// Searches below the present position, reached with `made` pushes. Leaves the moves of a
@@ -126,6 +211,10 @@ impl<'a> Search<'a> {
         self.nodes += 1;
         if self.is_spent || self.nodes.is_multiple_of(LOOK) && self.budget.is_spent(self.nodes) {
             self.is_spent = true;
+            return false;
+        }
+        if self.nodes >= self.slice_end {
+            self.slice_over = true;
             return false;
         }
         let Some(left) = self.state.matching().cost() else {
@@ -141,23 +230,25 @@ impl<'a> Search<'a> {
         if self.is_refuted(made) {
             return false;
         }
+        if let (Some(areas), Some(last)) = (&mut self.areas, self.path.last())
+            && areas.is_dead(&self.state, last.to, last.last())
+        {
+            return false;
+        }
         self.state.fill(&mut self.reach);
         let hash = self.state.hash() ^ mix(!u64::from(self.board.first(&self.reach)));
         let depth = (self.bound - made + 1).min(u32::from(u16::MAX)) as u16;
+        let mut tested = false;
         if let Some(table) = &mut self.table {
             let known = table.get(hash);
             if known.depth >= depth {
                 return false;
             }
-            table.set(
-                hash,
-                Known {
-                    depth,
-                    tested: known.tested,
-                },
-            );
+            tested = known.tested;
+            let tested = tested || self.parts.pattern_search;
+            table.set(hash, Known { depth, tested });
         }
-        if self.search_patterns() && self.is_refuted(made) {
+        if !tested && self.search_patterns() && self.is_refuted(made) {
             return false;
         }
         let mut moves = self.buffers.pop().unwrap_or_default();
@@ -167,7 +258,12 @@ impl<'a> Search<'a> {
         }
         let mut found = false;
         let patterns = self.patterns_len();
+        self.reaches.push(self.reach.rows().clone());
         for next in moves.drain(..) {
+            if self.is_cut(&next) {
+                self.was_cut = true;
+                continue;
+            }
             let pushes = next.pushes();
             let undo = self.state.apply(next.index, next.to, next.last());
             self.path.push(next);
@@ -177,7 +273,7 @@ impl<'a> Search<'a> {
             }
             self.path.pop();
             self.state.undo(undo);
-            if self.is_spent {
+            if self.is_spent || self.slice_over {
                 break;
             }
             // Patterns found below may hold here.
@@ -185,8 +281,30 @@ impl<'a> Search<'a> {
                 break;
             }
         }
+        self.reaches.pop();
         self.buffers.push(moves);
         found
+    }
+
+    fn is_cut(&self, next: &Move) -> bool {
+        let Some(relevance) = &self.relevance else {
+            return false;
+        };
+        if !relevance.is_cut(&self.path, next) {
+            return false;
+        }
+        // A move that was not possible before is not cut.
+        let first = match &next.path {
+            Path::Straight { direction, .. } => *direction,
+            Path::Turning(path) => path.first().copied().unwrap_or(Direction::Up),
+        };
+        let behind = self.board.next(next.from, first.opposite());
+        let before = self
+            .reaches
+            .len()
+            .checked_sub(2)
+            .map(|at| &self.reaches[at]);
+        before.is_none_or(|rows| rows.contains(self.board.cell(behind)))
     }
 
     fn patterns_len(&self) -> usize {
@@ -216,11 +334,19 @@ impl<'a> Search<'a> {
         let has_box = |square| self.state.has_box(square);
         let player = self.state.player();
         if (self.path.last()).is_some_and(|last| {
-            search.patterns.is_dead(self.board, last.to, player, has_box)
+            search
+                .patterns
+                .is_dead(self.board, last.to, player, has_box)
         }) {
             return true;
         }
-        let extra = search.patterns.extra(&self.state, self.parts.overestimation);
+        if self.parts.is_exact() {
+            // The extra pushes of a pattern refer to the nearest goals, not to those of the matching.
+            return false;
+        }
+        let extra = search
+            .patterns
+            .extra(&self.state, self.parts.overestimation);
         if made + left + extra > self.bound {
             self.next_bound = self.next_bound.min(made + left + extra);
             return true;
@@ -239,8 +365,12 @@ impl<'a> Search<'a> {
             self.rooms = rooms;
             return;
         }
+        let corral = (self.corrals.as_mut()).and_then(|c| c.find(&self.state, &self.reach));
         for index in 0..self.state.squares().len() {
             let square = self.state.squares()[index];
+            if corral.is_some_and(|boxes| !boxes[index]) {
+                continue;
+            }
             if let Some(rooms) = &mut rooms
                 && rooms.resolve_inside(&self.state, index, moves)
             {
@@ -288,7 +418,7 @@ impl<'a> Search<'a> {
 
     /// Sorts moves: first those of the box that moved last, then those that lower the bound, boxes
     /// near their goals first.
-    fn order(&self, moves: &mut [Move]) {
+    fn order(&mut self, moves: &mut [Move]) {
         let last = self.path.last().map(|made| made.index);
         for next in moves.iter_mut() {
             let goal = self.state.matching().goal_of(next.index);
@@ -309,6 +439,12 @@ impl<'a> Search<'a> {
             } else {
                 after
             };
+        }
+        if self.noise > 0 {
+            for next in moves.iter_mut() {
+                self.random = mix(self.random);
+                next.order += (self.random % u64::from(self.noise)) as i32;
+            }
         }
         moves.sort_by_key(|next| next.order);
     }
