@@ -20,14 +20,17 @@ const NEVER: u32 = u32::MAX;
 /// Nodes between two looks at the budget.
 const LOOK: u64 = 256;
 
-/// Nodes of the shortest slice between restarts.
-const SLICE: u64 = 200_000;
+/// Nodes of the first slices between restarts.
+const SLICE: u64 = 250_000;
+
+/// Random numbers below this are added to the order of moves.
+const NOISE: u32 = 16;
 
 /// By how much overestimation raises the bound above the least estimate, in percent of the first.
 const STEP: u32 = 5;
 
-/// Pushes above the least estimate, in percent of the first estimate, by restart.
-const SLACKS: [u32; 6] = [0, 5, 15, 40, 10, 100];
+/// Pushes above the least estimate, in percent of the first estimate, by turn.
+const SLACKS: [u32; 4] = [0, 5, 15, 60];
 
 pub struct Search<'a> {
     board: &'a Board,
@@ -48,6 +51,8 @@ pub struct Search<'a> {
     /// Nodes at which the slice between restarts ends.
     slice_end: u64,
     slice_over: bool,
+    /// Whether this iteration overestimates, if that part is on.
+    is_generous: bool,
     path: Vec<Move>,
     buffers: Vec<Vec<Move>>,
     reach: Reach,
@@ -89,6 +94,7 @@ impl<'a> Search<'a> {
             noise: 0,
             slice_end: u64::MAX,
             slice_over: false,
+            is_generous: true,
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
                 let wanted = usize::try_from(budget.nodes).unwrap_or(usize::MAX);
@@ -174,32 +180,37 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Repeats the search with bounds above the least estimate and with random order, a slice of nodes
-    /// each.
+    /// Takes turns, a slice of nodes each: iterative deepening from the least estimate not yet refuted,
+    /// then searches with larger bounds and random order. Slices double after each turn of all.
     fn restart(&mut self) -> (Option<Vec<Push>>, bool) {
         let Some(start) = self.state.matching().cost() else {
             return (None, true);
         };
         let mut least = start;
         for round in 0_u32.. {
-            let slice = SLICE << (round + 1).trailing_zeros().min(4);
-            self.slice_end = self.nodes + slice;
+            let (turn, kind) = (round / SLACKS.len() as u32, round as usize % SLACKS.len());
+            self.slice_end = self.nodes + (SLICE << turn.min(16));
             self.slice_over = false;
-            self.bound = least + start * SLACKS[round as usize % SLACKS.len()] / 100;
-            self.noise = if round == 0 { 0 } else { 8 << (round % 3 * 2) };
-            self.next_bound = NEVER;
             self.clear();
-            if self.visit(0) {
-                return (Some(self.solution()), false);
-            }
-            if self.is_spent {
-                break;
-            }
-            if !self.slice_over {
+            self.bound = least + start * SLACKS[kind] / 100;
+            self.noise = if SLACKS[kind] == 0 { 0 } else { NOISE };
+            self.is_generous = SLACKS[kind] > 0;
+            loop {
+                self.next_bound = NEVER;
+                if self.visit(0) {
+                    return (Some(self.solution()), false);
+                }
+                if self.is_spent {
+                    return (None, false);
+                }
+                if self.slice_over {
+                    break;
+                }
                 if self.next_bound == NEVER {
                     return (None, true);
                 }
-                least = self.next_bound;
+                least = least.max(self.next_bound);
+                self.bound = least + start * SLACKS[kind] / 100;
             }
         }
         (None, false)
