@@ -136,8 +136,8 @@ impl Matching {
     fn augment(&mut self, index: usize) {
         let goals = self.goals;
         let row = &self.costs[index * goals..(index + 1) * goals];
-        for goal in 0..goals {
-            self.lengths[goal] = row[goal] - self.prices[goal];
+        for ((length, cost), price) in self.lengths.iter_mut().zip(row).zip(&self.prices) {
+            *length = cost - price;
         }
         self.from.fill(index as u16);
         self.done.fill(false);
@@ -159,8 +159,8 @@ impl Matching {
             self.order.push(nearest as u16);
             let row = &self.costs[usize::from(owner) * goals..][..goals];
             let paid = row[nearest] - self.prices[nearest];
-            for goal in 0..goals {
-                let length = least + row[goal] - self.prices[goal] - paid;
+            for (goal, (cost, price)) in row.iter().zip(&self.prices).enumerate() {
+                let length = least + cost - price - paid;
                 if !self.done[goal] && length < self.lengths[goal] {
                     self.lengths[goal] = length;
                     self.from[goal] = owner;

@@ -36,15 +36,25 @@ use super::{Outcome, Verdict};
 /// The parts of the search that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
+    /// A transposition table, without which cycles end only at the bound.
     pub table: bool,
+    /// The box that moved last first, then pushes towards the goal of the matching.
     pub ordering: bool,
+    /// Tables of dead areas, five squares by five.
     pub deadlock_tables: bool,
+    /// A box in a tunnel goes on to its end. No solution is lost.
     pub tunnel_macros: bool,
+    /// A box at an entrance of a goal room goes on to its goal.
     pub goal_macros: bool,
+    /// If a box can go to its goal without a detour, nothing else is tried.
     pub goal_cuts: bool,
+    /// Searches for boxes that hinder each other; PI-corrals.
     pub pattern_search: bool,
+    /// Few switches between distant areas.
     pub relevance_cuts: bool,
+    /// Larger steps of the bound, and extra pushes counted more than once.
     pub overestimation: bool,
+    /// Turns with larger bounds and random order.
     pub restarts: bool,
 }
 
