@@ -10,7 +10,9 @@ pub mod level;
 pub mod matching;
 pub mod optimiser;
 pub mod reach;
+pub mod solution;
 pub mod solver;
+pub mod text;
 
 use board::Push;
 
