@@ -10,6 +10,7 @@ pub mod level;
 pub mod matching;
 pub mod optimiser;
 pub mod reach;
+pub mod rulesheet;
 pub mod solution;
 pub mod solver;
 pub mod text;
