@@ -1,9 +1,12 @@
 //! Ctrl-C and SIGTERM.
 //!
 //! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
-//! matches first, and a second signal ends them at once. The exit status is [`EXIT_STATUS`].
+//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, and a second signal ends
+//! them at once. The exit status is [`EXIT_STATUS`].
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -58,6 +61,24 @@ pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<
         runtime.block_on(signals.next());
         eprintln!("interrupted");
         exit(&clean_up)
+    })?;
+    Ok(())
+}
+
+/// Sets a flag at the next signal. The signal after it ends the program.
+pub fn stop_on_ctrl_c(stop: Arc<AtomicBool>) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let mut signals = {
+        let _on_runtime = runtime.enter();
+        Signals::listen()?
+    };
+    let thread = std::thread::Builder::new().name("ctrl-c".to_string());
+    thread.spawn(move || {
+        runtime.block_on(signals.next());
+        eprintln!("interrupted");
+        stop.store(true, Ordering::Relaxed);
+        runtime.block_on(signals.next());
+        exit(&|| {})
     })?;
     Ok(())
 }

@@ -31,6 +31,7 @@ mod match_games;
 mod perft;
 mod search;
 mod serve;
+mod sokoban;
 mod solve;
 mod stats;
 pub mod tournament;
@@ -149,6 +150,15 @@ enum Command {
             Example:\n  panza solve eightPuzzle --seconds 10"
     )]
     Solve(solve::SolveArguments),
+    /// Solve, optimise and check Sokoban levels, and write them as rulesheets.
+    #[command(
+        after_help = "FILE has levels in XSB, with run lengths or without, titles, keys, comments and solutions (.sok);\n\
+            - is standard input. `panza sokoban solve --help` and the like explain each action.\n\n\
+            Examples:\n  \
+            panza sokoban solve sokoban-levels/twelve.sok --out solved.sok\n  \
+            panza sokoban check solved.sok"
+    )]
+    Sokoban(sokoban::SokobanArguments),
     /// Measure uniformly random playouts from the initial state.
     #[command(after_help = "Example:\n  panza bench hex --engine prover --seconds 20")]
     Bench(bench::BenchArguments),
@@ -177,10 +187,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(_) => None,
         _ => Some(telemetry::init(tracing::Level::WARN)?),
     };
-    // The other commands end their matches and connections first.
+    // The other commands end their matches and connections first, or save what they found.
     if !matches!(
         command,
-        Command::Serve(_) | Command::Match(_) | Command::Tournament(_)
+        Command::Serve(_) | Command::Match(_) | Command::Tournament(_) | Command::Sokoban(_)
     ) {
         interrupt::exit_on_ctrl_c_after(|| {})?;
     }
@@ -196,6 +206,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Analyse(arguments) => analyse::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
         Command::Solve(arguments) => solve::run(arguments, output),
+        Command::Sokoban(arguments) => sokoban::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
     }

@@ -190,6 +190,14 @@ impl Entry {
         &self.solutions
     }
 
+    /// The level with its title and notes alone.
+    pub fn without_solutions(&self) -> Self {
+        Self {
+            solutions: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// What is wrong with the rows and solutions as text.
     pub fn faults(&self) -> &[Fault] {
         &self.faults

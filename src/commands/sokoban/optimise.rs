@@ -1,0 +1,186 @@
+//! `panza sokoban optimise`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::super::interrupt;
+use super::super::outcome::Outcome;
+use super::super::output::{Output, spinner};
+use super::levels::{LevelChoice, NumberedLevel};
+use super::results::Results;
+use super::search::Bounds;
+use super::solve::show_fault;
+use crate::sokoban::optimiser::{self, Measure};
+use crate::sokoban::solution::{Metrics, Solution};
+
+#[derive(Args, Debug)]
+pub(super) struct OptimiseArguments {
+    #[command(flatten)]
+    levels: LevelChoice,
+    #[command(flatten)]
+    bounds: Bounds,
+    /// What to make fewer first; the other breaks ties.
+    #[arg(long, value_enum, default_value_t = By::Moves)]
+    by: By,
+    /// A file that each solution is appended to; levels solved there are skipped.
+    #[arg(long, value_name = "FILE.sok")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    Moves,
+    Pushes,
+}
+
+impl By {
+    fn measure(self) -> Measure {
+        match self {
+            Self::Moves => Measure::MovesPushes,
+            Self::Pushes => Measure::PushesMoves,
+        }
+    }
+
+    /// The smaller the better.
+    fn key(self, metrics: Metrics) -> (usize, usize) {
+        match self {
+            Self::Moves => (metrics.moves, metrics.pushes),
+            Self::Pushes => (metrics.pushes, metrics.moves),
+        }
+    }
+}
+
+pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Result<Outcome> {
+    let levels = arguments.levels.load()?;
+    let out = arguments.out.as_deref();
+    let mut results = out
+        .map(|path| Results::open(path, &arguments.levels.file))
+        .transpose()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    interrupt::stop_on_ctrl_c(Arc::clone(&stop))?;
+    let (mut before, mut after) = (Metrics::default(), Metrics::default());
+    let (mut done, mut shorter, mut skipped) = (0, 0, 0);
+    for level in &levels {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if results
+            .as_ref()
+            .is_some_and(|results| results.known(&level.entry).is_some())
+        {
+            skipped += 1;
+            continue;
+        }
+        let playable = match level.playable() {
+            Ok(playable) => playable,
+            Err(fault) => {
+                show_fault(level, &fault, output)?;
+                continue;
+            }
+        };
+        let board = &playable.board;
+        let given = level.solutions(board);
+        let given = (given.into_iter()).min_by_key(|solution| arguments.by.key(solution.metrics()));
+        let Some(given) = given else {
+            let fault = "no verified solution in the file; `panza sokoban solve` finds one";
+            show_fault(level, fault, output)?;
+            continue;
+        };
+        let progress = spinner(format!("level {}", level.name()));
+        let started = Instant::now();
+        let options = optimiser::Options {
+            by: arguments.by.measure(),
+            threads: arguments.bounds.threads(),
+            ..optimiser::Options::default()
+        };
+        let budget = arguments.bounds.budget(&stop);
+        // What is replayed is kept, whatever the optimiser makes of it later.
+        let mut best = given.clone();
+        let mut keep = |pushes: &[_]| match Solution::from_pushes(board, pushes) {
+            Ok(solution) => {
+                if arguments.by.key(solution.metrics()) < arguments.by.key(best.metrics()) {
+                    best = solution;
+                    let metrics = best.metrics();
+                    progress.set_message(format!(
+                        "level {}: {} moves, {} pushes",
+                        level.name(),
+                        metrics.moves,
+                        metrics.pushes
+                    ));
+                }
+            }
+            Err(error) => tracing::error!(level = level.number, "no solution: {error}"),
+        };
+        let last = optimiser::optimise(board, given.pushes(), &options, &budget, &mut keep);
+        keep(&last);
+        let seconds = started.elapsed().as_secs_f64();
+        progress.finish_and_clear();
+        if let Some(results) = &mut results {
+            results.append(level, &best)?;
+        }
+        done += 1;
+        let (old, new) = (given.metrics(), best.metrics());
+        shorter += usize::from(arguments.by.key(new) < arguments.by.key(old));
+        add(&mut before, old);
+        add(&mut after, new);
+        show(level, &given, &best, seconds, results.is_none(), output)?;
+    }
+    let earlier = if skipped > 0 {
+        format!(", {skipped} before")
+    } else {
+        String::new()
+    };
+    output.line(format_args!(
+        "{shorter} of {done} shorter{earlier}; {} moves, {} pushes became {} moves, {} pushes",
+        before.moves, before.pushes, after.moves, after.pushes
+    ))?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Outcome::Interrupted);
+    }
+    Ok(Outcome::holds_if(done + skipped == levels.len()))
+}
+
+/// Adds moves and pushes.
+fn add(sum: &mut Metrics, metrics: Metrics) {
+    sum.moves += metrics.moves;
+    sum.pushes += metrics.pushes;
+}
+
+fn show(
+    level: &NumberedLevel,
+    given: &Solution,
+    best: &Solution,
+    seconds: f64,
+    has_moves: bool,
+    output: Output,
+) -> anyhow::Result<()> {
+    let (old, new) = (given.metrics(), best.metrics());
+    output.object(&json!({
+        "level": level.number,
+        "title": level.entry.title(),
+        "solved": true,
+        "moves_before": old.moves,
+        "pushes_before": old.pushes,
+        "moves": new.moves,
+        "pushes": new.pushes,
+        "seconds": seconds,
+        "solution": best.to_string(),
+    }))?;
+    output.line(format_args!(
+        "{}: {} moves, {} pushes became {} moves, {} pushes; {seconds:.2} s",
+        level.name(),
+        old.moves,
+        old.pushes,
+        new.moves,
+        new.pushes,
+    ))?;
+    if has_moves {
+        output.line(format_args!("    {best}"))?;
+    }
+    Ok(())
+}
