@@ -3,7 +3,7 @@
 
 import { changedCells, contentOf } from "./board.js";
 import { drawn, element } from "./page.js";
-import { drawPiece, look } from "./pieces.js";
+import { drawPiece, isGround, isSilhouette, look } from "./pieces.js";
 
 const CELL = 100;
 const MARGIN = 44;
@@ -74,10 +74,6 @@ function drawBoard(board, changed) {
   );
 }
 
-function isSilhouette({ form }) {
-  return !["cross", "ring", "disc", "tile"].includes(form);
-}
-
 function edgeName(name, x, y) {
   const shown = name.length > 3 ? `${name.slice(0, 2)}…` : name;
   return drawn("text", { class: "edge-name", x, y, "text-anchor": "middle", "dominant-baseline": "central" }, shown);
@@ -86,10 +82,11 @@ function edgeName(name, x, y) {
 function drawCell(cell, shape, { left, isChess, isChanged }) {
   const [x, y] = [left + cell.column * CELL, 6 + cell.line * CELL];
   const isDark = isChess && (Math.floor(cell.line) + Math.floor(cell.column)) % 2 === 1;
-  const lying = cell.contents.filter((content) => !content.isBlank);
+  const looks = cell.contents.filter((content) => !content.isBlank).map(look);
+  const lying = looks.filter((found) => !isGround(found));
   const names = ["cell", isDark && "dark-square", isChanged && "changed"].filter(Boolean);
   const what = contentOf(cell);
-  const says = `${cell.key}: ${lying.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
+  const says = `${cell.key}: ${looks.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
   return drawn(
     "g",
     {
@@ -102,8 +99,9 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
     },
     drawn("title", null, says),
     drawn("rect", { class: "square", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5 }),
-    lying.slice(0, 4).map((content, place) => {
-      const piece = drawPiece(look(content));
+    looks.filter(isGround).map(drawPiece),
+    lying.slice(0, 4).map((found, place) => {
+      const piece = drawPiece(found);
       if (lying.length === 1) return piece;
       const y = lying.length === 2 ? 25 : Math.floor(place / 2) * 50;
       const corner = `translate(${(place % 2) * 50} ${y}) scale(.5)`;

@@ -1,6 +1,6 @@
 // The look of a piece, from the words of the game. Words for colours, crosses and rings are drawn
-// as such; names of chess pieces become silhouettes; numbers become tiles; anything else is a
-// labelled tile, coloured by its rank among the contents of its board. Every look works on light
+// as such; names of chess pieces become silhouettes; walls, floor, goals, boxes and their player are
+// drawn as in Sokoban; numbers become tiles; anything else is a labelled tile, coloured by its rank among the contents of its board. Every look works on light
 // and dark pages: pieces have their own edges, crosses and rings use colours of the page.
 
 import { drawn } from "./page.js";
@@ -65,6 +65,11 @@ const OTHER_SHAPES = {
   circle: "ring",
 };
 
+/** What a square is made of; it fills the square, under whatever lies there. */
+const GROUNDS = new Set(["wall", "floor", "goal"]);
+
+const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person" };
+
 /** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
 function wordsOf(name) {
   return name
@@ -75,8 +80,8 @@ function wordsOf(name) {
 }
 
 /**
- * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or `cross` or
- * `ring`, which have no colours.
+ * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or one of
+ * those that have no colours: `cross`, `ring`, `crate`, `person`, `wall`, `floor`, `goal`.
  */
 export function look(content) {
   const words = wordsOf(content.text);
@@ -84,6 +89,8 @@ export function look(content) {
   if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
     return { form: OTHER_SHAPES[words[0]], label: "" };
   }
+  if (words.length === 1 && GROUNDS.has(words[0])) return { form: words[0], label: "" };
+  if (words.length === 1 && Object.hasOwn(THINGS, words[0])) return { form: THINGS[words[0]], label: "" };
   const code = words.length === 1 ? /^([wb])([prnbqk])$/.exec(words[0]) : null;
   if (code !== null) return { form: SILHOUETTE_LETTERS[code[2]], label: "", ...SIDES[LETTERS[code[1]]] };
   const sided = words.map(sideOf);
@@ -106,6 +113,16 @@ function sideOf(word) {
   return Object.hasOwn(SIDES, word) ? word : null;
 }
 
+/** Whether a look is that of what a square is made of. */
+export function isGround({ form }) {
+  return GROUNDS.has(form);
+}
+
+/** Whether a look is that of a chess piece. */
+export function isSilhouette({ form }) {
+  return Object.hasOwn(SILHOUETTES, form);
+}
+
 /** A piece drawn into a square of a hundred units. */
 export function drawPiece({ form, label, fill, edge, ink }) {
   switch (form) {
@@ -113,6 +130,42 @@ export function drawPiece({ form, label, fill, edge, ink }) {
       return drawn("path", { class: "piece cross", d: "M26 26L74 74M74 26L26 74" });
     case "ring":
       return drawn("circle", { class: "piece ring", cx: 50, cy: 50, r: 28 });
+    case "wall":
+      return drawn(
+        "g",
+        { class: "piece" },
+        drawn("rect", { x: 0, y: 0, width: 100, height: 100, fill: "#7d838d" }),
+        drawn("path", { d: "M0 33H100M0 67H100M50 0V33M20 33V67M80 33V67M50 67V100", stroke: "#59606b", "stroke-width": 4 }),
+      );
+    case "floor":
+      return null;
+    case "goal":
+      return drawn("rect", {
+        class: "piece",
+        x: 7,
+        y: 7,
+        width: 86,
+        height: 86,
+        rx: 10,
+        fill: "#e0a526",
+        "fill-opacity": 0.25,
+        stroke: "#e0a526",
+        "stroke-width": 6,
+      });
+    case "crate":
+      return drawn(
+        "g",
+        { class: "piece" },
+        drawn("rect", { x: 18, y: 18, width: 64, height: 64, fill: "#b9772f", stroke: "#6b4113", "stroke-width": 6 }),
+        drawn("path", { d: "M21 21L79 79M79 21L21 79", stroke: "#6b4113", "stroke-width": 6 }),
+      );
+    case "person":
+      return drawn(
+        "g",
+        { class: "piece", fill: "#2f6bd8", stroke: "#173c80", "stroke-width": 4 },
+        drawn("circle", { cx: 50, cy: 31, r: 14 }),
+        drawn("path", { d: "M27 80c0-20 9-30 23-30s23 10 23 30z" }),
+      );
     case "disc":
       return drawn(
         "g",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changedCells, compare, contentOf, layOut, readShapes } from "../board.js";
-import { look } from "../pieces.js";
+import { isGround, isSilhouette, look } from "../pieces.js";
 import { discBoard } from "./samples.mjs";
 
 const marks = {
@@ -121,4 +121,8 @@ test("pieces look like what they are called", () => {
   assert.equal(of("treasure").label, "treasure");
   assert.notEqual(look({ text: "mine", label: "m", rank: 0 }).fill, look({ text: "yours", label: "y", rank: 1 }).fill);
   assert.equal(of("constructor").form, "tile");
+  assert.deepEqual(["wall", "floor", "goal"].map((text) => of(text).form), ["wall", "floor", "goal"]);
+  assert.deepEqual(["box", "player"].map((text) => of(text).form), ["crate", "person"]);
+  assert.ok(isGround(of("wall")) && !isGround(of("box")));
+  assert.ok(isSilhouette(of("wp")) && !isSilhouette(of("box")) && !isSilhouette(of("wall")));
 });
