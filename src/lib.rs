@@ -30,6 +30,7 @@
 //! | [`metagame`] | what is learned about a game, and chosen for its search |
 //! | [`player`] | one match from START to STOP |
 //! | [`server`] | the GGP protocol over HTTP, and pages for browsers |
+//! | [`sokoban`] | Sokoban levels, solutions, and levels as rulesheets |
 //! | [`commands`] | the subcommands of `panza`, and the game manager |
 //!
 //! From rules to a million playouts:

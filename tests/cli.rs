@@ -116,6 +116,7 @@ fn help_has_an_example_of_each_command() {
         "stats",
         "analyse",
         "search",
+        "sokoban",
         "bench",
         "tournament",
     ];

@@ -27,4 +27,5 @@ mod prover_rules;
 mod relaxation;
 mod signature;
 mod simultaneous;
+mod sokoban;
 mod structure_in_search;

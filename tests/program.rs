@@ -13,4 +13,5 @@ mod pages;
 mod player;
 mod protocol;
 mod remembered_plans;
+mod sokoban_program;
 mod tournament;

@@ -1,8 +1,8 @@
 //! Ctrl-C and SIGTERM.
 //!
 //! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
-//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, and a second signal ends
-//! them at once. The exit status is [`EXIT_STATUS`].
+//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, and a second signal
+//! ends them at once. The exit status is [`EXIT_STATUS`].
 
 use std::io;
 use std::sync::Arc;

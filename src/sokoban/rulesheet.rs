@@ -1,14 +1,15 @@
 //! A level as a rulesheet in GDL, so that it can be played as any other game.
 //!
-//! A move is one step of the player, `(move up)` and so on; a push is a step towards a box. The game
-//! ends when every box is on a goal, worth 100, or after a number of moves. The facts are where the
-//! player and the boxes stand, and the number of moves made; rows and columns count from 1 at the
-//! upper left.
+//! A move is one step of the player, `(move up)` and so on; a push is a step towards a box. The
+//! game ends when every box is on a goal, worth 100, or after a number of moves. The facts are
+//! where the player and the boxes stand, and the number of moves made. Walls, floor and goals are
+//! facts too, which never change, so that displays can draw them. Rows and columns count from 1 at
+//! the upper left.
 //!
 //! Invariants: the player has a legal move in every state that is not terminal.
 
 use super::board::{Board, Direction, NO_SQUARE, Square};
-use super::level::Level;
+use super::level::{Ground, Level};
 use std::fmt::Write;
 
 /// The rules for a level and its board, with a title for their first line. The game ends after
@@ -64,9 +65,17 @@ fn write_rules(
     }
     out.push_str("(<= (goal player 100)\n  solved)\n\n(<= (goal player 0)\n  (not solved))\n");
 
-    out.push_str("\n; The squares that the player can reach, by row and column.\n\n");
-    for square in board.squares() {
-        writeln!(out, "(square {})", place(board, square))?;
+    out.push_str("\n; The level by row and column, without floor and goals out of reach.\n\n");
+    for row in 0..level.rows() {
+        for column in 0..level.columns() {
+            let ground = match (level.ground((row, column)), board.square_at((row, column))) {
+                (Ground::Wall, _) => "wall",
+                (_, NO_SQUARE) => continue,
+                (Ground::Goal, _) => "goal",
+                (Ground::Floor, _) => "floor",
+            };
+            writeln!(out, "(ground {} {} {ground})", row + 1, column + 1)?;
+        }
     }
     for (name, direction) in [("down", Direction::Down), ("right", Direction::Right)] {
         out.push('\n');
@@ -111,6 +120,9 @@ const RULES: &str = "\
 
 ; Facts and moves.
 
+(<= (base (cell ?row ?column ?ground))
+  (ground ?row ?column ?ground))
+
 (<= (base (player ?row ?column))
   (square ?row ?column))
 
@@ -126,6 +138,20 @@ const RULES: &str = "\
 (input player (move down))
 (input player (move left))
 (input player (move right))
+
+; Walls, floor and goals.
+
+(<= (init (cell ?row ?column ?ground))
+  (ground ?row ?column ?ground))
+
+(<= (next (cell ?row ?column ?ground))
+  (ground ?row ?column ?ground))
+
+(<= (square ?row ?column)
+  (ground ?row ?column floor))
+
+(<= (square ?row ?column)
+  (ground ?row ?column goal))
 
 ; Steps and pushes.
 
@@ -196,7 +222,9 @@ mod tests {
             ";     #@$.#",
             "(init (player 2 2))",
             "(init (box 2 3))",
-            "(square 2 4)",
+            "(ground 1 5 wall)",
+            "(ground 2 3 floor)",
+            "(ground 2 4 goal)",
             "(adjacent right 2 3 2 4)",
             "  (true (box 2 4)))",
             "  (true (step 3)))",

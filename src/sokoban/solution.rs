@@ -3,8 +3,8 @@
 //! LURD notation has a letter a move, `l u r d`; a push has the capital. Between two pushes the
 //! player takes a shortest way when a solution is made from pushes alone.
 //!
-//! Invariants: a [`Solution`] of a board ends with every box on a goal; its metrics are those of its
-//! moves.
+//! Invariants: a [`Solution`] of a board ends with every box on a goal; its metrics are those of
+//! its moves.
 
 use super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
 use std::collections::VecDeque;

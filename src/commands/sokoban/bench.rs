@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
-use serde_json::json;
 
 use super::super::outcome::Outcome;
 use super::super::output::{Output, grouped, spinner};
@@ -57,18 +56,7 @@ pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<
             moves += metrics.moves;
             pushes += metrics.pushes;
         }
-        output.object(&json!({
-            "level": level.number,
-            "title": level.entry.title(),
-            "solved": metrics.is_some(),
-            "proven": found.is_proven,
-            "moves": metrics.map(|metrics| metrics.moves),
-            "pushes": metrics.map(|metrics| metrics.pushes),
-            "method": found.method,
-            "nodes": found.nodes,
-            "seconds": found.seconds,
-            "solution": found.solution.as_ref().map(ToString::to_string),
-        }))?;
+        output.object(&found.object(level))?;
         let figure = |figure: Option<usize>| figure.map_or(String::new(), |n| grouped(n as u64));
         output.line(format_args!(
             "| {} | {title} | {} | {} | {} | {} | {} | {:.2} |",

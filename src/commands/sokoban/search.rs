@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::ProgressBar;
+use serde_json::{Value, json};
 
 use super::super::arguments::parse_seconds;
 use super::super::output::grouped;
+use super::levels::NumberedLevel;
 use crate::sokoban::Verdict;
 use crate::sokoban::board::Board;
 use crate::sokoban::budget::Budget;
@@ -51,6 +53,25 @@ pub(super) struct Found {
     pub nodes: u64,
     pub seconds: f64,
     pub method: &'static str,
+}
+
+impl Found {
+    /// The result as scripts read it.
+    pub fn object(&self, level: &NumberedLevel) -> Value {
+        let metrics = self.solution.as_ref().map(Solution::metrics);
+        json!({
+            "level": level.number,
+            "title": level.entry.title(),
+            "solved": metrics.is_some(),
+            "proven": self.is_proven,
+            "moves": metrics.map(|metrics| metrics.moves),
+            "pushes": metrics.map(|metrics| metrics.pushes),
+            "method": self.method,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+            "solution": self.solution.as_ref().map(ToString::to_string),
+        })
+    }
 }
 
 impl Bounds {

@@ -110,19 +110,7 @@ fn show(
 ) -> anyhow::Result<()> {
     let solution = found.solution.as_ref();
     let metrics = solution.map(|solution| solution.metrics());
-    let moves = solution.map(ToString::to_string);
-    output.object(&json!({
-        "level": level.number,
-        "title": level.entry.title(),
-        "solved": solution.is_some(),
-        "proven": found.is_proven,
-        "moves": metrics.map(|metrics| metrics.moves),
-        "pushes": metrics.map(|metrics| metrics.pushes),
-        "method": found.method,
-        "nodes": found.nodes,
-        "seconds": found.seconds,
-        "solution": &moves,
-    }))?;
+    output.object(&found.object(level))?;
     let name = level.name();
     let cost = format!("{} nodes, {:.2} s", grouped(found.nodes), found.seconds);
     match metrics {
@@ -136,8 +124,8 @@ fn show(
         None if found.is_proven => output.line(format_args!("{name}: has no solution; {cost}"))?,
         None => output.line(format_args!("{name}: not solved; {cost}"))?,
     }
-    if let (Some(moves), true) = (moves, has_moves) {
-        output.line(format_args!("    {moves}"))?;
+    if let (Some(solution), true) = (solution, has_moves) {
+        output.line(format_args!("    {solution}"))?;
     }
     Ok(())
 }

@@ -47,9 +47,9 @@ fn is_cell(c: char) -> bool {
     matches!(c, '#' | '@' | '+' | '$' | '*' | '.' | '-' | '_' | ' ')
 }
 
-/// The rows of a line, if it has any. A row has a wall; right below another row a box, a goal or the
-/// player is enough, and so are walls at both ends with other characters between them, which are
-/// told as faults later.
+/// The rows of a line, if it has any. A row has a wall; right below another row a box, a goal or
+/// the player is enough, and so are walls at both ends with other characters between them, which
+/// are told as faults later.
 fn rows(line: &str, follows_row: bool) -> Option<Vec<String>> {
     let has_wall = line.contains('#');
     if line.chars().all(is_cell) {

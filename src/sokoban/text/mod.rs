@@ -1,8 +1,8 @@
 //! Collections of levels as text: XSB rows, run lengths, titles, keys, comments and solutions.
 //!
 //! A collection is read line by line into blocks of rows and the text between them; each piece of
-//! text belongs to the level before or after it. Nothing is dropped: a line that is neither a row, a
-//! title nor a solution is kept as a note of its level. [`Collection`]'s `Display` writes one
+//! text belongs to the level before or after it. Nothing is dropped: a line that is neither a row,
+//! a title nor a solution is kept as a note of its level. [`Collection`]'s `Display` writes one
 //! canonical form, which reads back as the same collection.
 //!
 //! What is read, beside rows of XSB characters (`# @ + $ * .`, and `-`, `_` or a space for floor):
@@ -17,8 +17,8 @@
 //!
 //! Formats: sokobano.de, "Level format", and the `.sok` files of Sokoban YASC.
 //!
-//! Invariants: a title has no line end and is not empty; notes begin and end with a line that is not
-//! blank; the moves of a solution are letters of LURD without run lengths.
+//! Invariants: a title has no line end and is not empty; notes begin and end with a line that is
+//! not blank; the moves of a solution are letters of LURD without run lengths.
 
 mod lines;
 mod read;
@@ -203,8 +203,8 @@ impl Entry {
         &self.faults
     }
 
-    /// Adds a solution with its name, the word `Solution` unless it begins with that word. Of `moves`
-    /// only the letters of LURD are kept.
+    /// Adds a solution with its name, the word `Solution` unless it begins with that word. Of
+    /// `moves` only the letters of LURD are kept.
     pub fn add_solution(&mut self, name: &str, moves: &str) {
         let name = name.lines().next().unwrap_or("").trim();
         let is_name = lines::solution_header(name).is_some_and(|header| header.moves.is_empty());

@@ -1,8 +1,8 @@
 //! Lines to levels.
 //!
-//! Rows without other lines between them are a block. The text between two blocks is divided in two:
-//! a paragraph that stands right above a block belongs to it, as does a title of one line above an
-//! empty line; the rest belongs to the block before.
+//! Rows without other lines between them are a block. The text between two blocks is divided in
+//! two: a paragraph that stands right above a block belongs to it, as does a title of one line
+//! above an empty line; the rest belongs to the block before.
 
 use super::lines::{self, Line};
 use super::{Collection, Entry, Fault, NamedMoves};
@@ -94,7 +94,8 @@ fn kinds(texts: &[&str]) -> Vec<Line> {
     kinds
 }
 
-/// The blocks of rows. A second player begins a new level where run lengths put a level on one line.
+/// The blocks of rows. A second player begins a new level where run lengths put a level on one
+/// line.
 fn blocks(kinds: &[Line]) -> Vec<Block> {
     let has_player = |rows: &[String]| rows.iter().any(|row| row.contains(['@', '+']));
     let mut blocks: Vec<Block> = Vec::new();
@@ -137,8 +138,8 @@ fn trimmed(lines: Vec<&str>) -> Vec<String> {
     out
 }
 
-/// Marks lines of moves as comments where they come right below a header that was not theirs, since a
-/// solution stood between them.
+/// Marks lines of moves as comments where they come right below a header that was not theirs, since
+/// a solution stood between them.
 fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
     let mut below_header = false;
     for note in notes.iter_mut().filter(|note| !note.is_empty()) {
