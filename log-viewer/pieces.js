@@ -147,9 +147,9 @@ export function drawPiece({ form, label, fill, edge, ink }) {
         width: 86,
         height: 86,
         rx: 10,
-        fill: "#e0a526",
+        fill: "#1f9d5a",
         "fill-opacity": 0.25,
-        stroke: "#e0a526",
+        stroke: "#1f9d5a",
         "stroke-width": 6,
       });
     case "crate":
