@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -15,7 +16,7 @@ use super::levels::{LevelChoice, NumberedLevel};
 use super::results::Results;
 use super::search::Bounds;
 use super::solve::show_fault;
-use crate::sokoban::optimiser::{self, Measure};
+use crate::sokoban::optimiser::{self, Measure, Method};
 use crate::sokoban::solution::{Metrics, Solution};
 
 #[derive(Args, Debug)]
@@ -27,6 +28,9 @@ pub(super) struct OptimiseArguments {
     /// What to make fewer first; the other breaks ties.
     #[arg(long, value_enum, default_value_t = By::Moves)]
     by: By,
+    /// Methods of the optimiser, separated by commas; all without it.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = method_parser())]
+    methods: Vec<Method>,
     /// A file that each solution is appended to; levels solved there are skipped.
     #[arg(long, value_name = "FILE.sok")]
     out: Option<PathBuf>,
@@ -93,11 +97,14 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         };
         let progress = spinner(format!("level {}", level.name()));
         let started = Instant::now();
-        let options = optimiser::Options {
-            by: arguments.by.measure(),
+        let mut options = optimiser::Options {
+            measure: arguments.by.measure(),
             threads: arguments.bounds.threads(),
             ..optimiser::Options::default()
         };
+        if !arguments.methods.is_empty() {
+            options.methods.clone_from(&arguments.methods);
+        }
         let budget = arguments.bounds.budget(&stop);
         // What is replayed is kept, whatever the optimiser makes of it later.
         let mut best = given.clone();
@@ -143,6 +150,11 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         return Ok(Outcome::Interrupted);
     }
     Ok(Outcome::holds_if(done + skipped == levels.len()))
+}
+
+fn method_parser() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(Method::ALL.iter().map(|method| method.name()))
+        .try_map(|name| name.parse::<Method>())
 }
 
 /// Adds moves and pushes.
