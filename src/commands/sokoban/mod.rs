@@ -37,8 +37,8 @@ enum Action {
     /// Make the solutions in a file shorter.
     #[command(
         after_help = "Starts from the best verified solution of each level in FILE. Levels that --out has a verified\n\
-            solution of are skipped. Ctrl-C keeps what was gained. Status 1: a level has no solution in\n\
-            FILE.\n\n\
+            solution of are skipped. Ctrl-C keeps what was gained for the level at hand. Status 1: a level\n\
+            has no solution in FILE.\n\n\
             Examples:\n  \
             panza sokoban optimise solved.sok --out short.sok\n  \
             panza sokoban optimise solved.sok --level 12 --by pushes --seconds 300"

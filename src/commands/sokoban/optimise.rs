@@ -16,6 +16,7 @@ use super::levels::{LevelChoice, NumberedLevel};
 use super::results::Results;
 use super::search::Bounds;
 use super::solve::show_fault;
+use crate::sokoban::board::{Board, Push};
 use crate::sokoban::optimiser::{self, Measure, Method};
 use crate::sokoban::solution::{Metrics, Solution};
 
@@ -95,44 +96,19 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
             show_fault(level, fault, output)?;
             continue;
         };
-        let progress = spinner(format!("level {}", level.name()));
         let started = Instant::now();
-        let mut options = optimiser::Options {
-            measure: arguments.by.measure(),
-            threads: arguments.bounds.threads(),
-            ..optimiser::Options::default()
-        };
-        if !arguments.methods.is_empty() {
-            options.methods.clone_from(&arguments.methods);
-        }
-        let budget = arguments.bounds.budget(&stop);
-        // What is replayed is kept, whatever the optimiser makes of it later.
-        let mut best = given.clone();
-        let mut keep = |pushes: &[_]| match Solution::from_pushes(board, pushes) {
-            Ok(solution) => {
-                if arguments.by.key(solution.metrics()) < arguments.by.key(best.metrics()) {
-                    best = solution;
-                    let metrics = best.metrics();
-                    progress.set_message(format!(
-                        "level {}: {} moves, {} pushes",
-                        level.name(),
-                        metrics.moves,
-                        metrics.pushes
-                    ));
-                }
-            }
-            Err(error) => tracing::error!(level = level.number, "no solution: {error}"),
-        };
-        let last = optimiser::optimise(board, given.pushes(), &options, &budget, &mut keep);
-        keep(&last);
+        let best = arguments.shorten(level, board, &given, &stop);
         let seconds = started.elapsed().as_secs_f64();
-        progress.finish_and_clear();
+        let is_better = arguments.by.key(best.metrics()) < arguments.by.key(given.metrics());
+        if stop.load(Ordering::Relaxed) && !is_better {
+            break;
+        }
         if let Some(results) = &mut results {
             results.append(level, &best)?;
         }
         done += 1;
         let (old, new) = (given.metrics(), best.metrics());
-        shorter += usize::from(arguments.by.key(new) < arguments.by.key(old));
+        shorter += usize::from(is_better);
         add(&mut before, old);
         add(&mut after, new);
         show(level, &given, &best, seconds, results.is_none(), output)?;
@@ -150,6 +126,46 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         return Ok(Outcome::Interrupted);
     }
     Ok(Outcome::holds_if(done + skipped == levels.len()))
+}
+
+impl OptimiseArguments {
+    /// The best solution that the optimiser finds from a given one. What is replayed is kept, whatever
+    /// the optimiser makes of it later.
+    fn shorten(
+        &self,
+        level: &NumberedLevel,
+        board: &Board,
+        given: &Solution,
+        stop: &Arc<AtomicBool>,
+    ) -> Solution {
+        let mut options = optimiser::Options {
+            measure: self.by.measure(),
+            threads: self.bounds.threads(),
+            ..optimiser::Options::default()
+        };
+        if !self.methods.is_empty() {
+            options.methods.clone_from(&self.methods);
+        }
+        let name = level.name();
+        let progress = spinner(format!("level {name}"));
+        let mut best = given.clone();
+        let mut keep = |pushes: &[Push]| match Solution::from_pushes(board, pushes) {
+            Ok(solution) => {
+                let metrics = solution.metrics();
+                if self.by.key(metrics) < self.by.key(best.metrics()) {
+                    let (moves, pushes) = (metrics.moves, metrics.pushes);
+                    progress.set_message(format!("level {name}: {moves} moves, {pushes} pushes"));
+                    best = solution;
+                }
+            }
+            Err(error) => tracing::error!(level = name, "no solution: {error}"),
+        };
+        let budget = self.bounds.budget(stop);
+        let last = optimiser::optimise(board, given.pushes(), &options, &budget, &mut keep);
+        keep(&last);
+        progress.finish_and_clear();
+        best
+    }
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {
