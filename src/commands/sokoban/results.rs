@@ -19,7 +19,8 @@ use crate::sokoban::text::Entry;
 pub(super) struct Results {
     path: PathBuf,
     file: File,
-    has_text: bool,
+    /// What the next level begins with: line ends that leave one line free.
+    gap: &'static str,
     known: HashMap<Vec<String>, Solution>,
 }
 
@@ -42,11 +43,16 @@ impl Results {
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).open(path);
         let file = file.with_context(|| format!("cannot write `{shown}`"))?;
-        let has_text = file.metadata().is_ok_and(|data| data.len() > 0);
+        let text = std::fs::read(path).with_context(|| format!("cannot read `{shown}`"))?;
+        let gap = match text.last() {
+            None => "",
+            Some(b'\n') => "\n",
+            Some(_) => "\n\n",
+        };
         Ok(Self {
             path: path.to_path_buf(),
             file,
-            has_text,
+            gap,
             known,
         })
     }
@@ -60,11 +66,10 @@ impl Results {
     pub fn append(&mut self, level: &NumberedLevel, solution: &Solution) -> anyhow::Result<()> {
         let mut entry = level.entry.without_solutions();
         entry.add_solution("Solution", &solution.to_string());
-        let gap = if self.has_text { "\n" } else { "" };
-        let text = format!("{gap}{}", entry.numbered(level.number));
+        let text = format!("{}{}", self.gap, entry.numbered(level.number));
         let written = self.file.write_all(text.as_bytes());
         written.with_context(|| format!("cannot write `{}`", self.path.display()))?;
-        self.has_text = true;
+        self.gap = "\n";
         self.known.insert(entry.rows().to_vec(), solution.clone());
         Ok(())
     }

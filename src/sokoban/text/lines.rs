@@ -7,6 +7,9 @@ pub(super) const MAX_MOVES: usize = 1_000_000;
 /// The longest row that run lengths may make: long enough to be refused as too wide.
 const MAX_ROW: usize = MAX_SIDE + 1;
 
+/// The most rows on one line.
+const MAX_ROWS: usize = MAX_SIDE + 1;
+
 /// A line by its form alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
@@ -77,6 +80,9 @@ fn floor_as_spaces(row: &str) -> String {
 fn run_lengths(line: &str) -> Option<Vec<String>> {
     let mut rows = Vec::new();
     for part in line.split('|') {
+        if rows.len() == MAX_ROWS {
+            return None;
+        }
         let mut row = String::new();
         let mut count: Option<usize> = None;
         for c in part.chars() {

@@ -30,7 +30,7 @@ use super::level::Level;
 use std::fmt;
 
 /// The most bytes of a collection that are read.
-pub const MAX_BYTES: usize = 16 << 20;
+pub const MAX_BYTES: usize = 8 << 20;
 
 /// The letters of a line of moves that is written.
 const MOVES_PER_LINE: usize = 76;

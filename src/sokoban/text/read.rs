@@ -12,9 +12,11 @@ use std::ops::Range;
 /// The most moves that are read of a collection, all solutions together.
 const MAX_ALL_MOVES: usize = 1 << 26;
 
-/// The rows of one level, each with its line.
+/// The rows of one level.
 struct Block {
-    rows: Vec<(usize, String)>,
+    rows: Vec<String>,
+    /// The line of each row.
+    row_lines: Vec<usize>,
     /// The lines of the text.
     lines: Range<usize>,
 }
@@ -36,8 +38,8 @@ struct Piece<'a> {
 pub(super) fn collection(text: &str) -> Collection {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let texts: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let kinds = kinds(&texts);
-    let blocks = blocks(&kinds);
+    let mut kinds = kinds(&texts);
+    let mut blocks = blocks(&mut kinds);
     let mut reader = Reader {
         texts,
         kinds,
@@ -47,21 +49,21 @@ pub(super) fn collection(text: &str) -> Collection {
     let mut start = 0;
     let mut above = Vec::new();
     for number in 0..=blocks.len() {
-        let next = blocks.get(number);
-        let end = next.map_or(reader.texts.len(), |block| block.lines.start);
+        let next = blocks.get(number).map(|block| block.lines.clone());
+        let end = next.as_ref().map_or(reader.texts.len(), |next| next.start);
         let split = match next {
             Some(_) => reader.split(start..end, number > 0),
             None => end,
         };
         match number.checked_sub(1) {
             Some(last) => {
-                let entry = reader.entry(&blocks[last], number, &above, start..split);
+                let entry = reader.entry(&mut blocks[last], number, &above, start..split);
                 collection.entries.push(entry);
             }
             None => collection.notes = trimmed(reader.texts[start..split].to_vec()),
         }
         above = (split..end).collect();
-        start = next.map_or(end, |block| block.lines.end);
+        start = next.map_or(end, |next| next.end);
     }
     collection
 }
@@ -94,23 +96,26 @@ fn kinds(texts: &[&str]) -> Vec<Line> {
     kinds
 }
 
-/// The blocks of rows. A second player begins a new level where run lengths put a level on one
+/// The blocks of rows, which are taken out of the lines. A second player begins a new level where run lengths put a level on one
 /// line.
-fn blocks(kinds: &[Line]) -> Vec<Block> {
+fn blocks(kinds: &mut [Line]) -> Vec<Block> {
     let has_player = |rows: &[String]| rows.iter().any(|row| row.contains(['@', '+']));
     let mut blocks: Vec<Block> = Vec::new();
     let mut last_is_whole = false;
-    for (index, kind) in kinds.iter().enumerate() {
+    for (index, kind) in kinds.iter_mut().enumerate() {
         let Line::Rows(rows) = kind else { continue };
-        let is_whole = rows.len() > 1 && has_player(rows);
-        let numbered = rows.iter().map(|row| (index, row.clone()));
+        let rows = std::mem::take(rows);
+        let is_whole = rows.len() > 1 && has_player(&rows);
+        let row_lines = std::iter::repeat_n(index, rows.len());
         match blocks.last_mut() {
             Some(block) if block.lines.end == index && !(is_whole && last_is_whole) => {
-                block.rows.extend(numbered);
+                block.row_lines.extend(row_lines);
+                block.rows.extend(rows);
                 block.lines.end = index + 1;
             }
             _ => blocks.push(Block {
-                rows: numbered.collect(),
+                row_lines: row_lines.collect(),
+                rows,
                 lines: index..index + 1,
             }),
         }
@@ -199,12 +204,12 @@ impl<'a> Reader<'a> {
     /// A level with the lines `above` its rows and the lines in `below`.
     fn entry(
         &mut self,
-        block: &Block,
+        block: &mut Block,
         number: usize,
         above: &[usize],
         below: Range<usize>,
     ) -> Entry {
-        let rows: Vec<String> = block.rows.iter().map(|(_, row)| row.clone()).collect();
+        let rows = std::mem::take(&mut block.rows);
         let mut faults = Vec::new();
         let level = match Level::from_rows(&rows) {
             Ok(level) => Some(level),
@@ -221,9 +226,10 @@ impl<'a> Reader<'a> {
                 Some(found) if title.is_none() && self.is_title(index) => title = Some(found),
                 // The number of the level alone is written anyway.
                 None if text.starts_with(';') => {}
-                _ => notes.insert(0, text),
+                _ => notes.push(text),
             }
         }
+        notes.reverse();
         let mut solutions = Vec::new();
         notes.push("");
         self.below(below, &mut notes, &mut solutions, &mut faults);
@@ -373,7 +379,7 @@ fn title_of(text: &str, number: usize) -> Option<&str> {
 /// Where in the text rows are no level.
 fn level_fault(error: &LevelError, block: &Block) -> Fault {
     let first = block.lines.start + 1;
-    let line_of = |row: usize| block.rows.get(row).map_or(first, |(line, _)| line + 1);
+    let line_of = |row: usize| block.row_lines.get(row).map_or(first, |line| line + 1);
     let (line, column, message) = match error {
         LevelError::Character {
             line,

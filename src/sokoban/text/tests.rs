@@ -181,6 +181,25 @@ fn huge_run_lengths_are_refused() {
 }
 
 #[test]
+fn long_texts_are_read_in_linear_time() {
+    let level = "####\n#@ #\n####\n";
+    for part in [
+        "; a\n",
+        "#\n",
+        "\n",
+        "Solution\n",
+        "r\n",
+        "#|",
+        "Comment:\n",
+        "a\n\n",
+    ] {
+        let text = format!("{level}{0}\n{0}{level}", part.repeat(100_000));
+        let collection = read(&text);
+        assert!(!collection.entries().is_empty(), "{part}");
+    }
+}
+
+#[test]
 fn an_added_solution_is_written() {
     let mut collection = read(TWO);
     let mut entry = collection.entries()[1].clone();
