@@ -129,8 +129,8 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
 }
 
 impl OptimiseArguments {
-    /// The best solution that the optimiser finds from a given one. What is replayed is kept, whatever
-    /// the optimiser makes of it later.
+    /// The best solution that the optimiser finds from a given one. What is replayed is kept,
+    /// whatever the optimiser makes of it later.
     fn shorten(
         &self,
         level: &NumberedLevel,

@@ -96,8 +96,8 @@ fn kinds(texts: &[&str]) -> Vec<Line> {
     kinds
 }
 
-/// The blocks of rows, which are taken out of the lines. A second player begins a new level where run lengths put a level on one
-/// line.
+/// The blocks of rows, which are taken out of the lines. A second player begins a new level where
+/// run lengths put a level on one line.
 fn blocks(kinds: &mut [Line]) -> Vec<Block> {
     let has_player = |rows: &[String]| rows.iter().any(|row| row.contains(['@', '+']));
     let mut blocks: Vec<Block> = Vec::new();
