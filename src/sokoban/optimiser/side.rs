@@ -1,10 +1,10 @@
 //! One side of a search: states in the order of their cost.
 //!
 //! A state is a configuration and the player's square. Steps and pushes cost one move each, so the
-//! states of equal cost form a span: span (pushes, moves) comes by steps from span (pushes, moves -
-//! 1) and by pushes from span (pushes - 1, moves - 1). The spans of a row, of equal moves or of
-//! equal pushes, follow each other in the order of the other number. On the backward side, pulls
-//! take the place of pushes.
+//! states of equal cost form a span: the span of `p` pushes and `m` moves comes by steps from that
+//! of `p` and `m - 1`, and by pushes from that of `p - 1` and `m - 1`. The spans of a row, of equal
+//! moves or of equal pushes, follow each other in the order of the other number. On the backward
+//! side, pulls take the place of pushes.
 //!
 //! A queued state takes 8 bytes: configuration, player and the last push on its way. Queues are
 //! reused from row to row; only the states right after a push are kept, since the steps between
