@@ -1,10 +1,10 @@
 //! A level made ready for search: numbered squares, neighbours, positions and pushes.
 //!
-//! Squares are the cells that the player reaches if boxes do not block the way, numbered in rows from
-//! the upper left. Boxes and goals elsewhere take no part: nothing can move them.
+//! Squares are the cells that the player reaches if boxes do not block the way, numbered in rows
+//! from the upper left. Boxes and goals elsewhere take no part: nothing can move them.
 //!
-//! Invariants: square numbers are below [`Board::len`]; there are as many boxes as goals; the boxes of
-//! a [`Position`] are sorted and differ from each other and from the player's square.
+//! Invariants: square numbers are below [`Board::len`]; there are as many boxes as goals; the boxes
+//! of a [`Position`] are sorted and differ from each other and from the player's square.
 
 use super::level::{Cell, Ground, Level};
 use super::reach::{Reach, Rows};
@@ -19,15 +19,21 @@ pub const NO_SQUARE: Square = Square::MAX;
 /// The four directions, in the order of LURD's letters `u`, `l`, `d`, `r`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
+    /// To the row before.
     Up,
+    /// To the column before.
     Left,
+    /// To the next row.
     Down,
+    /// To the next column.
     Right,
 }
 
 impl Direction {
+    /// All directions, in the order of their letters.
     pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
 
+    /// The direction that leads back.
     pub fn opposite(self) -> Self {
         Self::ALL[(self as usize + 2) % 4]
     }
@@ -41,7 +47,9 @@ impl Direction {
 /// A push of the box at `square`: the player stands behind it, and both move one square on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Push {
+    /// Where the box stands before.
     pub square: Square,
+    /// Where box and player go.
     pub direction: Direction,
 }
 
@@ -50,6 +58,7 @@ pub struct Push {
 pub struct Position {
     /// Sorted.
     pub boxes: Vec<Square>,
+    /// Where the player stands.
     pub player: Square,
 }
 
@@ -58,14 +67,19 @@ pub struct Position {
 pub enum BoardError {
     /// The player could leave the grid through a gap in the walls.
     Open {
+        /// The row of the gap, from 0.
         row: usize,
+        /// The column of the gap, from 0.
         column: usize,
     },
     /// Boxes and goals in reach of the player differ in number.
     Unequal {
+        /// Boxes in reach.
         boxes: usize,
+        /// Goals in reach.
         goals: usize,
     },
+    /// No box in reach of the player.
     NoBox,
 }
 
@@ -104,6 +118,7 @@ pub struct Board {
 }
 
 impl Board {
+    /// The board of a level; an error if it cannot be played.
     pub fn new(level: &Level) -> Result<Self, BoardError> {
         let (rows, columns) = (level.rows(), level.columns());
         let mut inside = vec![[false; 64]; rows];
@@ -187,10 +202,12 @@ impl Board {
         self.cells.len()
     }
 
+    /// Whether there are no squares; never true for a board of a level.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
+    /// All squares.
     pub fn squares(&self) -> std::ops::Range<Square> {
         0..self.cells.len() as Square
     }
@@ -217,6 +234,7 @@ impl Board {
         &self.neighbours[square as usize]
     }
 
+    /// Whether the square is a goal.
     #[inline]
     pub fn is_goal(&self, square: Square) -> bool {
         self.is_goal[square as usize]
@@ -227,6 +245,7 @@ impl Board {
         &self.goals
     }
 
+    /// The position at the start.
     pub fn start(&self) -> &Position {
         &self.start
     }

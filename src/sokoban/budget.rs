@@ -7,10 +7,13 @@ use std::time::Instant;
 /// What a search may use. Clones share the stop.
 #[derive(Clone, Debug)]
 pub struct Budget {
+    /// When the search has to end.
     pub until: Option<Instant>,
+    /// The most positions to search.
     pub nodes: u64,
     /// Bytes for stored positions.
     pub memory: usize,
+    /// Ends the search when it is set.
     pub stop: Arc<AtomicBool>,
 }
 

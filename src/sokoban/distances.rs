@@ -31,6 +31,7 @@ impl DeadSquares {
         }
     }
 
+    /// Whether a box on the square reaches no goal.
     #[inline]
     pub fn contains(&self, square: Square) -> bool {
         self.is_dead[square as usize]
@@ -53,6 +54,7 @@ pub struct Distances {
 }
 
 impl Distances {
+    /// The distances of a board without boxes.
     pub fn new(board: &Board) -> Self {
         let sides = sides(board, board.floor());
         let squares = board.len();

@@ -31,6 +31,7 @@ pub fn scramble(value: u64) -> u64 {
 }
 
 impl<'board> Field<'board> {
+    /// The field with these boxes.
     pub fn new(board: &'board Board, boxes: &[Square]) -> Self {
         let mut field = Self {
             board,
@@ -43,6 +44,7 @@ impl<'board> Field<'board> {
         field
     }
 
+    /// The board.
     pub fn board(&self) -> &'board Board {
         self.board
     }
@@ -98,6 +100,7 @@ impl<'board> Field<'board> {
         &self.boxes
     }
 
+    /// Whether a box stands on the square.
     #[inline]
     pub fn has_box(&self, square: Square) -> bool {
         self.box_at[square as usize] != NO_BOX
@@ -115,11 +118,13 @@ impl<'board> Field<'board> {
         square != NO_SQUARE && self.box_at[square as usize] == NO_BOX
     }
 
+    /// The squares without boxes.
     #[inline]
     pub fn free(&self) -> &Rows {
         &self.free
     }
 
+    /// The hash of the set of boxes.
     #[inline]
     pub fn hash(&self) -> u64 {
         self.hash
@@ -131,11 +136,13 @@ impl<'board> Field<'board> {
         self.hash ^ scramble(first as u64 + (1 << 20))
     }
 
+    /// Finds what a player on a free square reaches.
     #[inline]
     pub fn fill(&self, reach: &mut Reach, player: Square) {
         reach.fill(&self.free, self.board.cell(player));
     }
 
+    /// Whether the square, if it is one, is in the reach.
     #[inline]
     pub fn reaches(&self, reach: &Reach, square: Square) -> bool {
         square != NO_SQUARE && reach.contains(self.board.cell(square))
@@ -159,11 +166,14 @@ impl<'board> Field<'board> {
 /// How the player moves a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Play {
+    /// The player walks towards the box, which gives way.
     Push,
+    /// The player walks away from the box, which follows: a push reversed.
     Pull,
 }
 
 impl Play {
+    /// The other way.
     pub fn reversed(self) -> Self {
         match self {
             Self::Push => Self::Pull,

@@ -13,8 +13,11 @@ pub const MAX_SIDE: usize = 64;
 /// What a cell of the grid is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
+    /// Nothing may enter.
     Wall,
+    /// The player and boxes may enter.
     Floor,
+    /// Floor where a box belongs.
     Goal,
 }
 
@@ -34,18 +37,27 @@ pub struct Level {
 pub enum LevelError {
     /// A character that is not one of XSB. Line and column count from 0.
     Character {
+        /// The row.
         line: usize,
+        /// The character's place in the row.
         column: usize,
+        /// The character.
         found: char,
     },
+    /// Neither `@` nor `+`.
     NoPlayer,
+    /// A player after the first.
     SecondPlayer {
+        /// The row.
         line: usize,
+        /// The player's place in the row.
         column: usize,
     },
     /// More than [`MAX_SIDE`] rows or columns.
     TooLarge {
+        /// All rows.
         rows: usize,
+        /// The longest row.
         columns: usize,
     },
 }
@@ -134,10 +146,12 @@ impl Level {
         })
     }
 
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.ground.len()
     }
 
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.ground.first().map_or(0, Vec::len)
     }
@@ -156,6 +170,7 @@ impl Level {
         &self.boxes
     }
 
+    /// The cell of the player.
     pub fn player(&self) -> Cell {
         self.player
     }

@@ -31,6 +31,7 @@ pub enum Verdict {
 /// What a solver found.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// How the search ended.
     pub verdict: Verdict,
     /// Whether no solution has fewer pushes.
     pub push_optimal: bool,

@@ -32,20 +32,24 @@ impl Rows {
         self.len
     }
 
+    /// Whether no cell is in the set.
     pub fn is_empty(&self) -> bool {
         self.words[..self.len].iter().all(|&word| word == 0)
     }
 
+    /// Adds a cell.
     #[inline]
     pub fn insert(&mut self, (row, column): Cell) {
         self.words[row] |= 1 << column;
     }
 
+    /// Takes a cell away.
     #[inline]
     pub fn remove(&mut self, (row, column): Cell) {
         self.words[row] &= !(1 << column);
     }
 
+    /// Whether a cell is in the set.
     #[inline]
     pub fn contains(&self, (row, column): Cell) -> bool {
         self.words[row] >> column & 1 != 0
@@ -124,6 +128,7 @@ fn run(free: u64, marked: u64) -> u64 {
 }
 
 impl Reach {
+    /// The empty set of a grid with this many rows.
     pub fn new(rows: usize) -> Self {
         Self {
             rows: Rows::new(rows),
@@ -170,6 +175,7 @@ impl Reach {
         }
     }
 
+    /// Whether a cell is connected.
     #[inline]
     pub fn contains(&self, cell: Cell) -> bool {
         self.rows.contains(cell)
@@ -181,6 +187,7 @@ impl Reach {
         self.rows.first().unwrap_or((0, 0))
     }
 
+    /// The set.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }

@@ -31,6 +31,7 @@ pub struct Corrals {
 const MAX_VERDICTS: usize = 1 << 21;
 
 impl Corrals {
+    /// `limit` bounds the positions of one search.
     pub fn new(limit: usize) -> Self {
         Self {
             verdicts: HashMap::new(),

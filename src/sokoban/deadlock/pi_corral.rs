@@ -26,6 +26,7 @@ pub struct PiCorrals {
 }
 
 impl PiCorrals {
+    /// For positions of one board.
     pub fn new(board: &Board) -> Self {
         let rows = board.floor().len();
         Self {

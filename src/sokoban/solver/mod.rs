@@ -15,6 +15,7 @@ mod packing;
 mod problem;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -42,8 +43,10 @@ pub enum Method {
 }
 
 impl Method {
+    /// All methods.
     pub const ALL: [Self; 2] = [Self::Forward, Self::Backward];
 
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -59,21 +62,36 @@ impl Method {
     }
 }
 
-impl FromStr for Method {
-    type Err = String;
+/// A name that no method has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownMethod(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let names = Self::ALL.map(Self::name).join(", ");
+impl fmt::Display for UnknownMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Method::ALL.map(Method::name).join(", ");
+        write!(f, "`{}` is no method; the methods are {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownMethod {}
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMethod> {
         let found = Self::ALL.into_iter().find(|method| method.name() == text);
-        found.ok_or_else(|| format!("`{text}` is no method; the methods are {names}"))
+        found.ok_or_else(|| UnknownMethod(text.to_owned()))
     }
 }
 
 /// The settings of the portfolio.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Searches that run at once.
     pub threads: usize,
+    /// The methods to use.
     pub methods: Vec<Method>,
+    /// The seed of the order of macro moves that nothing else decides.
     pub seed: u64,
 }
 
@@ -90,7 +108,9 @@ impl Default for Options {
 /// How far a search is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
+    /// Positions searched so far.
     pub nodes: u64,
+    /// The method whose turn begins.
     pub method: &'static str,
 }
 

@@ -18,7 +18,6 @@ pub struct Problem<'board> {
     pub start: Vec<Square>,
     /// One square for each area in which the player may begin.
     pub players: Vec<Square>,
-    pub targets: Vec<Square>,
     is_target: Vec<bool>,
     /// By square: the least number of moves of a lone box to any target.
     nearest: Vec<u16>,
@@ -54,7 +53,6 @@ impl<'board> Problem<'board> {
             play,
             start,
             players,
-            targets,
             is_target,
             nearest,
             dead,
