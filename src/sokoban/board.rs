@@ -318,3 +318,15 @@ impl Board {
         }
     }
 }
+
+/// Whether the pushes can be made from the start and leave all boxes on goals.
+pub fn is_solution(board: &Board, pushes: &[Push]) -> bool {
+    let mut position = board.start().clone();
+    for &push in pushes {
+        if !board.pushes(&position).contains(&push) {
+            return false;
+        }
+        position = board.after(&position, push);
+    }
+    board.is_solved(&position.boxes)
+}

@@ -15,6 +15,8 @@ pub struct Budget {
     pub memory: usize,
     /// Ends the search when it is set.
     pub stop: Arc<AtomicBool>,
+    /// Set when a search beside this one has found what both look for.
+    pub found: Arc<AtomicBool>,
 }
 
 impl Default for Budget {
@@ -25,6 +27,7 @@ impl Default for Budget {
             nodes: u64::MAX,
             memory: 1 << 30,
             stop: Arc::default(),
+            found: Arc::default(),
         }
     }
 }
@@ -35,6 +38,7 @@ impl Budget {
     pub fn is_spent(&self, nodes: u64) -> bool {
         nodes >= self.nodes
             || self.stop.load(Ordering::Relaxed)
+            || self.found.load(Ordering::Relaxed)
             || self.until.is_some_and(|until| Instant::now() >= until)
     }
 }

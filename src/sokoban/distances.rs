@@ -1,8 +1,8 @@
 //! How many pushes a box needs to each goal when it is alone on the board.
 //!
-//! A breadth-first search from each goal pulls a box backwards. It distinguishes on which side of the
-//! box the player stands, since walls and the box itself can keep sides apart. The results are lower
-//! bounds for positions with more boxes, and a square without a way to any goal is dead.
+//! A breadth-first search from each goal pulls a box backwards. It distinguishes on which side of
+//! the box the player stands, since walls and the box itself can keep sides apart. The results are
+//! lower bounds for positions with more boxes, and a square without a way to any goal is dead.
 //!
 //! Invariants: distances count pushes; [`UNREACHABLE`] stands for 'no way'.
 
@@ -88,8 +88,8 @@ impl Distances {
         self.least.len() / self.squares
     }
 
-    /// The least number of pushes from a square to the goal with this number in [`Board::goals`], for
-    /// the best side of the player.
+    /// The least number of pushes from a square to the goal with this number in [`Board::goals`],
+    /// for the best side of the player.
     #[inline]
     pub fn to_goal(&self, goal: usize, square: Square) -> u16 {
         self.least[goal * self.squares + square as usize]
@@ -165,8 +165,8 @@ fn is_free(board: &Board, free: &Rows, square: Square) -> bool {
     square != NO_SQUARE && free.contains(board.cell(square))
 }
 
-/// The least number of moves that take a box from `start` to each square and leave the player on each
-/// of its sides. Pulls from a goal, reversed, are pushes to the goal.
+/// The least number of moves that take a box from `start` to each square and leave the player on
+/// each of its sides. Pulls from a goal, reversed, are pushes to the goal.
 fn spread(
     board: &Board,
     free: &Rows,

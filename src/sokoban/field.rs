@@ -3,8 +3,8 @@
 //! It keeps the free cells as rows for fills, which box stands on which square, and the hash of the
 //! set of boxes. Moving one box costs a few instructions.
 //!
-//! Invariants: the free rows are the floor without boxes; the hash is the exclusive or of one random
-//! number for each occupied square (Zobrist, 1970).
+//! Invariants: the free rows are the floor without boxes; the hash is the exclusive or of one
+//! random number for each occupied square (Zobrist, 1970).
 
 use super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
 use super::reach::{Reach, Rows};
@@ -181,8 +181,8 @@ impl Play {
         }
     }
 
-    /// Where a box on `square` goes if the player beside it, on `side`, moves it. The player is then
-    /// on the same side of it. None if walls or boxes are in the way.
+    /// Where a box on `square` goes if the player beside it, on `side`, moves it. The player is
+    /// then on the same side of it. None if walls or boxes are in the way.
     #[inline]
     pub fn moved(self, field: &Field<'_>, square: Square, side: Direction) -> Option<Square> {
         let board = field.board();

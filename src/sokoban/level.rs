@@ -1,7 +1,7 @@
 //! One level: walls, goals, boxes and the player on a rectangular grid.
 //!
-//! A level is what the text says, with nothing computed: areas out of reach and boxes that no player
-//! can touch are still there. [`Board`](super::board::Board) leaves them out.
+//! A level is what the text says, with nothing computed: areas out of reach and boxes that no
+//! player can touch are still there. [`Board`](super::board::Board) leaves them out.
 //!
 //! Invariants: rows are equally long, there is one player, and no box or player stands on a wall.
 

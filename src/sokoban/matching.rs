@@ -82,8 +82,8 @@ impl Matching {
         usize::from(self.goal_of[index])
     }
 
-    /// The index of the box that is matched to a goal: not less than the number of boxes if the goal
-    /// stays empty.
+    /// The index of the box that is matched to a goal: not less than the number of boxes if the
+    /// goal stays empty.
     #[inline]
     pub fn box_of(&self, goal: usize) -> usize {
         usize::from(self.box_of[goal])

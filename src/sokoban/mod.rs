@@ -40,3 +40,6 @@ pub struct Outcome {
     /// The solver's name.
     pub method: &'static str,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! The squares that the player reaches, as one bit a cell and one word a row.
 //!
-//! A fill goes through the rows down and up until nothing changes. Within a row, an addition carries
-//! from each marked cell to the end of its run of free cells, so that a row costs a few instructions
-//! however long its runs are. The source of the addition is the occluded fill of chess programs
-//! (chessprogramming.org, "Fill by Subtraction").
+//! A fill goes through the rows down and up until nothing changes. Within a row, an addition
+//! carries from each marked cell to the end of its run of free cells, so that a row costs a few
+//! instructions however long its runs are. The source of the addition is the occluded fill of chess
+//! programs (chessprogramming.org, "Fill by Subtraction").
 //!
 //! Invariants: bit `column` of word `row` stands for the cell `(row, column)`; the last column is
 //! never free.
@@ -192,3 +192,6 @@ impl Reach {
         &self.rows
     }
 }
+
+#[cfg(test)]
+mod tests;

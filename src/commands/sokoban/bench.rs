@@ -2,14 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use clap::Args;
+use serde_json::json;
 
 use super::super::outcome::Outcome;
 use super::super::output::{Output, grouped, spinner};
-use super::levels::LevelChoice;
+use super::levels::{LevelChoice, NumberedLevel};
 use super::search::SearchChoice;
 use super::solve::show_fault;
+use crate::sokoban::Verdict;
+use crate::sokoban::ida::{self, Parts};
+
+/// The seed of the restarts.
+const SEED: u64 = 1;
 
 #[derive(Args, Debug)]
 pub(super) struct BenchArguments {
@@ -17,12 +24,18 @@ pub(super) struct BenchArguments {
     levels: LevelChoice,
     #[command(flatten)]
     search: SearchChoice,
+    /// Use iterative deepening alone, with one more of its parts in each row of the table.
+    #[arg(long, conflicts_with = "methods")]
+    ladder: bool,
 }
 
 pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     let levels = arguments.levels.load()?;
     super::super::interrupt::exit_on_ctrl_c_after(|| {})?;
     let stop = Arc::new(AtomicBool::new(false));
+    if arguments.ladder {
+        return ladder(&levels, &arguments.search, &stop, output);
+    }
     output.line("| level | title | solved | moves | pushes | method | nodes | seconds |")?;
     output.line("|---:|---|---|---:|---:|---|---:|---:|")?;
     let (mut solved, mut moves, mut pushes, mut nodes, mut seconds) = (0, 0, 0, 0, 0.0);
@@ -77,4 +90,56 @@ pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<
         grouped(nodes),
     ))?;
     Ok(Outcome::holds_if(solved == levels.len()))
+}
+
+/// Solves the levels once for each rung of the ladder.
+fn ladder(
+    levels: &[NumberedLevel],
+    search: &SearchChoice,
+    stop: &Arc<AtomicBool>,
+    output: Output,
+) -> anyhow::Result<Outcome> {
+    output.line("| with | solved | levels | nodes | seconds |")?;
+    output.line("|---|---:|---|---:|---:|")?;
+    for (name, parts) in Parts::LADDER {
+        let started = Instant::now();
+        let (mut solved, mut nodes) = (Vec::new(), 0);
+        let progress = spinner("");
+        for level in levels {
+            let Ok(playable) = level.playable() else {
+                continue;
+            };
+            progress.set_message(format!(
+                "{name}: level {}, {} solved",
+                level.name(),
+                solved.len()
+            ));
+            let outcome = ida::solve(&playable.board, &parts, SEED, &search.budget(stop));
+            nodes += outcome.nodes;
+            if matches!(outcome.verdict, Verdict::Solved(_)) {
+                solved.push(level.number);
+            }
+        }
+        progress.finish_and_clear();
+        let seconds = started.elapsed().as_secs_f64();
+        output.object(&json!({
+            "with": name,
+            "solved": solved.len(),
+            "levels": solved,
+            "nodes": nodes,
+            "seconds": seconds,
+        }))?;
+        let list = solved
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ");
+        output.line(format_args!(
+            "| {name} | {} of {} | {list} | {} | {seconds:.0} |",
+            solved.len(),
+            levels.len(),
+            grouped(nodes),
+        ))?;
+    }
+    Ok(Outcome::holds_if(true))
 }

@@ -64,7 +64,8 @@ enum Action {
     Gdl(gdl::GdlArguments),
     /// Solve all levels of a file and write a Markdown table.
     #[command(
-        after_help = "Nodes are positions whose pushes were generated. Status 1: a level was not solved.\n\n\
+        after_help = "Nodes are positions whose pushes were generated. Status 1: a level was not solved. --ladder\n\
+            shows what each part of Rolling Stone's search adds.\n\n\
             Examples:\n  \
             panza sokoban bench sokoban-levels/twelve.sok --seconds 10\n  \
             panza sokoban bench sokoban-levels/twelve.sok --nodes 100000 > table.md"

@@ -40,7 +40,8 @@ pub(super) struct Bounds {
 pub(super) struct SearchChoice {
     #[command(flatten)]
     bounds: Bounds,
-    /// Methods of the solver, separated by commas; all without it.
+    /// Methods of the solver, separated by commas; without it, forward and backward. `optimal`
+    /// finds the fewest pushes; it and `deepening` keep a thread to themselves.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = method_parser())]
     methods: Vec<Method>,
 }
@@ -82,6 +83,7 @@ impl Bounds {
             nodes: self.nodes.unwrap_or(u64::MAX),
             memory: (self.memory as usize) << 20,
             stop: Arc::clone(stop),
+            ..Budget::default()
         }
     }
 
@@ -91,6 +93,11 @@ impl Bounds {
 }
 
 impl SearchChoice {
+    /// The budget of one level.
+    pub fn budget(&self, stop: &Arc<AtomicBool>) -> Budget {
+        self.bounds.budget(stop)
+    }
+
     /// Solves a level, shows progress after the words `name`, and replays the solution.
     pub fn solve(
         &self,

@@ -1,12 +1,12 @@
 //! Deadlocks of the boxes around an area that the player cannot enter.
 //!
 //! The boxes around such an area (a corral) are searched alone, with all other boxes taken away. If
-//! they can neither be brought to goals nor out of the area, the position is a deadlock (Sokoban wiki,
-//! "How to detect deadlocks", corral deadlocks; JSoko). The search is bounded, and its verdicts are
-//! kept.
+//! they can neither be brought to goals nor out of the area, the position is a deadlock (Sokoban
+//! wiki, "How to detect deadlocks", corral deadlocks; JSoko). The search is bounded, and its
+//! verdicts are kept.
 //!
-//! Invariants: a position is called a deadlock only if the search of the corral's boxes was complete.
-//! Fewer boxes can only make a position easier, so that the verdict holds for all boxes.
+//! Invariants: a position is called a deadlock only if the search of the corral's boxes was
+//! complete. Fewer boxes can only make a position easier, so that the verdict holds for all boxes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,8 @@ impl Corrals {
         }
     }
 
-    /// Whether some area out of reach makes the position a deadlock. `inside` is the player's reach.
+    /// Whether some area out of reach makes the position a deadlock. `inside` is the player's
+    /// reach.
     pub fn is_deadlock(&mut self, field: &Field<'_>, dead: &DeadSquares, inside: &Reach) -> bool {
         let board = field.board();
         let mut left = field.free().clone();

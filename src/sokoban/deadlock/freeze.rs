@@ -63,7 +63,8 @@ impl Freeze {
             || (field.has_box(other) && self.is_frozen(field, dead, other))
     }
 
-    /// The boxes found frozen by the last call of [`is_deadlock`](Self::is_deadlock), if its box was.
+    /// The boxes found frozen by the last call of [`is_deadlock`](Self::is_deadlock), if its box
+    /// was.
     pub fn frozen(&self) -> &[Square] {
         &self.assumed
     }

@@ -1,9 +1,9 @@
 //! Areas whose boxes have to be pushed before anything else matters.
 //!
-//! If the boxes around an area that the player cannot enter can be pushed only into that area, and all
-//! these pushes are possible at once, then nothing outside changes what happens inside. Such a
-//! PI-corral must be opened some time, so that a search may open it first and leave all other pushes
-//! out (B. Damgaard; Sokoban wiki, "Sokoban solver techniques", PI-corral pruning).
+//! If the boxes around an area that the player cannot enter can be pushed only into that area, and
+//! all these pushes are possible at once, then nothing outside changes what happens inside. Such a
+//! PI-corral must be opened some time, so that a search may open it first and leave all other
+//! pushes out (B. Damgaard; Sokoban wiki, "Sokoban solver techniques", PI-corral pruning).
 //!
 //! Invariants: the pushes left out are not needed for a solution; a PI-corral without a push is a
 //! deadlock.
@@ -78,8 +78,8 @@ impl PiCorrals {
         }
     }
 
-    /// Adds boxes and areas until all pushes lead inside. False if one does not, or if nothing inside
-    /// has to move.
+    /// Adds boxes and areas until all pushes lead inside. False if one does not, or if nothing
+    /// inside has to move.
     fn close(&mut self, field: &Field<'_>, dead: &DeadSquares, reach: &Reach) -> bool {
         let board = field.board();
         self.pushes.clear();

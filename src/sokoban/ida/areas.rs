@@ -1,11 +1,12 @@
 //! Deadlock tables: which boxes in an area around a pushed box can never leave it?
 //!
-//! The area is five squares wide and five deep, from the player's square onwards. An exhaustive search
-//! with the boxes of the area alone decides whether each of them can leave the area or come to a goal
-//! at the same time. Entries are computed at first use and kept; like those of tables computed
-//! beforehand, they are not counted as nodes.
+//! The area is five squares wide and five deep, from the player's square onwards. An exhaustive
+//! search with the boxes of the area alone decides whether each of them can leave the area or come
+//! to a goal at the same time. Entries are computed at first use and kept; like those of tables
+//! computed beforehand, they are not counted as nodes.
 //!
-//! Invariants: an entry that says dead was proven; bit `i` of a mask stands for square `i` of the area.
+//! Invariants: an entry that says dead was proven; bit `i` of a mask stands for square `i` of the
+//! area.
 
 use super::state::State;
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Square};

@@ -3,8 +3,8 @@
 //! If all pushes of the boxes around an area out of reach lead into the area, and all of them are
 //! possible for the player now as far as other boxes are concerned, then no push elsewhere changes
 //! what can happen there, and the boxes around may be pushed first. The source is the Sokoban wiki,
-//! 'Solver', section PI-corrals. Such an area counts only if a box of it is not on a goal or a goal in
-//! it has no box.
+//! 'Solver', section PI-corrals. Such an area counts only if a box of it is not on a goal or a goal
+//! in it has no box.
 //!
 //! Invariants: restricting pushes to the boxes of one such area loses no solution, nor its pushes.
 

@@ -1,9 +1,10 @@
 //! Goal macros: a box that comes to an entrance of a goal room goes on to its goal at once.
 //!
-//! For each set of filled goals of a room, a plan says which goals to fill next from each entrance. A
-//! set is safe if the other goals can still be filled one by one. Taking boxes out of the full room
-//! in any order decides this, since what can be taken out can also be taken out when there are fewer
-//! boxes. Among safe goals, those come first that keep most goals within reach of most entrances.
+//! For each set of filled goals of a room, a plan says which goals to fill next from each entrance.
+//! A set is safe if the other goals can still be filled one by one. Taking boxes out of the full
+//! room in any order decides this, since what can be taken out can also be taken out when there are
+//! fewer boxes. Among safe goals, those come first that keep most goals within reach of most
+//! entrances.
 //!
 //! Invariants: a plan depends on the filled goals only; boxes outside the room are not considered.
 

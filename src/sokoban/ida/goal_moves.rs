@@ -1,7 +1,7 @@
 //! Moves into and inside goal rooms, from the plans of the rooms.
 //!
-//! While the filled goals of a room are safe, its boxes on goals rest and boxes enter it by goal macros
-//! only. Otherwise boxes move there as elsewhere.
+//! While the filled goals of a room are safe, its boxes on goals rest and boxes enter it by goal
+//! macros only. Otherwise boxes move there as elsewhere.
 //!
 //! Invariants: [`Rooms::look`] was called for the state that the other functions are given.
 
@@ -172,8 +172,8 @@ impl Rooms {
         Some(self.inner.path(found))
     }
 
-    /// Goal cut: looks for a box that can go to its goal without a detour and without a move of another
-    /// box. Then its goal macros are the only moves.
+    /// Goal cut: looks for a box that can go to its goal without a detour and without a move of
+    /// another box. Then its goal macros are the only moves.
     pub fn cut(&mut self, state: &mut State, moves: &mut Vec<Move>) -> bool {
         let board = state.board();
         let Some(before) = state.matching().cost() else {
@@ -217,7 +217,8 @@ impl Rooms {
         false
     }
 
-    /// The entrances that a box reaches on a shortest way to some goal, with the pushes up to there.
+    /// The entrances that a box reaches on a shortest way to some goal, with the pushes up to
+    /// there.
     fn approaches(
         &mut self,
         state: &State,

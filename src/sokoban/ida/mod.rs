@@ -3,15 +3,15 @@
 //! IDA* over moves of boxes with the matching bound, a transposition table, move ordering, deadlock
 //! tables, tunnel and goal macros, goal cuts, pattern search, relevance cuts, overestimation and
 //! restarts with random order. The source of the ladder is A. Junghanns, 'Pushing the Limits: New
-//! Developments in Single-Agent Search' (PhD thesis, Alberta 1999), and A. Junghanns and J. Schaeffer,
-//! 'Sokoban: Enhancing general single-agent search methods using domain knowledge' (Artificial
-//! Intelligence 129, 2001).
+//! Developments in Single-Agent Search' (PhD thesis, Alberta 1999), and A. Junghanns and J.
+//! Schaeffer, 'Sokoban: Enhancing general single-agent search methods using domain knowledge'
+//! (Artificial Intelligence 129, 2001).
 //!
 //! Nodes are counted as there: each position that is entered, before any test, and each position of
 //! an inner search.
 //!
-//! Invariants: every solution was replayed on the board. 'Unsolvable' is said only when a search ended
-//! with nothing left above its bound and no part on that leaves out moves; as with every
+//! Invariants: every solution was replayed on the board. 'Unsolvable' is said only when a search
+//! ended with nothing left above its bound and no part on that leaves out moves; as with every
 //! transposition table, this rests on keys (52 bits or more) not colliding.
 
 mod areas;
@@ -28,7 +28,7 @@ mod search;
 mod state;
 mod table;
 
-use super::board::{Board, Push};
+use super::board::{Board, is_solution};
 use super::budget::Budget;
 use super::distances::Distances;
 use super::{Outcome, Verdict};
@@ -170,18 +170,6 @@ pub fn solve(board: &Board, parts: &Parts, seed: u64, budget: &Budget) -> Outcom
         nodes,
         method: "IDA*",
     }
-}
-
-/// Replays pushes from the start.
-fn is_solution(board: &Board, pushes: &[Push]) -> bool {
-    let mut position = board.start().clone();
-    for &push in pushes {
-        if !board.pushes(&position).contains(&push) {
-            return false;
-        }
-        position = board.after(&position, push);
-    }
-    board.is_solved(&position.boxes)
 }
 
 #[cfg(test)]

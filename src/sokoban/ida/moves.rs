@@ -61,8 +61,8 @@ impl Move {
 /// The number of pushes of a tunnel macro that starts with one push; 1 where there is no tunnel.
 ///
 /// A box that was pushed from one square between two walls to another blocks the tunnel in both
-/// places, and nothing can use the squares between. It could as well have waited on the first of them,
-/// so it may be pushed to the end at once. A goal ends the macro. No solution and no shortest
+/// places, and nothing can use the squares between. It could as well have waited on the first of
+/// them, so it may be pushed to the end at once. A goal ends the macro. No solution and no shortest
 /// solution is lost. The macro also ends where `may_go` says so of a square and the one ahead.
 pub fn tunnel(
     state: &State,
@@ -127,10 +127,10 @@ impl Walker {
         }
     }
 
-    /// Searches from a box on `square` with the player on `player`. `free` are the squares without a
-    /// box, that of the searched box included. `visit` is asked about each push: from where, in what
-    /// direction, to where, how many pushes with it, and the number by which [`path`](Self::path)
-    /// gives the pushes. Returns the number of the found one.
+    /// Searches from a box on `square` with the player on `player`. `free` are the squares without
+    /// a box, that of the searched box included. `visit` is asked about each push: from where, in
+    /// what direction, to where, how many pushes with it, and the number by which
+    /// [`path`](Self::path) gives the pushes. Returns the number of the found one.
     pub fn search(
         &mut self,
         board: &Board,

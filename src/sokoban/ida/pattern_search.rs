@@ -2,7 +2,8 @@
 //!
 //! The relaxed game is played with the pushed box alone, then with the boxes that are in the way of
 //! the solution found, one by one, until no box is in the way or the boxes need more pushes than
-//! their distances say. What is found becomes a pattern, after boxes that do not matter are left out.
+//! their distances say. What is found becomes a pattern, after boxes that do not matter are left
+//! out.
 //!
 //! Invariants: boxes on goals are in no pattern.
 
@@ -18,7 +19,8 @@ use std::collections::HashMap;
 const LIMIT: u64 = 300;
 const MINIMISE_LIMIT: u64 = 500;
 
-/// How far a box in the way may be from the nearest box of the pattern, in rows and columns together.
+/// How far a box in the way may be from the nearest box of the pattern, in rows and columns
+/// together.
 const NEAR: usize = 2;
 
 /// Positions remembered per square and direction for which nothing was found.
@@ -207,8 +209,8 @@ impl PatternSearch {
         result
     }
 
-    /// The box in the way of the last solution that is nearest to a square: boxes in the way of boxes
-    /// come before those in the way of the player.
+    /// The box in the way of the last solution that is nearest to a square: boxes in the way of
+    /// boxes come before those in the way of the player.
     fn in_way(&self, state: &State, chosen: &[usize], near: Square) -> Option<usize> {
         let board = state.board();
         let (row, column) = board.cell(near);

@@ -1,8 +1,8 @@
 //! Sets of boxes that need more pushes than their distances say, or that are a deadlock.
 //!
-//! A pattern holds if all of its boxes stand there and the player is in its region: the squares that
-//! are connected to each other when there are no boxes but those of the pattern. Only a push of one
-//! of its boxes can make a pattern hold that did not hold before.
+//! A pattern holds if all of its boxes stand there and the player is in its region: the squares
+//! that are connected to each other when there are no boxes but those of the pattern. Only a push
+//! of one of its boxes can make a pattern hold that did not hold before.
 //!
 //! Invariants: a dead pattern is listed at all of its squares, another pattern at its first square.
 
@@ -87,8 +87,8 @@ impl Patterns {
         })
     }
 
-    /// Extra pushes by patterns that hold and share no box. Overestimating, the largest extra of each
-    /// box is added up and shared among the boxes of a pattern.
+    /// Extra pushes by patterns that hold and share no box. Overestimating, the largest extra of
+    /// each box is added up and shared among the boxes of a pattern.
     pub fn extra(&mut self, state: &State, overestimate: bool) -> u32 {
         self.holding.clear();
         let cell = state.board().cell(state.player());

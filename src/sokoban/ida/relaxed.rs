@@ -1,7 +1,7 @@
 //! The game with a few of the boxes, where a box that comes to a goal disappears.
 //!
-//! A solution of the full game is one of this game too, so that its least number of pushes is a lower
-//! bound and a game without a solution is a deadlock of the full game. A* finds out.
+//! A solution of the full game is one of this game too, so that its least number of pushes is a
+//! lower bound and a game without a solution is a deadlock of the full game. A* finds out.
 //!
 //! Invariants: boxes of a node are sorted; the side of a box names its component by the first
 //! direction in it.

@@ -1,8 +1,9 @@
-//! Relevance cuts: leave out a move far from the moves before it if there were such switches already.
+//! Relevance cuts: leave out a move far from the moves before it if there were such switches
+//! already.
 //!
-//! Two moves are distant if the player's way between them without boxes is long in squares. A move is
-//! cut if it returns to an area that was left a few moves ago, or if the last moves switch areas too
-//! often. Goal macros and moves that the last move made possible are never cut.
+//! Two moves are distant if the player's way between them without boxes is long in squares. A move
+//! is cut if it returns to an area that was left a few moves ago, or if the last moves switch areas
+//! too often. Goal macros and moves that the last move made possible are never cut.
 //!
 //! Invariants: the cut looks at no more than [`WINDOW`] moves.
 

@@ -1,7 +1,7 @@
 //! Goal rooms: areas around goals with few entrances.
 //!
-//! A room is the part on the side of the goals of a minimum cut between the goals and the boxes. Boxes
-//! near the goals may be taken into the room where this saves entrances.
+//! A room is the part on the side of the goals of a minimum cut between the goals and the boxes.
+//! Boxes near the goals may be taken into the room where this saves entrances.
 //!
 //! Invariants: rooms are disjoint; every goal of a room is inside it; a room has at most
 //! [`MAX_GOALS`] goals.

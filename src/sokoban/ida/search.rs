@@ -120,8 +120,8 @@ impl<'a> Search<'a> {
         self.nodes
     }
 
-    /// The pushes of a solution, and whether everything was searched. Parts that leave out moves are
-    /// switched off when nothing is left to search with them.
+    /// The pushes of a solution, and whether everything was searched. Parts that leave out moves
+    /// are switched off when nothing is left to search with them.
     pub fn run(&mut self) -> (Option<Vec<Push>>, bool) {
         loop {
             let (found, exhausted) = if self.parts.restarts {
@@ -180,8 +180,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes turns, a slice of nodes each: iterative deepening from the least estimate not yet refuted,
-    /// then searches with larger bounds and random order. Slices double after each turn of all.
+    /// Takes turns, a slice of nodes each: iterative deepening from the least estimate not yet
+    /// refuted, then searches with larger bounds and random order. Slices double after each turn of
+    /// all.
     fn restart(&mut self) -> (Option<Vec<Push>>, bool) {
         let Some(start) = self.state.matching().cost() else {
             return (None, true);
@@ -352,7 +353,8 @@ impl<'a> Search<'a> {
             return true;
         }
         if self.parts.is_exact() {
-            // The extra pushes of a pattern refer to the nearest goals, not to those of the matching.
+            // The extra pushes of a pattern refer to the nearest goals, not to those of the
+            // matching.
             return false;
         }
         let extra = search

@@ -1,8 +1,8 @@
 //! The position of a search, changed and restored in place.
 //!
-//! Invariants: `index_at` inverts `squares`; `free` holds the squares without a box; the bound is that
-//! of the matching for the side of each box on which the player stands. That side changes only when
-//! the box itself moves, since walls and the box separate its sides.
+//! Invariants: `index_at` inverts `squares`; `free` holds the squares without a box; the bound is
+//! that of the matching for the side of each box on which the player stands. That side changes only
+//! when the box itself moves, since walls and the box separate its sides.
 
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Position, Square};
 use crate::sokoban::distances::Distances;

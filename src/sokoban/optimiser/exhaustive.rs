@@ -3,7 +3,8 @@
 use super::super::board::{Board, Push};
 use super::super::budget::Budget;
 use super::plan::Cost;
-use super::search::{Admitted, Found, Query, Spare, Target, search};
+use super::query::{Admitted, Query, Target};
+use super::search::{Found, Spare, search};
 use super::{Measure, Options, Run};
 
 /// What an exhaustive search found.

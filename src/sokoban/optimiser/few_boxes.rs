@@ -4,7 +4,7 @@
 //! where they are, so that an exact search over all places of the N boxes is small.
 
 use super::super::board::{Board, Push, Square};
-use super::search::Admitted;
+use super::query::Admitted;
 use super::{Run, segments};
 use std::ops::Range;
 

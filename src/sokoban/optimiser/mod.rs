@@ -15,6 +15,7 @@ mod few_boxes;
 mod nearby;
 mod permutation;
 mod plan;
+mod query;
 mod rearrangement;
 mod search;
 mod segments;

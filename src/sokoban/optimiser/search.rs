@@ -7,43 +7,12 @@
 //!
 //! The sides share nothing while they advance, so that two threads can take one each.
 
-use super::super::board::{Board, Push, Square};
+use super::super::board::{Push, Square};
 use super::super::budget::Budget;
-use super::Measure;
-use super::nearby::Nearby;
-use super::plan::Cost;
+use super::query::{Admitted, Query, Target};
 use super::side::{Side, Spent};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Where a search ends.
-#[derive(Clone, Debug, Hash)]
-pub(super) enum Target {
-    /// All boxes on goals, the player anywhere.
-    Solved,
-    /// These boxes and this player.
-    State(Vec<Square>, Square),
-}
-
-/// Which configurations a search may enter.
-#[derive(Debug)]
-pub(super) enum Admitted<'a> {
-    Nearby(Nearby<'a>),
-    /// All in which these boxes stay where they are.
-    Fixed(Vec<Square>),
-}
-
-/// What is searched.
-#[derive(Clone, Debug)]
-pub(super) struct Query<'a> {
-    pub(super) board: &'a Board,
-    pub(super) measure: Measure,
-    pub(super) boxes: Vec<Square>,
-    pub(super) player: Square,
-    pub(super) target: Target,
-    /// A plan that costs more is not wanted.
-    pub(super) bound: Cost,
-}
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use super::super::distances::UNREACHABLE;
 use super::Measure;
 use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
-use super::search::{Admitted, Query};
+use super::query::{Admitted, Query};
 use super::states::{Spans, State};
 
 /// To look up a configuration takes about as long as so many steps.

@@ -7,7 +7,7 @@
 
 use super::super::board::{Push, Square};
 use super::nearby::{Nearby, Ranks};
-use super::search::Admitted;
+use super::query::Admitted;
 use super::{Run, segments};
 
 /// Neighbourhoods of one box that are tried before the one of the options.

@@ -1,11 +1,11 @@
 //! Search in the space of features (FESS).
 //!
 //! Every position has a cell: how far the packing plan is filled, into how many areas boxes divide
-//! the board, and how many boxes stand where the plan has no use for them. The cells take turns, and
-//! each turn makes the cheapest macro move of a cell. Advisors choose macro moves of a position: one
-//! that fills more of the plan costs nothing, one that serves another feature a little, and all others
-//! cost more; costs add up along a path. The source is Y. Shoham and J. Schaeffer, "The FESS
-//! algorithm: a feature based approach to single-agent search", 2020.
+//! the board, and how many boxes stand where the plan has no use for them. The cells take turns,
+//! and each turn makes the cheapest macro move of a cell. Advisors choose macro moves of a
+//! position: one that fills more of the plan costs nothing, one that serves another feature a
+//! little, and all others cost more; costs add up along a path. The source is Y. Shoham and J.
+//! Schaeffer, "The FESS algorithm: a feature based approach to single-agent search", 2020.
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
 //! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were
@@ -394,9 +394,12 @@ impl Features {
 /// The cost of a macro move that no advisor chose.
 const UNADVISED: u8 = 5;
 
-/// What the advisors want more of, and the cost of what they choose. Each chooses one macro move, if
-/// one is better than none.
-const ADVISORS: [(fn(&Features) -> i32, u8); 6] = [
+/// What an advisor wants more of.
+type Value = fn(&Features) -> i32;
+
+/// What the advisors want more of, and the cost of what they choose. Each chooses one macro move,
+/// if one is better than none.
+const ADVISORS: [(Value, u8); 6] = [
     (
         |features| i32::from(features.stage) * 64 - i32::from(features.areas),
         0,
@@ -417,8 +420,8 @@ const ADVISORS: [(fn(&Features) -> i32, u8); 6] = [
     ),
 ];
 
-/// Puts the children that advisors choose first, each once and the cheapest first. The others follow
-/// in a random order.
+/// Puts the children that advisors choose first, each once and the cheapest first. The others
+/// follow in a random order.
 fn advise(parent: &Features, children: &mut [Child]) {
     children.sort_unstable_by_key(|child| child.order);
     let mut advised = 0;

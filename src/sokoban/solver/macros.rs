@@ -1,7 +1,7 @@
 //! Macro moves: one box pushed, or pulled, any number of times in a row.
 //!
-//! A breadth-first search moves one box and leaves all others where they are. It tells apart in which
-//! area the player ends, since that decides what can follow.
+//! A breadth-first search moves one box and leaves all others where they are. It tells apart in
+//! which area the player ends, since that decides what can follow.
 //!
 //! Invariants: no box is pushed onto a dead square or into a freeze deadlock; the pushes of a macro
 //! move are the fewest for its box, destination and area.
@@ -164,8 +164,8 @@ impl MacroMoves {
     }
 }
 
-/// The pushes of a macro move made by a player at `player`, or those that its pulls reverse; none if
-/// it is not possible.
+/// The pushes of a macro move made by a player at `player`, or those that its pulls reverse; none
+/// if it is not possible.
 pub fn pushes_of(
     problem: &Problem<'_>,
     field: &mut Field<'_>,

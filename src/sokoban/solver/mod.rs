@@ -1,13 +1,14 @@
 //! Solvers: searches for any solution.
 //!
 //! The portfolio holds several searches of one level, forwards and backwards, with different cells
-//! and packing plans. They take turns on all threads; the turns of a search double in length, so that
-//! an easy level ends with the first search that suits it.
+//! and packing plans. They take turns on all threads; the turns of a search double in length, so
+//! that an easy level ends with the first search that suits it. Iterative deepening takes no turns:
+//! it keeps a thread to itself.
 //!
 //! Modules, in reading order: `problem`, `macros`, `packing`, `features`.
 //!
-//! Invariants: every solution was replayed on the board; with one thread, the same seed and number of
-//! nodes give the same result.
+//! Invariants: every solution was replayed on the board; with one thread, the same seed and number
+//! of nodes give the same result.
 
 mod features;
 mod macros;
@@ -18,11 +19,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::board::{Board, Push};
+use super::board::{Board, is_solution};
 use super::budget::Budget;
 use super::field::Play;
+use super::ida::{self, Parts};
 use super::{Outcome, Verdict};
 use features::{FeatureSearch, Settings};
 use packing::Packing;
@@ -40,24 +42,30 @@ pub enum Method {
     Forward,
     /// Feature space search by pulls from the goals.
     Backward,
+    /// Iterative deepening with all parts of Rolling Stone.
+    Deepening,
+    /// Iterative deepening with the parts that keep the solution push-optimal.
+    Optimal,
 }
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 2] = [Self::Forward, Self::Backward];
+    pub const ALL: [Self; 4] = [
+        Self::Forward,
+        Self::Backward,
+        Self::Deepening,
+        Self::Optimal,
+    ];
+    /// The methods that find most solutions.
+    pub const DEFAULT: [Self; 2] = [Self::Forward, Self::Backward];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
             Self::Backward => "backward",
-        }
-    }
-
-    fn play(self) -> Play {
-        match self {
-            Self::Forward => Play::Push,
-            Self::Backward => Play::Pull,
+            Self::Deepening => "deepening",
+            Self::Optimal => "optimal",
         }
     }
 }
@@ -99,7 +107,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             threads: 1,
-            methods: Method::ALL.to_vec(),
+            methods: Method::DEFAULT.to_vec(),
             seed: 1,
         }
     }
@@ -114,104 +122,11 @@ pub struct Progress {
     pub method: &'static str,
 }
 
-/// A search of the portfolio and the length of its next turn.
+/// A search that takes turns, and the length of its next turn.
 struct Entry<'a> {
     search: FeatureSearch<'a>,
     method: Method,
     turn: u64,
-}
-
-/// What ended the portfolio.
-struct Found {
-    verdict: Verdict,
-    method: Method,
-}
-
-/// Searches for a solution until one is found, none can exist, or the budget is spent.
-pub fn solve(
-    board: &Board,
-    options: &Options,
-    budget: &Budget,
-    progress: &(dyn Fn(&Progress) + Sync),
-) -> Outcome {
-    let problems: Vec<(Method, Problem<'_>)> = (options.methods.iter())
-        .map(|&method| (method, Problem::new(board, method.play())))
-        .collect();
-    let waiting: Mutex<VecDeque<Start>> = Mutex::new(starts(&options.methods, options.seed).into());
-    let started: Mutex<VecDeque<Entry<'_>>> = Mutex::default();
-    let found: Mutex<Option<Found>> = Mutex::default();
-    let nodes = AtomicU64::new(0);
-    let searches = locked(&waiting).len().max(1);
-    // Each thread takes a search that has not begun, or else the one that waited longest.
-    let work = || {
-        while !budget.is_spent(nodes.load(Ordering::Relaxed)) && locked(&found).is_none() {
-            let start = locked(&waiting).pop_front();
-            let entry = match start {
-                Some(start) => {
-                    let Some((method, problem)) =
-                        problems.iter().find(|(method, _)| *method == start.method)
-                    else {
-                        continue;
-                    };
-                    let packing = Packing::new(problem, start.variation);
-                    let search = FeatureSearch::new(problem, packing, start.settings);
-                    Some(Entry {
-                        search,
-                        method: *method,
-                        turn: FIRST_TURN,
-                    })
-                }
-                None => locked(&started).pop_front(),
-            };
-            let Some(mut entry) = entry else { break };
-            progress(&Progress {
-                nodes: nodes.load(Ordering::Relaxed),
-                method: entry.method.name(),
-            });
-            let before = entry.search.nodes();
-            let left = budget.nodes.saturating_sub(nodes.load(Ordering::Relaxed));
-            let turn = Budget {
-                nodes: before + entry.turn.min(left),
-                memory: budget.memory / searches,
-                ..budget.clone()
-            };
-            let verdict = entry.search.run(&turn);
-            nodes.fetch_add(entry.search.nodes() - before, Ordering::Relaxed);
-            match verdict {
-                Verdict::Unknown if entry.search.is_full(&turn) => {}
-                Verdict::Unknown => {
-                    entry.turn = (entry.turn * 2).min(LONGEST_TURN);
-                    locked(&started).push_back(entry);
-                }
-                Verdict::Solved(pushes) if !is_solution(board, &pushes) => {
-                    debug_assert!(false, "a solution that does not replay");
-                }
-                verdict => {
-                    locked(&found).get_or_insert(Found {
-                        verdict,
-                        method: entry.method,
-                    });
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..options.threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (verdict, method) = match found {
-        Some(found) => (found.verdict, found.method.name()),
-        None => (Verdict::Unknown, ""),
-    };
-    Outcome {
-        verdict,
-        push_optimal: false,
-        nodes: nodes.load(Ordering::Relaxed),
-        method,
-    }
 }
 
 /// A search that has not begun.
@@ -221,10 +136,167 @@ struct Start {
     settings: Settings,
 }
 
+/// All searches of one level.
+struct Portfolio<'a> {
+    board: &'a Board,
+    options: &'a Options,
+    budget: &'a Budget,
+    progress: &'a (dyn Fn(&Progress) + Sync),
+    forward: &'a Problem<'a>,
+    backward: &'a Problem<'a>,
+    /// Searches that have not begun.
+    waiting: Mutex<VecDeque<Start>>,
+    /// Searches that wait for a turn.
+    started: Mutex<VecDeque<Entry<'a>>>,
+    /// Bytes for each search that takes turns.
+    memory: usize,
+    nodes: AtomicU64,
+    found: Mutex<Option<Outcome>>,
+}
+
+/// Searches for a solution until one is found, none can exist, or the budget is spent.
+pub fn solve(
+    board: &Board,
+    options: &Options,
+    budget: &Budget,
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Outcome {
+    let budget = Budget {
+        found: Arc::default(),
+        ..budget.clone()
+    };
+    let waiting = starts(&options.methods, options.seed);
+    let portfolio = Portfolio {
+        board,
+        options,
+        budget: &budget,
+        progress,
+        forward: &Problem::new(board, Play::Push),
+        backward: &Problem::new(board, Play::Pull),
+        memory: budget.memory / waiting.len().max(1),
+        waiting: Mutex::new(waiting),
+        started: Mutex::default(),
+        nodes: AtomicU64::new(0),
+        found: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..options.threads {
+            scope.spawn(|| portfolio.work());
+        }
+        portfolio.work();
+    });
+    let nodes = portfolio.nodes.into_inner();
+    let found = portfolio.found.into_inner();
+    let found = found.unwrap_or_else(PoisonError::into_inner);
+    let unknown = Outcome {
+        verdict: Verdict::Unknown,
+        push_optimal: false,
+        nodes,
+        method: "",
+    };
+    Outcome {
+        nodes,
+        ..found.unwrap_or(unknown)
+    }
+}
+
+impl<'a> Portfolio<'a> {
+    /// Takes a search that has not begun, or else the one that waited longest, until the end.
+    fn work(&self) {
+        while !self.budget.is_spent(self.nodes()) {
+            let start = locked(&self.waiting).pop_front();
+            match start {
+                Some(start) => self.begin(&start),
+                None => {
+                    let entry = locked(&self.started).pop_front();
+                    let Some(entry) = entry else { break };
+                    self.turn(entry);
+                }
+            }
+        }
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    fn begin(&self, start: &Start) {
+        let parts = match start.method {
+            Method::Forward => return self.begin_turns(start, self.forward),
+            Method::Backward => return self.begin_turns(start, self.backward),
+            Method::Deepening => Parts::ALL,
+            Method::Optimal => Parts::ADMISSIBLE,
+        };
+        self.report(start.method);
+        let budget = Budget {
+            nodes: self.budget.nodes.saturating_sub(self.nodes()),
+            ..self.budget.clone()
+        };
+        let outcome = ida::solve(self.board, &parts, self.options.seed, &budget);
+        self.nodes.fetch_add(outcome.nodes, Ordering::Relaxed);
+        self.end(outcome.verdict, outcome.push_optimal, start.method);
+    }
+
+    fn begin_turns(&self, start: &Start, problem: &'a Problem<'a>) {
+        let packing = Packing::new(problem, start.variation);
+        self.turn(Entry {
+            search: FeatureSearch::new(problem, packing, start.settings),
+            method: start.method,
+            turn: FIRST_TURN,
+        });
+    }
+
+    /// Gives a search its turn and lets it wait for the next.
+    fn turn(&self, mut entry: Entry<'a>) {
+        self.report(entry.method);
+        let before = entry.search.nodes();
+        let left = self.budget.nodes.saturating_sub(self.nodes());
+        let budget = Budget {
+            nodes: before + entry.turn.min(left),
+            memory: self.memory,
+            ..self.budget.clone()
+        };
+        let verdict = entry.search.run(&budget);
+        self.nodes
+            .fetch_add(entry.search.nodes() - before, Ordering::Relaxed);
+        let goes_on = verdict == Verdict::Unknown && !entry.search.is_full(&budget);
+        self.end(verdict, false, entry.method);
+        if goes_on {
+            entry.turn = (entry.turn * 2).min(LONGEST_TURN);
+            locked(&self.started).push_back(entry);
+        }
+    }
+
+    fn report(&self, method: Method) {
+        (self.progress)(&Progress {
+            nodes: self.nodes(),
+            method: method.name(),
+        });
+    }
+
+    /// Ends all searches if one has an answer. A solution that does not replay is none.
+    fn end(&self, verdict: Verdict, push_optimal: bool, method: Method) {
+        let is_answer = match &verdict {
+            Verdict::Solved(pushes) => is_solution(self.board, pushes),
+            Verdict::Unsolvable => true,
+            Verdict::Unknown => false,
+        };
+        if is_answer {
+            self.budget.found.store(true, Ordering::Relaxed);
+            locked(&self.found).get_or_insert(Outcome {
+                verdict,
+                push_optimal,
+                nodes: 0,
+                method: method.name(),
+            });
+        }
+    }
+}
+
 /// The searches of a portfolio, the most promising first.
-fn starts(methods: &[Method], seed: u64) -> Vec<Start> {
-    let forward = |by_movable, last_stages_first, variation| Start {
-        method: Method::Forward,
+fn starts(methods: &[Method], seed: u64) -> VecDeque<Start> {
+    let start = |method, variation, by_movable, last_stages_first| Start {
+        method,
         variation,
         settings: Settings {
             by_movable,
@@ -232,38 +304,22 @@ fn starts(methods: &[Method], seed: u64) -> Vec<Start> {
             seed,
         },
     };
-    let backward = |by_movable, variation| Start {
-        method: Method::Backward,
-        variation,
-        settings: Settings {
-            by_movable,
-            last_stages_first: false,
-            seed,
-        },
-    };
-    let mut starts = vec![
-        forward(false, false, 0),
-        backward(true, 0),
-        forward(true, false, 0),
-        forward(false, true, 1),
-        backward(false, 1),
-    ];
+    let mut starts = VecDeque::from([
+        start(Method::Forward, 0, false, false),
+        start(Method::Backward, 0, true, false),
+        start(Method::Forward, 0, true, false),
+        start(Method::Forward, 1, false, true),
+        start(Method::Backward, 1, false, false),
+        start(Method::Optimal, 0, false, false),
+        start(Method::Deepening, 0, false, false),
+    ]);
     starts.retain(|start| methods.contains(&start.method));
     starts
-}
-
-/// Whether the pushes can be made from the start and leave all boxes on goals.
-pub fn is_solution(board: &Board, pushes: &[Push]) -> bool {
-    let mut position = board.start().clone();
-    for &push in pushes {
-        if !board.pushes(&position).contains(&push) {
-            return false;
-        }
-        position = board.after(&position, push);
-    }
-    board.is_solved(&position.boxes)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

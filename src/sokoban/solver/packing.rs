@@ -1,9 +1,10 @@
 //! The order in which boxes are brought to goals.
 //!
-//! The plan is found backwards: all boxes stand on goals, and one after another is pulled to a square
-//! where a box starts, and taken off the board. Where no box comes out, one is pulled aside and stays.
-//! Read forwards, this is a row of sets of squares; each set is to be filled with boxes before the
-//! next (packing order: B. Damgaard's YASS; Shoham and Schaeffer, "The FESS algorithm", 2020).
+//! The plan is found backwards: all boxes stand on goals, and one after another is pulled to a
+//! square where a box starts, and taken off the board. Where no box comes out, one is pulled aside
+//! and stays. Read forwards, this is a row of sets of squares; each set is to be filled with boxes
+//! before the next (packing order: B. Damgaard's YASS; Shoham and Schaeffer, "The FESS algorithm",
+//! 2020).
 //!
 //! Invariants: the sets of a plan differ by one box added or one box moved; a plan is a guess about
 //! the other boxes, which are taken as being out of the way.
@@ -25,8 +26,8 @@ pub struct Stage {
     pub next: Option<Square>,
     /// By square: the pushes to `next` past the boxes of this stage; [`UNREACHABLE`] if none.
     pub to_next: Vec<u16>,
-    /// By square: whether a box there can still reach a square that this or a later stage fills, past
-    /// the boxes of this stage.
+    /// By square: whether a box there can still reach a square that this or a later stage fills,
+    /// past the boxes of this stage.
     pub useful: Vec<bool>,
 }
 
@@ -50,8 +51,8 @@ struct Pulled {
 }
 
 impl Packing {
-    /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order. Boxes that
-    /// do not come out are the first stage of the plan, all at once.
+    /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order. Boxes
+    /// that do not come out are the first stage of the plan, all at once.
     pub fn new(problem: &Problem<'_>, variation: u64) -> Self {
         let reversed = Problem::new(problem.board, problem.play.reversed());
         let mut search = Unpacking::new(&reversed, variation);

@@ -1,7 +1,7 @@
 //! A level as a problem to be solved forwards, by pushes, or backwards, by pulls.
 //!
-//! Backwards, the boxes begin on the goals and the player drags them to the squares where they start.
-//! Searches differ only in how a box moves, so that each of them works in both directions.
+//! Backwards, the boxes begin on the goals and the player drags them to the squares where they
+//! start. Searches differ only in how a box moves, so that each of them works in both directions.
 //!
 //! Invariants: a solution of the backward problem, reversed, is a solution of the level.
 
