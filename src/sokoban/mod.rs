@@ -1,4 +1,18 @@
-//! Sokoban: levels as text, a board for search, solvers and optimisers.
+//! Sokoban: levels as text, a board for search, solvers and an optimiser.
+//!
+//! A level is read from text, made a board of numbered squares, and searched with bits for what the
+//! player reaches. Solvers look for any solution, or for the fewest pushes; the optimiser makes a
+//! solution shorter.
+//!
+//! Modules, in reading order: `level`, `text`, `solution` and `rulesheet`, what people read and
+//! write; `board`, `reach`, `field` and `distances`, what searches are made of; `deadlock` and
+//! `matching`, what they leave out and estimate; `solver`, feature space search in both directions;
+//! `ida`, iterative deepening; `optimiser`.
+//!
+//! Invariants: a solution counts only after its replay on the board; a level is called unsolvable
+//! only if a complete search found no solution.
+//!
+//! Never knows: rules as data, files, the command line.
 
 pub mod board;
 pub mod budget;
