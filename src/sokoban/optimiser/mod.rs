@@ -1,9 +1,9 @@
 //! Makes solutions cheaper.
 //!
 //! Five methods work on a solution in turn until none of them gains: the order of the pushes is
-//! changed ([`permutation`], [`rearrangement`]), parts of the solution are searched anew with few
-//! boxes ([`few_boxes`]) or near the old positions ([`vicinity`]), and at last the whole level is
-//! searched within the bound that the solution sets ([`exhaustive`]).
+//! changed (`permutation`, `rearrangement`), parts of the solution are searched anew with few
+//! boxes (`few_boxes`) or near the old positions (`vicinity`), and at last the whole level is
+//! searched within the bound that the solution sets (`exhaustive`).
 //!
 //! Invariants: every solution that is reported or returned was replayed from the start, and none is
 //! dearer than the one before.

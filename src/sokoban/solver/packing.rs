@@ -1,13 +1,14 @@
 //! The order in which boxes are brought to goals.
 //!
-//! The plan is found backwards: all boxes stand on goals, and one after another is pulled to a
-//! square where a box starts, and taken off the board. Where no box comes out, one is pulled aside
-//! and stays. Read forwards, this is a row of sets of squares; each set is to be filled with boxes
-//! before the next (packing order: B. Damgaard's YASS; Shoham and Schaeffer, "The FESS algorithm",
-//! 2020).
+//! The plan is found in reverse: the boxes stand where the problem ends, and one after another is
+//! moved, in reverse, to a square where a box starts, and taken off the board. Where no box comes
+//! out, some are moved aside and stay. Read forwards, this is a row of sets of squares; each set is
+//! to be filled with boxes before the next (packing order: B. Damgaard's YASS; Shoham and
+//! Schaeffer, "The FESS algorithm", 2020).
 //!
-//! Invariants: the sets of a plan differ by one box added or one box moved; a plan is a guess about
-//! the other boxes, which are taken as being out of the way.
+//! Invariants: the sets of a plan differ by one box added or one box moved, but for the first one
+//! where boxes did not come out; a plan is a guess about the other boxes, which are taken as being
+//! out of the way.
 
 use super::super::board::{Direction, Square};
 use super::super::deadlock::freeze::Freeze;
@@ -22,9 +23,9 @@ use std::collections::{HashSet, VecDeque};
 pub struct Stage {
     /// The squares, the one that was filled last first.
     pub filled: Vec<Square>,
-    /// The square that the next stage fills; none at the end.
+    /// The square that the next stage fills, or one of them; none at the end.
     pub next: Option<Square>,
-    /// By square: the pushes to `next` past the boxes of this stage; [`UNREACHABLE`] if none.
+    /// By square: the moves to `next` past the boxes of this stage; [`UNREACHABLE`] if none.
     pub to_next: Vec<u16>,
     /// By square: whether a box there can still reach a square that this or a later stage fills,
     /// past the boxes of this stage.
@@ -37,17 +38,17 @@ pub struct Packing {
     pub stages: Vec<Stage>,
 }
 
-/// The most positions of the search for a box to pull aside.
+/// The most positions of the search for boxes to move aside.
 const PARKING_NODES: usize = 20_000;
 
-/// A box pulled backwards.
+/// A box moved in reverse.
 #[derive(Clone, Copy)]
-struct Pulled {
+struct Moved {
     from: Square,
     /// Where it stays, or none if it has left the board.
     to: Option<Square>,
     player: Square,
-    pulls: u16,
+    moves: u16,
 }
 
 impl Packing {
@@ -60,23 +61,23 @@ impl Packing {
             .players
             .iter()
             .map(|&player| search.all_boxes(player));
-        let best = plans.min_by_key(|(pulls, left)| (left.len(), pulls.len()));
-        let (pulls, left) = best.unwrap_or_default();
-        Self::from_pulls(&reversed, &pulls, left)
+        let best = plans.min_by_key(|(moves, left)| (left.len(), moves.len()));
+        let (moves, left) = best.unwrap_or_default();
+        Self::from_moves(&reversed, &moves, left)
     }
 
-    fn from_pulls(reversed: &Problem<'_>, pulls: &[Pulled], left: Vec<Square>) -> Self {
+    fn from_moves(reversed: &Problem<'_>, moves: &[Moved], left: Vec<Square>) -> Self {
         let board = reversed.board;
         let mut sets = vec![Vec::new()];
         if !left.is_empty() {
             sets.push(left.clone());
         }
         let mut filled = left;
-        for pulled in pulls.iter().rev() {
-            if let Some(to) = pulled.to {
+        for moved in moves.iter().rev() {
+            if let Some(to) = moved.to {
                 filled.retain(|&square| square != to);
             }
-            filled.insert(0, pulled.from);
+            filled.insert(0, moved.from);
             sets.push(filled.clone());
         }
         let mut stages: Vec<Stage> = Vec::with_capacity(sets.len());
@@ -116,7 +117,7 @@ impl Packing {
     }
 }
 
-/// The search backwards.
+/// The search in reverse.
 struct Unpacking<'a> {
     problem: &'a Problem<'a>,
     variation: u64,
@@ -136,70 +137,70 @@ impl<'a> Unpacking<'a> {
     }
 
     /// Moves boxes off the board, beginning with a player at a square; returns also those left.
-    fn all_boxes(&mut self, player: Square) -> (Vec<Pulled>, Vec<Square>) {
+    fn all_boxes(&mut self, player: Square) -> (Vec<Moved>, Vec<Square>) {
         let mut field = Field::new(self.problem.board, &self.problem.start);
         let mut player = player;
-        let mut pulls = Vec::new();
+        let mut moves = Vec::new();
         while !field.boxes().is_empty() {
-            if let Some(pulled) = self.best_exit(&mut field, player) {
-                field.remove(pulled.from);
-                player = pulled.player;
-                pulls.push(pulled);
+            if let Some(moved) = self.best_exit(&mut field, player) {
+                field.remove(moved.from);
+                player = moved.player;
+                moves.push(moved);
                 continue;
             }
             let parked = self.park(&mut field, player);
-            if parked.is_empty() || pulls.len() > 4 * self.problem.start.len() {
+            if parked.is_empty() || moves.len() > 4 * self.problem.start.len() {
                 break;
             }
-            for pulled in parked {
-                if let Some(to) = pulled.to {
-                    field.shift(pulled.from, to);
+            for moved in parked {
+                if let Some(to) = moved.to {
+                    field.shift(moved.from, to);
                 }
-                player = pulled.player;
-                pulls.push(pulled);
+                player = moved.player;
+                moves.push(moved);
             }
         }
-        (pulls, field.boxes().to_vec())
+        (moves, field.boxes().to_vec())
     }
 
     /// The box with the shortest way to a square where a box starts.
-    fn best_exit(&mut self, field: &mut Field<'_>, player: Square) -> Option<Pulled> {
-        let mut best: Option<(u64, Pulled)> = None;
+    fn best_exit(&mut self, field: &mut Field<'_>, player: Square) -> Option<Moved> {
+        let mut best: Option<(u64, Moved)> = None;
         for square in field.boxes().to_vec() {
             let ways = self.ways(field, square, player);
             let exit = ways
                 .into_iter()
-                .find(|pulled| pulled.to.is_some_and(|to| self.problem.is_target(to)));
+                .find(|moved| moved.to.is_some_and(|to| self.problem.is_target(to)));
             let Some(exit) = exit else { continue };
             // A box that need not move is left to the end, so that it counts as packed early.
             let noise = match self.variation {
                 0 => 0,
                 seed => scramble(seed ^ scramble(square as u64)) % 8,
             };
-            let cost = match exit.pulls {
+            let cost = match exit.moves {
                 0 => 10_000,
-                pulls => pulls as u64 + noise,
+                moves => moves as u64 + noise,
             };
             if best.as_ref().is_none_or(|&(least, _)| cost < least) {
-                best = Some((cost, Pulled { to: None, ..exit }));
+                best = Some((cost, Moved { to: None, ..exit }));
             }
         }
-        best.map(|(_, pulled)| pulled)
+        best.map(|(_, moved)| moved)
     }
 
-    /// Where a box can be pulled to past the others, nearest first, from where it stands.
-    fn ways(&mut self, field: &mut Field<'_>, square: Square, player: Square) -> Vec<Pulled> {
+    /// Where a box can be moved past the others, nearest first, from where it stands.
+    fn ways(&mut self, field: &mut Field<'_>, square: Square, player: Square) -> Vec<Moved> {
         let board = self.problem.board;
-        let mut found = vec![Pulled {
+        let mut found = vec![Moved {
             from: square,
             to: Some(square),
             player,
-            pulls: 0,
+            moves: 0,
         }];
         let mut seen = vec![false; board.len() * 4];
         let mut queue = VecDeque::from([(square, player, 0)]);
         let mut at = square;
-        while let Some((place, player, pulls)) = queue.pop_front() {
+        while let Some((place, player, moves)) = queue.pop_front() {
             if place != at {
                 field.shift(at, place);
                 at = place;
@@ -220,15 +221,15 @@ impl<'a> Unpacking<'a> {
                 let player = board.next(to, side);
                 if !found
                     .iter()
-                    .any(|pulled| pulled.to == Some(to) && pulled.player == player)
+                    .any(|moved| moved.to == Some(to) && moved.player == player)
                 {
-                    found.push(Pulled {
+                    found.push(Moved {
                         from: square,
                         to: Some(to),
                         player,
-                        pulls: pulls + 1,
+                        moves: moves + 1,
                     });
-                    queue.push_back((to, player, pulls + 1));
+                    queue.push_back((to, player, moves + 1));
                 }
             }
         }
@@ -240,19 +241,19 @@ impl<'a> Unpacking<'a> {
 
     /// Moves boxes aside until one can leave; no moves if none can within the bound. Breadth-first
     /// over single boxes.
-    fn park(&mut self, field: &mut Field<'_>, player: Square) -> Vec<Pulled> {
+    fn park(&mut self, field: &mut Field<'_>, player: Square) -> Vec<Moved> {
         let start = field.boxes().to_vec();
         let mut seen = HashSet::new();
         // Each node: its parent, the pull that led to it, the boxes.
-        let mut nodes: Vec<(usize, Option<Pulled>, Vec<Square>, Square)> =
+        let mut nodes: Vec<(usize, Option<Moved>, Vec<Square>, Square)> =
             vec![(0, None, start.clone(), player)];
         let mut next = 0;
         while next < nodes.len() && nodes.len() < PARKING_NODES {
             let (boxes, player) = (nodes[next].2.clone(), nodes[next].3);
             field.set(&boxes);
             for square in boxes {
-                for pulled in self.ways(field, square, player) {
-                    let Some(to) = pulled.to.filter(|&to| to != square) else {
+                for moved in self.ways(field, square, player) {
+                    let Some(to) = moved.to.filter(|&to| to != square) else {
                         continue;
                     };
                     field.shift(square, to);
@@ -262,17 +263,17 @@ impl<'a> Unpacking<'a> {
                         field.shift(to, square);
                         continue;
                     }
-                    field.fill(&mut self.reach, pulled.player);
+                    field.fill(&mut self.reach, moved.player);
                     if seen.insert(field.position_hash(self.problem.board.first(&self.reach))) {
-                        nodes.push((next, Some(pulled), field.boxes().to_vec(), pulled.player));
+                        nodes.push((next, Some(moved), field.boxes().to_vec(), moved.player));
                         if self
-                            .best_exit(field, pulled.player)
-                            .is_some_and(|exit| exit.pulls > 0)
+                            .best_exit(field, moved.player)
+                            .is_some_and(|exit| exit.moves > 0)
                         {
                             let mut path = Vec::new();
                             let mut at = nodes.len() - 1;
-                            while let Some(pulled) = nodes[at].1 {
-                                path.push(pulled);
+                            while let Some(moved) = nodes[at].1 {
+                                path.push(moved);
                                 at = nodes[at].0;
                             }
                             path.reverse();
