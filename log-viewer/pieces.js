@@ -1,7 +1,8 @@
 // The look of a piece, from the words of the game. Words for colours, crosses and rings are drawn
-// as such; names of chess pieces become silhouettes; walls, floor, goals, boxes and their player are
-// drawn as in Sokoban; numbers become tiles; anything else is a labelled tile, coloured by its rank among the contents of its board. Every look works on light
-// and dark pages: pieces have their own edges, crosses and rings use colours of the page.
+// as such; names of chess pieces become silhouettes; walls, floor, goals, boxes and their player
+// are drawn as in Sokoban; numbers become tiles; anything else is a labelled tile, coloured by its
+// rank among the contents of its board. Every look works on light and dark pages: pieces have their
+// own edges, crosses and rings use colours of the page.
 
 import { drawn } from "./page.js";
 

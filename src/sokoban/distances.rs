@@ -60,7 +60,7 @@ impl Distances {
         let squares = board.len();
         let mut by_side = Vec::with_capacity(board.goals().len() * squares);
         for &goal in board.goals() {
-            by_side.extend(spread(board, board.floor(), &sides, goal, Play::Pull));
+            by_side.extend(spread(board, board.floor(), &sides, &[goal], Play::Pull));
         }
         let least: Vec<u16> = by_side
             .iter()
@@ -121,14 +121,31 @@ impl Distances {
     }
 }
 
-/// The least number of moves that take a lone box from `start` to each square, if only the `free`
-/// cells may be entered; the best side of the player counts.
-pub fn moves_from(board: &Board, free: &Rows, start: Square, play: Play) -> Vec<u16> {
-    let moves = spread(board, free, &sides(board, free), start, play);
-    moves
-        .iter()
-        .map(|sides| sides.iter().copied().min().unwrap_or(UNREACHABLE))
-        .collect()
+/// How a lone box moves where only some cells may be entered.
+#[derive(Clone, Debug)]
+pub struct LoneBox<'a> {
+    board: &'a Board,
+    free: &'a Rows,
+    sides: Vec<[u8; 4]>,
+}
+
+impl<'a> LoneBox<'a> {
+    /// Only the `free` cells may be entered.
+    pub fn new(board: &'a Board, free: &'a Rows) -> Self {
+        Self {
+            board,
+            free,
+            sides: sides(board, free),
+        }
+    }
+
+    /// The least number of moves from one of `starts` to each square; the best side of the player
+    /// counts.
+    pub fn moves_from(&self, starts: &[Square], play: Play) -> Vec<u16> {
+        let moves = spread(self.board, self.free, &self.sides, starts, play);
+        let least = |sides: &[u16; 4]| sides.iter().copied().min().unwrap_or(UNREACHABLE);
+        moves.iter().map(least).collect()
+    }
 }
 
 /// For each square, which of its neighbours are connected around a box on it.
@@ -165,21 +182,23 @@ fn is_free(board: &Board, free: &Rows, square: Square) -> bool {
     square != NO_SQUARE && free.contains(board.cell(square))
 }
 
-/// The least number of moves that take a box from `start` to each square and leave the player on
+/// The least number of moves that take a box from one of `starts` to each square and leave the player on
 /// each of its sides. Pulls from a goal, reversed, are pushes to the goal.
 fn spread(
     board: &Board,
     free: &Rows,
     sides: &[[u8; 4]],
-    start: Square,
+    starts: &[Square],
     play: Play,
 ) -> Vec<[u16; 4]> {
     let mut found = vec![[UNREACHABLE; 4]; board.len()];
     let mut queue = VecDeque::new();
-    for side in Direction::ALL {
-        if sides[start as usize][side as usize] != 4 {
-            found[start as usize][side as usize] = 0;
-            queue.push_back((start, side));
+    for &start in starts {
+        for side in Direction::ALL {
+            if sides[start as usize][side as usize] != 4 {
+                found[start as usize][side as usize] = 0;
+                queue.push_back((start, side));
+            }
         }
     }
     while let Some((square, side)) = queue.pop_front() {

@@ -12,7 +12,7 @@
 
 use super::super::board::{Direction, Square};
 use super::super::deadlock::freeze::Freeze;
-use super::super::distances::{UNREACHABLE, moves_from};
+use super::super::distances::{LoneBox, UNREACHABLE};
 use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
 use super::problem::Problem;
@@ -90,16 +90,12 @@ impl Packing {
                     free.remove(board.cell(square));
                 }
             }
-            let to_next = next.map_or_else(Vec::new, |next| {
-                moves_from(board, &free, next, reversed.play)
-            });
-            let mut useful = vec![false; board.len()];
-            for set in &sets[number + 1..] {
-                let ways = moves_from(board, &free, set[0], reversed.play);
-                for (useful, pushes) in useful.iter_mut().zip(ways) {
-                    *useful |= pushes != UNREACHABLE;
-                }
-            }
+            let lone_box = LoneBox::new(board, &free);
+            let to_next =
+                next.map_or_else(Vec::new, |next| lone_box.moves_from(&[next], reversed.play));
+            let later: Vec<Square> = sets[number + 1..].iter().map(|set| set[0]).collect();
+            let to_later = lone_box.moves_from(&later, reversed.play);
+            let useful = to_later.iter().map(|&moves| moves != UNREACHABLE).collect();
             stages.push(Stage {
                 filled: filled.clone(),
                 next,

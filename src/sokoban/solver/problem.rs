@@ -6,7 +6,7 @@
 //! Invariants: a solution of the backward problem, reversed, is a solution of the level.
 
 use super::super::board::{Board, Direction, Square};
-use super::super::distances::{DeadSquares, UNREACHABLE, moves_from};
+use super::super::distances::{DeadSquares, LoneBox};
 use super::super::field::{Field, Play};
 use super::super::reach::Reach;
 
@@ -39,14 +39,11 @@ impl<'board> Problem<'board> {
             ),
         };
         let mut is_target = vec![false; board.len()];
-        let mut nearest = vec![UNREACHABLE; board.len()];
         for &target in &targets {
             is_target[target as usize] = true;
-            let ways = moves_from(board, board.floor(), target, play.reversed());
-            for (nearest, moves) in nearest.iter_mut().zip(ways) {
-                *nearest = (*nearest).min(moves);
-            }
         }
+        let lone_box = LoneBox::new(board, board.floor());
+        let nearest = lone_box.moves_from(&targets, play.reversed());
         let dead = DeadSquares::new(&nearest);
         Self {
             board,
