@@ -38,6 +38,8 @@ pub struct Settings {
     pub by_movable: bool,
     /// Later stages get more turns: half of all go to the last, half of the rest to the one before.
     pub last_stages_first: bool,
+    /// Macro moves that serve the areas or keep boxes useful cost nothing either.
+    pub even_costs: bool,
     /// Decides the order of macro moves that no advisor chose.
     pub seed: u64,
 }
@@ -267,6 +269,11 @@ impl<'a> FeatureSearch<'a> {
             Play::Pull => None,
         };
         let (packing, known, seed) = (&self.packing, &self.known, self.settings.seed);
+        let costs = if self.settings.even_costs {
+            &EVEN_COSTS
+        } else {
+            &COSTS
+        };
         let children = &mut self.children;
         children.clear();
         self.macros.for_each(
@@ -282,12 +289,12 @@ impl<'a> FeatureSearch<'a> {
                         macro_move,
                         features,
                         order: scramble(hash ^ seed),
-                        cost: UNADVISED,
+                        cost: costs[ADVISORS.len()],
                     });
                 }
             },
         );
-        advise(&features, children);
+        advise(&features, children, costs);
         let costly = children.iter().rev();
         let waiting: Vec<(MacroMove, u8)> =
             costly.map(|child| (child.macro_move, child.cost)).collect();
@@ -391,41 +398,29 @@ impl Features {
     }
 }
 
-/// The cost of a macro move that no advisor chose.
-const UNADVISED: u8 = 5;
-
 /// What an advisor wants more of.
 type Value = fn(&Features) -> i32;
 
-/// What the advisors want more of, and the cost of what they choose. Each chooses one macro move,
-/// if one is better than none.
-const ADVISORS: [(Value, u8); 6] = [
-    (
-        |features| i32::from(features.stage) * 64 - i32::from(features.areas),
-        0,
-    ),
-    (
-        |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
-        1,
-    ),
-    (
-        |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
-        1,
-    ),
-    (|features| i32::from(features.movable), 2),
-    (|features| i32::from(features.reach), 2),
-    (
-        |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
-        2,
-    ),
+/// What the advisors want more of. Each chooses one macro move, if one is better than none.
+const ADVISORS: [Value; 6] = [
+    |features| i32::from(features.stage) * 64 - i32::from(features.areas),
+    |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
+    |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
+    |features| i32::from(features.movable),
+    |features| i32::from(features.reach),
+    |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
 ];
+
+/// The costs of what the advisors choose, and of all other macro moves.
+const COSTS: [u8; 7] = [0, 1, 1, 2, 2, 2, 5];
+const EVEN_COSTS: [u8; 7] = [0, 0, 0, 1, 1, 1, 3];
 
 /// Puts the children that advisors choose first, each once and the cheapest first. The others
 /// follow in a random order.
-fn advise(parent: &Features, children: &mut [Child]) {
+fn advise(parent: &Features, children: &mut [Child], costs: &[u8; 7]) {
     children.sort_unstable_by_key(|child| child.order);
     let mut advised = 0;
-    for (value, cost) in ADVISORS {
+    for (value, &cost) in ADVISORS.into_iter().zip(costs) {
         let best = (0..children.len()).max_by_key(|&index| value(&children[index].features));
         let Some(best) = best else { break };
         if value(&children[best].features) > value(parent) && best >= advised {

@@ -295,23 +295,32 @@ impl<'a> Portfolio<'a> {
 
 /// The searches of a portfolio, the most promising first.
 fn starts(methods: &[Method], seed: u64) -> VecDeque<Start> {
-    let start = |method, variation, by_movable, last_stages_first| Start {
+    let start = |method, settings, variation| Start {
         method,
         variation,
-        settings: Settings {
-            by_movable,
-            last_stages_first,
-            seed,
-        },
+        settings: Settings { seed, ..settings },
+    };
+    let coarse = Settings::default();
+    let fine = Settings {
+        by_movable: true,
+        ..coarse
+    };
+    let late = Settings {
+        last_stages_first: true,
+        ..coarse
+    };
+    let even = Settings {
+        even_costs: true,
+        ..fine
     };
     let mut starts = VecDeque::from([
-        start(Method::Forward, 0, false, false),
-        start(Method::Backward, 0, true, false),
-        start(Method::Forward, 0, true, false),
-        start(Method::Forward, 1, false, true),
-        start(Method::Backward, 1, false, false),
-        start(Method::Optimal, 0, false, false),
-        start(Method::Deepening, 0, false, false),
+        start(Method::Forward, coarse, 0),
+        start(Method::Backward, fine, 0),
+        start(Method::Forward, fine, 0),
+        start(Method::Forward, late, 1),
+        start(Method::Backward, even, 0),
+        start(Method::Optimal, coarse, 0),
+        start(Method::Deepening, coarse, 0),
     ]);
     starts.retain(|start| methods.contains(&start.method));
     starts
