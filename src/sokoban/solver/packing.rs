@@ -1,10 +1,10 @@
 //! The order in which boxes are brought to goals.
 //!
-//! The plan is found in reverse: the boxes stand where the problem ends, and one after another is
-//! moved, in reverse, to a square where a box starts, and taken off the board. Where no box comes
-//! out, some are moved aside and stay. Read forwards, this is a row of sets of squares; each set is
-//! to be filled with boxes before the next (packing order: B. Damgaard's YASS; Shoham and
-//! Schaeffer, "The FESS algorithm", 2020).
+//! A packing plan is found in reverse: the boxes stand where the problem ends, and one after
+//! another is moved, in reverse, to a square where a box starts, and taken off the board. Where no
+//! box comes out, some are moved aside and stay. Read forwards, this is a row of sets of squares;
+//! each set is to be filled with boxes before the next (packing order: B. Damgaard's YASS; Shoham
+//! and Schaeffer, "The FESS algorithm", 2020).
 //!
 //! Invariants: the sets of a plan differ by one box added or one box moved, but for the first one
 //! where boxes did not come out; a plan is a guess about the other boxes, which are taken as being
