@@ -182,8 +182,8 @@ fn is_free(board: &Board, free: &Rows, square: Square) -> bool {
     square != NO_SQUARE && free.contains(board.cell(square))
 }
 
-/// The least number of moves that take a box from one of `starts` to each square and leave the player on
-/// each of its sides. Pulls from a goal, reversed, are pushes to the goal.
+/// The least number of moves that take a box from one of `starts` to each square and leave the
+/// player on each of its sides. Pulls from a goal, reversed, are pushes to the goal.
 fn spread(
     board: &Board,
     free: &Rows,
