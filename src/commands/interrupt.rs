@@ -51,22 +51,20 @@ impl Signals {
 
 /// Ends the program at the next signal, after a call of `clean_up`.
 pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let mut signals = {
-        let _on_runtime = runtime.enter();
-        Signals::listen()?
-    };
-    let thread = std::thread::Builder::new().name("ctrl-c".to_string());
-    thread.spawn(move || {
-        runtime.block_on(signals.next());
-        eprintln!("interrupted");
-        exit(&clean_up)
-    })?;
-    Ok(())
+    after_signal(move |_, _| exit(&clean_up))
 }
 
 /// Sets a flag at the next signal. The signal after it ends the program.
 pub fn stop_on_ctrl_c(stop: Arc<AtomicBool>) -> io::Result<()> {
+    after_signal(move |runtime, signals| {
+        stop.store(true, Ordering::Relaxed);
+        runtime.block_on(signals.next());
+        exit(&|| {})
+    })
+}
+
+/// Calls `act` on a thread of its own after the next signal.
+fn after_signal(act: impl FnOnce(&Runtime, &mut Signals) + Send + 'static) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let mut signals = {
         let _on_runtime = runtime.enter();
@@ -76,9 +74,7 @@ pub fn stop_on_ctrl_c(stop: Arc<AtomicBool>) -> io::Result<()> {
     thread.spawn(move || {
         runtime.block_on(signals.next());
         eprintln!("interrupted");
-        stop.store(true, Ordering::Relaxed);
-        runtime.block_on(signals.next());
-        exit(&|| {})
+        act(&runtime, &mut signals);
     })?;
     Ok(())
 }

@@ -33,11 +33,15 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Whether a search that has used this many nodes has to end. Reads the clock: call it every
-    /// hundred nodes or so.
+    /// Whether a search that has used this many nodes has to end. Reads the clock.
     pub fn is_spent(&self, nodes: u64) -> bool {
-        nodes >= self.nodes
-            || self.stop.load(Ordering::Relaxed)
+        nodes >= self.nodes || self.is_over()
+    }
+
+    /// Whether every search with this budget has to end, whatever its nodes; never false again.
+    /// Reads the clock.
+    pub fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
             || self.found.load(Ordering::Relaxed)
             || self.until.is_some_and(|until| Instant::now() >= until)
     }

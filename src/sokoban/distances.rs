@@ -51,6 +51,7 @@ pub struct Distances {
     least: Vec<u16>,
     /// By square: the least over all goals.
     nearest: Vec<u16>,
+    dead: DeadSquares,
 }
 
 impl Distances {
@@ -66,7 +67,7 @@ impl Distances {
             .iter()
             .map(|sides| *sides.iter().min().unwrap_or(&UNREACHABLE))
             .collect();
-        let nearest = (0..squares)
+        let nearest: Vec<u16> = (0..squares)
             .map(|square| {
                 (0..board.goals().len())
                     .map(|goal| least[goal * squares + square])
@@ -74,12 +75,14 @@ impl Distances {
                     .unwrap_or(UNREACHABLE)
             })
             .collect();
+        let dead = DeadSquares::new(&nearest);
         Self {
             squares,
             sides,
             by_side,
             least,
             nearest,
+            dead,
         }
     }
 
@@ -110,7 +113,12 @@ impl Distances {
     /// Whether a box on the square can never reach a goal.
     #[inline]
     pub fn is_dead(&self, square: Square) -> bool {
-        self.nearest[square as usize] == UNREACHABLE
+        self.dead.contains(square)
+    }
+
+    /// The squares from which a lone box reaches no goal.
+    pub fn dead(&self) -> &DeadSquares {
+        &self.dead
     }
 
     /// Whether the player can walk from one side of a lone box to another.

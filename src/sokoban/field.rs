@@ -106,12 +106,6 @@ impl<'board> Field<'board> {
         self.box_at[square as usize] != NO_BOX
     }
 
-    /// The number of the box on a square.
-    pub fn box_number(&self, square: Square) -> Option<usize> {
-        let number = self.box_at[square as usize];
-        (number != NO_BOX).then_some(number as usize)
-    }
-
     /// Whether the player or a box may enter the square.
     #[inline]
     pub fn is_free(&self, square: Square) -> bool {
@@ -153,6 +147,16 @@ impl<'board> Field<'board> {
     pub fn can_push(&self, reach: &Reach, square: Square, direction: Direction) -> bool {
         self.is_free(self.board.next(square, direction))
             && self.reaches(reach, self.board.next(square, direction.opposite()))
+    }
+
+    /// Calls `visit` for each area between boxes, with its first square; `area` is room for one.
+    pub fn for_each_area(&self, area: &mut Reach, mut visit: impl FnMut(Square, &Reach)) {
+        let mut left = self.free.clone();
+        while let Some(cell) = left.first() {
+            area.fill(&self.free, cell);
+            left.remove_all(area.rows());
+            visit(self.board.square_at(cell), area);
+        }
     }
 
     /// The position with sorted boxes.

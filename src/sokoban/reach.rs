@@ -55,14 +55,6 @@ impl Rows {
         self.words[row] >> column & 1 != 0
     }
 
-    /// Adds all cells of another set with as many rows.
-    #[inline]
-    pub fn extend(&mut self, other: &Self) {
-        for (word, other) in self.words[..self.len].iter_mut().zip(&other.words) {
-            *word |= other;
-        }
-    }
-
     /// The words, one a row.
     #[inline]
     pub fn words(&self) -> &[u64] {

@@ -6,7 +6,7 @@ use super::board::{Board, Position};
 use super::deadlock::corral::Corrals;
 use super::deadlock::freeze::Freeze;
 use super::deadlock::pi_corral::PiCorrals;
-use super::distances::{DeadSquares, Distances};
+use super::distances::Distances;
 use super::field::Field;
 use super::level::Level;
 use super::reach::Reach;
@@ -70,11 +70,7 @@ fn no_position_with_a_solution_is_called_a_deadlock() {
     for rows in LEVELS {
         let board = board(rows);
         let distances = Distances::new(&board);
-        let nearest: Vec<u16> = board
-            .squares()
-            .map(|square| distances.to_nearest(square))
-            .collect();
-        let dead = DeadSquares::new(&nearest);
+        let dead = distances.dead();
         let (mut freeze, mut corrals) = (Freeze::default(), Corrals::new(1_000));
         let mut reach = Reach::new(board.floor().len());
         let (mut live, mut noticed) = (0, 0);
@@ -83,8 +79,8 @@ fn no_position_with_a_solution_is_called_a_deadlock() {
             field.fill(&mut reach, position.player);
             let boxes = || position.boxes.iter();
             let is_dead = boxes().any(|&square| dead.contains(square))
-                || boxes().any(|&square| freeze.is_deadlock(&field, &dead, square))
-                || corrals.is_deadlock(&field, &dead, &reach);
+                || boxes().any(|&square| freeze.is_deadlock(&field, dead, square))
+                || corrals.is_deadlock(&field, dead, &reach);
             assert!(!(has_solution && is_dead), "{rows:?} {position:?}");
             live += u32::from(has_solution);
             noticed += u32::from(is_dead);
@@ -102,11 +98,7 @@ fn a_pi_corral_keeps_a_push_of_some_solution() {
         let board = board(rows);
         let all = positions(&board);
         let distances = Distances::new(&board);
-        let nearest: Vec<u16> = board
-            .squares()
-            .map(|square| distances.to_nearest(square))
-            .collect();
-        let dead = DeadSquares::new(&nearest);
+        let dead = distances.dead();
         let mut corrals = PiCorrals::new(&board);
         for (position, has_solution) in &all {
             if !has_solution || board.is_solved(&position.boxes) {
@@ -114,7 +106,8 @@ fn a_pi_corral_keeps_a_push_of_some_solution() {
             }
             let field = Field::new(&board, &position.boxes);
             let reach = board.reach(position);
-            let Some(pushes) = corrals.find(&field, &dead, &reach) else {
+            let Some(pushes) = corrals.find(&board, field.boxes(), field.free(), dead, &reach)
+            else {
                 continue;
             };
             let leads_on = pushes.iter().any(|&push| {

@@ -15,7 +15,7 @@ use super::super::output::{Output, spinner};
 use super::levels::{LevelChoice, NumberedLevel};
 use super::results::Results;
 use super::search::Bounds;
-use super::solve::show_fault;
+use super::solve::{playable, show_fault};
 use crate::sokoban::board::{Board, Push};
 use crate::sokoban::optimiser::{self, Measure, Method};
 use crate::sokoban::solution::{Metrics, Solution};
@@ -74,19 +74,12 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        if results
-            .as_ref()
-            .is_some_and(|results| results.known(&level.entry).is_some())
-        {
+        if Results::has(results.as_ref(), level) {
             skipped += 1;
             continue;
         }
-        let playable = match level.playable() {
-            Ok(playable) => playable,
-            Err(fault) => {
-                show_fault(level, &fault, output)?;
-                continue;
-            }
+        let Some(playable) = playable(level, output)? else {
+            continue;
         };
         let board = &playable.board;
         let given = level.solutions(board);

@@ -57,6 +57,11 @@ impl Results {
         })
     }
 
+    /// Whether there is a file and it has a solution of the level.
+    pub fn has(results: Option<&Self>, level: &NumberedLevel) -> bool {
+        results.is_some_and(|results| results.known(&level.entry).is_some())
+    }
+
     /// The solution of a level that the file has.
     pub fn known(&self, entry: &Entry) -> Option<&Solution> {
         self.known.get(entry.rows())

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::interrupt;
 use super::super::outcome::Outcome;
 use super::super::output::{Output, grouped, spinner};
-use super::levels::{LevelChoice, NumberedLevel};
+use super::levels::{LevelChoice, NumberedLevel, Playable};
 use super::results::Results;
 use super::search::{Found, SearchChoice};
 
@@ -37,19 +37,12 @@ pub(super) fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<
     let started = Instant::now();
     let (mut solved, mut skipped, mut nodes) = (0, 0, 0);
     for level in &levels {
-        if results
-            .as_ref()
-            .is_some_and(|results| results.known(&level.entry).is_some())
-        {
+        if Results::has(results.as_ref(), level) {
             skipped += 1;
             continue;
         }
-        let playable = match level.playable() {
-            Ok(playable) => playable,
-            Err(fault) => {
-                show_fault(level, &fault, output)?;
-                continue;
-            }
+        let Some(playable) = playable(level, output)? else {
+            continue;
         };
         let progress = spinner("");
         let found = arguments.search.solve(
@@ -87,6 +80,20 @@ pub(super) fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<
         return Ok(Outcome::Interrupted);
     }
     Ok(Outcome::holds_if(solved + skipped == levels.len()))
+}
+
+/// A level made ready for search. Tells the fault of one that cannot be searched.
+pub(super) fn playable<'l>(
+    level: &'l NumberedLevel,
+    output: Output,
+) -> anyhow::Result<Option<Playable<'l>>> {
+    match level.playable() {
+        Ok(playable) => Ok(Some(playable)),
+        Err(fault) => {
+            show_fault(level, &fault, output)?;
+            Ok(None)
+        }
+    }
 }
 
 /// Tells that a level cannot be searched.

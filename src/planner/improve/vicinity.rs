@@ -30,7 +30,7 @@ pub(super) struct Vicinity {
 
 impl Vicinity {
     /// The neighbourhood of some states of a plan, given by their keys one after the other: states
-    /// in which at most so many groups differ.
+    /// in which at most `max_differing` groups differ from one of them.
     pub fn new(
         fields: &[BinaryField],
         key_words: usize,

@@ -8,7 +8,7 @@
 //! Invariants: a position is called a deadlock only if the search of the corral's boxes was
 //! complete. Fewer boxes can only make a position easier, so that the verdict holds for all boxes.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::board::{Direction, Square};
 use super::super::distances::DeadSquares;
@@ -19,7 +19,7 @@ use super::freeze::Freeze;
 /// Searches corrals and remembers what it found.
 #[derive(Clone, Debug)]
 pub struct Corrals {
-    verdicts: HashMap<u64, bool>,
+    verdicts: FxHashMap<u64, bool>,
     freeze: Freeze,
     /// Positions searched so far.
     pub nodes: u64,
@@ -34,7 +34,7 @@ impl Corrals {
     /// `limit` bounds the positions of one search.
     pub fn new(limit: usize) -> Self {
         Self {
-            verdicts: HashMap::new(),
+            verdicts: FxHashMap::default(),
             freeze: Freeze::default(),
             nodes: 0,
             limit,
@@ -110,7 +110,7 @@ impl Corrals {
         for &square in alone.boxes() {
             zone.insert(board.cell(square));
         }
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut reach = Reach::new(area.len());
         let mut waiting: Vec<(Vec<Square>, Square)> = vec![(alone.boxes().to_vec(), player)];
         alone.fill(&mut reach, player);

@@ -10,19 +10,48 @@
 
 use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::distances::DeadSquares;
-use super::super::field::Field;
+use super::super::level::Cell;
 use super::super::reach::{Reach, Rows};
 
 /// Finds PI-corrals; keeps its memory between calls.
 #[derive(Clone, Debug)]
 pub struct PiCorrals {
     area: Reach,
-    /// The area's cells that the player cannot enter before a push of its boxes.
-    inside: Rows,
-    /// The boxes around it.
-    boxes: Vec<Square>,
-    pushes: Vec<Push>,
+    corral: Corral,
     best: Vec<Push>,
+}
+
+/// A corral while it is collected.
+#[derive(Clone, Debug)]
+struct Corral {
+    /// The cells that the player cannot enter before a push of the corral's boxes.
+    inside: Rows,
+    boxes: Vec<Square>,
+    /// The cells of the boxes.
+    occupied: Rows,
+    /// The pushes into the corral.
+    pushes: Vec<Push>,
+}
+
+/// A position as the search for corrals reads it.
+struct Position<'a> {
+    board: &'a Board,
+    boxes: &'a [Square],
+    free: &'a Rows,
+    dead: &'a DeadSquares,
+    reach: &'a Reach,
+}
+
+/// What a box of a corral says about it.
+enum Finding {
+    /// All pushes of the box lead inside.
+    Closed,
+    /// A push leads out of the corral.
+    Open,
+    /// This box may get out of the way later and belongs to the corral.
+    Box(Square),
+    /// The area of this cell belongs to the corral.
+    Area(Cell),
 }
 
 impl PiCorrals {
@@ -31,107 +60,142 @@ impl PiCorrals {
         let rows = board.floor().len();
         Self {
             area: Reach::new(rows),
-            inside: Rows::new(rows),
-            boxes: Vec::new(),
-            pushes: Vec::new(),
+            corral: Corral {
+                inside: Rows::new(rows),
+                boxes: Vec::new(),
+                occupied: Rows::new(rows),
+                pushes: Vec::new(),
+            },
             best: Vec::new(),
         }
     }
 
     /// The pushes into the PI-corral with the fewest, or none if there is no PI-corral. No push at
-    /// all is a deadlock.
+    /// all is a deadlock. `free` are the cells without `boxes`, and `reach` those of the player.
     pub fn find(
         &mut self,
-        field: &Field<'_>,
+        board: &Board,
+        boxes: &[Square],
+        free: &Rows,
         dead: &DeadSquares,
         reach: &Reach,
     ) -> Option<&[Push]> {
-        let mut left = field.free().clone();
+        let position = Position {
+            board,
+            boxes,
+            free,
+            dead,
+            reach,
+        };
+        let mut left = free.clone();
         left.remove_all(reach.rows());
         let mut found = false;
         while let Some(cell) = left.first() {
-            self.inside = Rows::new(left.len());
-            self.boxes.clear();
-            self.include_area(field, cell);
+            self.corral.inside = Rows::new(left.len());
+            self.corral.occupied = Rows::new(left.len());
+            self.corral.boxes.clear();
+            self.include_area(&position, cell);
             left.remove_all(self.area.rows());
-            if self.close(field, dead, reach) && (!found || self.pushes.len() < self.best.len()) {
+            self.corral.pushes.clear();
+            if self.close(&position) && (!found || self.corral.pushes.len() < self.best.len()) {
                 found = true;
-                std::mem::swap(&mut self.best, &mut self.pushes);
+                std::mem::swap(&mut self.best, &mut self.corral.pushes);
             }
         }
         found.then_some(&self.best)
     }
 
     /// Adds the area of a free cell and the boxes that touch it.
-    fn include_area(&mut self, field: &Field<'_>, cell: (usize, usize)) {
-        let board = field.board();
-        self.area.fill(field.free(), cell);
-        self.inside.insert_all(self.area.rows());
-        for &square in field.boxes() {
-            let touches = board
-                .neighbours(square)
-                .iter()
-                .any(|&next| field.reaches(&self.area, next));
-            if touches && !self.boxes.contains(&square) {
-                self.boxes.push(square);
+    fn include_area(&mut self, position: &Position<'_>, cell: Cell) {
+        let board = position.board;
+        self.area.fill(position.free, cell);
+        self.corral.inside.insert_all(self.area.rows());
+        for &square in position.boxes {
+            let mut neighbours = board.neighbours(square).iter();
+            let is_in_area =
+                |&next: &Square| next != NO_SQUARE && self.area.contains(board.cell(next));
+            if neighbours.any(is_in_area) {
+                self.corral.include_box(board, square);
             }
         }
     }
 
     /// Adds boxes and areas until all pushes lead inside. False if one does not, or if nothing
     /// inside has to move.
-    fn close(&mut self, field: &Field<'_>, dead: &DeadSquares, reach: &Reach) -> bool {
-        let board = field.board();
-        self.pushes.clear();
+    fn close(&mut self, position: &Position<'_>) -> bool {
         let mut at = 0;
-        while let Some(&square) = self.boxes.get(at) {
+        while let Some(&square) = self.corral.boxes.get(at) {
             at += 1;
-            for direction in Direction::ALL {
-                let (to, behind) = (
-                    board.next(square, direction),
-                    board.next(square, direction.opposite()),
-                );
-                if to == NO_SQUARE || behind == NO_SQUARE {
-                    continue;
-                }
-                let (to_cell, behind_cell) = (board.cell(to), board.cell(behind));
-                if self.inside.contains(behind_cell) || dead.contains(to) {
-                    continue;
-                }
-                if self.boxes.contains(&behind) || self.boxes.contains(&to) {
-                    continue;
-                }
-                if field.has_box(behind) || field.has_box(to) {
-                    // What stands in the way may move later: it belongs to the corral.
-                    let other = if field.has_box(behind) { behind } else { to };
-                    self.boxes.push(other);
-                    return self.restart(field, dead, reach);
-                }
-                if !reach.contains(behind_cell) {
-                    self.include_area(field, behind_cell);
-                    return self.restart(field, dead, reach);
-                }
-                if self.inside.contains(to_cell) {
-                    self.pushes.push(Push { square, direction });
-                } else if reach.contains(to_cell) {
-                    return false;
-                } else {
-                    self.include_area(field, to_cell);
-                    return self.restart(field, dead, reach);
-                }
+            match self.corral.look(position, square) {
+                Finding::Closed => continue,
+                Finding::Open => return false,
+                Finding::Box(other) => self.corral.include_box(position.board, other),
+                Finding::Area(cell) => self.include_area(position, cell),
+            }
+            // What was seen of the boxes before may have changed.
+            at = 0;
+            self.corral.pushes.clear();
+            if self.corral.boxes.len() == position.boxes.len() {
+                return false;
             }
         }
-        let solved = self.boxes.iter().all(|&square| board.is_goal(square));
-        let unfilled = || {
-            board
-                .goals()
-                .iter()
-                .any(|&goal| self.inside.contains(board.cell(goal)))
-        };
-        self.boxes.len() < field.boxes().len() && (!solved || unfilled())
+        let board = position.board;
+        let is_filled = |&goal: &Square| !self.corral.inside.contains(board.cell(goal));
+        let is_solved = board.is_solved(&self.corral.boxes) && board.goals().iter().all(is_filled);
+        self.corral.boxes.len() < position.boxes.len() && !is_solved
+    }
+}
+
+impl Corral {
+    fn include_box(&mut self, board: &Board, square: Square) {
+        let cell = board.cell(square);
+        if !self.occupied.contains(cell) {
+            self.occupied.insert(cell);
+            self.boxes.push(square);
+        }
     }
 
-    fn restart(&mut self, field: &Field<'_>, dead: &DeadSquares, reach: &Reach) -> bool {
-        self.boxes.len() < field.boxes().len() && self.close(field, dead, reach)
+    /// Looks at the pushes of a box and keeps those into the corral.
+    fn look(&mut self, position: &Position<'_>, square: Square) -> Finding {
+        let Position {
+            board,
+            free,
+            dead,
+            reach,
+            ..
+        } = *position;
+        for direction in Direction::ALL {
+            let (to, behind) = (
+                board.next(square, direction),
+                board.next(square, direction.opposite()),
+            );
+            if to == NO_SQUARE || behind == NO_SQUARE || dead.contains(to) {
+                continue;
+            }
+            let (to_cell, behind_cell) = (board.cell(to), board.cell(behind));
+            if self.inside.contains(behind_cell)
+                || self.occupied.contains(behind_cell)
+                || self.occupied.contains(to_cell)
+            {
+                continue;
+            }
+            if !free.contains(behind_cell) {
+                return Finding::Box(behind);
+            }
+            if !free.contains(to_cell) {
+                return Finding::Box(to);
+            }
+            if !reach.contains(behind_cell) {
+                return Finding::Area(behind_cell);
+            }
+            if self.inside.contains(to_cell) {
+                self.pushes.push(Push { square, direction });
+            } else if reach.contains(to_cell) {
+                return Finding::Open;
+            } else {
+                return Finding::Area(to_cell);
+            }
+        }
+        Finding::Closed
     }
 }

@@ -1,4 +1,4 @@
-//! Goal macros: a box that comes to an entrance of a goal room goes on to its goal at once.
+//! Goal macros: a box at an entrance of a goal room is pushed on to its goal in the same move.
 //!
 //! For each set of filled goals of a room, a plan says which goals to fill next from each entrance.
 //! A set is safe if the other goals can still be filled one by one. Taking boxes out of the full

@@ -15,7 +15,6 @@
 //! transposition table, this rests on keys (52 bits or more) not colliding.
 
 mod areas;
-mod corrals;
 mod goal_macros;
 mod goal_moves;
 mod moves;

@@ -1,4 +1,4 @@
-//! The game with a few of the boxes, where a box that comes to a goal disappears.
+//! A relaxation of the game: few of its boxes, and a box disappears when it reaches a goal.
 //!
 //! A solution of the full game is one of this game too, so that its least number of pushes is a
 //! lower bound and a game without a solution is a deadlock of the full game. A* finds out.
@@ -10,8 +10,8 @@ use super::patterns::Patterns;
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Square};
 use crate::sokoban::distances::{Distances, UNREACHABLE};
 use crate::sokoban::reach::{Reach, Rows};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// The largest number of boxes.
 pub const MAX_BOXES: usize = 9;
@@ -25,31 +25,6 @@ const NO_SIDED: Sided = Sided::MAX;
 struct Key {
     boxes: [Sided; MAX_BOXES],
     player: Square,
-}
-
-#[derive(Default)]
-pub struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn write_u16(&mut self, word: u16) {
-        self.write_u64(u64::from(word));
-    }
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -81,7 +56,7 @@ pub struct Game {
     /// By square and side: the first side of the same component.
     canonical: Vec<[u8; 4]>,
     nodes: Vec<Node>,
-    seen: HashMap<Key, u16, BuildHasherDefault<KeyHasher>>,
+    seen: FxHashMap<Key, u16>,
     open: Vec<Vec<u32>>,
     /// Children of one node with what they are sorted by and their extra pushes.
     children: Vec<((u16, bool), usize, Node)>,
@@ -118,7 +93,7 @@ impl Game {
             nearest,
             canonical,
             nodes: Vec::new(),
-            seen: HashMap::default(),
+            seen: FxHashMap::default(),
             open: Vec::new(),
             children: Vec::new(),
             reach: Reach::new(board.floor().len()),

@@ -36,7 +36,7 @@ pub struct Room {
     pub inside: Vec<bool>,
     /// Sorted.
     pub goals: Vec<Square>,
-    /// Entrances that some box of the start can come to.
+    /// Entrances that some box can reach from its start.
     pub entrances: Vec<Entrance>,
 }
 

@@ -2,7 +2,6 @@
 
 use super::Parts;
 use super::areas::Areas;
-use super::corrals::Corrals;
 use super::goal_moves::Rooms;
 use super::moves::{Move, Path, tunnel};
 use super::pattern_search::PatternSearch;
@@ -11,6 +10,7 @@ use super::state::{State, mix};
 use super::table::{Known, Table};
 use crate::sokoban::board::{Board, Direction, NO_SQUARE, Push};
 use crate::sokoban::budget::Budget;
+use crate::sokoban::deadlock::pi_corral::PiCorrals;
 use crate::sokoban::distances::Distances;
 use crate::sokoban::reach::{Reach, Rows};
 
@@ -42,7 +42,7 @@ pub struct Search<'a> {
     rooms: Option<Rooms>,
     pattern_search: Option<PatternSearch>,
     areas: Option<Areas>,
-    corrals: Option<Corrals>,
+    corrals: Option<PiCorrals>,
     relevance: Option<Relevance>,
     /// The squares in reach before each move of `path`.
     reaches: Vec<Rows>,
@@ -87,8 +87,7 @@ impl<'a> Search<'a> {
             },
             pattern_search: (parts.pattern_search).then(|| PatternSearch::new(board, distances)),
             areas: parts.deadlock_tables.then(|| Areas::new(board)),
-            corrals: (parts.pattern_search)
-                .then(|| Corrals::new(board.start().boxes.len(), board.floor().len())),
+            corrals: parts.pattern_search.then(|| PiCorrals::new(board)),
             relevance: parts.relevance_cuts.then(|| Relevance::new(board)),
             reaches: Vec::new(),
             noise: 0,
@@ -378,10 +377,12 @@ impl<'a> Search<'a> {
             self.rooms = rooms;
             return;
         }
-        let corral = (self.corrals.as_mut()).and_then(|c| c.find(&self.state, &self.reach));
+        let (boxes, free) = (self.state.squares(), self.state.free());
+        let corral = (self.corrals.as_mut())
+            .and_then(|c| c.find(self.board, boxes, free, self.distances.dead(), &self.reach));
         for index in 0..self.state.squares().len() {
             let square = self.state.squares()[index];
-            if corral.is_some_and(|boxes| !boxes[index]) {
+            if corral.is_some_and(|pushes| pushes.iter().all(|push| push.square != square)) {
                 continue;
             }
             if let Some(rooms) = &mut rooms

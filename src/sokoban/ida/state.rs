@@ -125,7 +125,8 @@ impl<'a> State<'a> {
         reach.fill(&self.free, self.board.cell(self.player));
     }
 
-    /// Moves a box; the player comes to stand next to it, on the side opposite to `last`.
+    /// Moves a box to the square `to`. The player then stands beside it, behind the last push,
+    /// whose direction is `last`.
     pub fn apply(&mut self, index: usize, to: Square, last: Direction) -> Undo {
         let undo = Undo {
             index,

@@ -5,9 +5,10 @@
 //! cheapest are extended by each push that is possible and not yet made.
 
 use super::super::board::{Direction, NO_SQUARE, Push, Square};
+use super::super::field::scramble;
 use super::Run;
 use super::configurations::{bit, bits};
-use super::plan::Field;
+use super::plan::StepField;
 use std::collections::HashMap;
 
 /// Nodes that are extended, for each length.
@@ -54,7 +55,7 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
         moves: 0,
         made: 0,
     }];
-    let mut field = Field::new(board, &[]);
+    let mut field = StepField::new(board, &[]);
     let mut children: Vec<Child> = Vec::new();
     for length in 0..pushes.len() {
         if run.is_over() {
@@ -136,12 +137,4 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
     }
     order.reverse();
     Some(order)
-}
-
-/// A number for hashing sets: all bits depend on all bits of the given one (splitmix64).
-fn scramble(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

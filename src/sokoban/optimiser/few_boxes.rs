@@ -21,7 +21,8 @@ pub(super) fn improve(run: &mut Run) {
     }
 }
 
-/// Tries all parts with so many boxes once; whether something was gained.
+/// Searches each part of the plan that moves at most `boxes` boxes, once. True if the plan became
+/// cheaper.
 fn pass(run: &mut Run, boxes: usize) -> bool {
     let board = run.board;
     let mut waiting = parts(run, boxes);
@@ -59,7 +60,8 @@ fn moved(board: &Board, boxes: &[Square], pushes: &[Push]) -> Vec<usize> {
     pushes.iter().filter_map(number).collect()
 }
 
-/// From each session the longest range of pushes with at most so many boxes.
+/// For each pushing session, the longest range of pushes that begins with it and moves at most
+/// `boxes` boxes.
 fn parts(run: &Run, boxes: usize) -> Vec<Range<usize>> {
     let numbers = moved(run.board, &run.board.start().boxes, run.plan.pushes());
     let sessions = run.plan.sessions(run.board);

@@ -150,8 +150,8 @@ pub struct Options {
     pub threads: usize,
     /// In the order in which they are tried.
     pub methods: Vec<Method>,
-    /// How far vicinity search goes from each position: as many boxes as numbers here may stand
-    /// elsewhere, each on one of so many nearest squares.
+    /// How far vicinity search goes from each position of the plan. With `[20, 10]`, one box may
+    /// stand on one of its 20 nearest squares, and a second box on one of its 10.
     pub neighbours: Vec<usize>,
 }
 

@@ -7,7 +7,7 @@
 use super::super::board::{Board, Push, Square};
 use super::super::distances::Distances;
 use super::configurations::{bits, squares, words};
-use super::plan::Field;
+use super::plan::StepField;
 
 /// For each pair of squares, how many squares are nearer to the first than the second is.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl<'a> Nearby<'a> {
         boxes: &[Square],
         pushes: &[Push],
     ) -> Self {
-        let mut field = Field::new(board, boxes);
+        let mut field = StepField::new(board, boxes);
         let mut way = bits(board, boxes);
         for &push in pushes {
             field.place(push);
@@ -104,8 +104,8 @@ impl<'a> Nearby<'a> {
         None
     }
 
-    /// At least so many pushes on the way lie between an index and a configuration near these
-    /// boxes.
+    /// A lower bound on the number of pushes of the plan between the position `index` and one that
+    /// these boxes are near.
     #[inline]
     fn apart(&self, boxes: &[u64], index: usize) -> usize {
         let way = &self.way[index * self.words..][..self.words];

@@ -7,7 +7,7 @@
 //! Since the set of pushes stays the same, so does their number: an order is judged by its moves.
 
 use super::super::board::{Board, Push, Square};
-use super::plan::{Field, Plan};
+use super::plan::{Plan, StepField};
 use super::{Run, beam};
 
 pub(super) fn improve(run: &mut Run) {
@@ -66,14 +66,14 @@ fn better(run: &Run, start: usize, ends: std::ops::RangeInclusive<usize>) -> Opt
 pub(super) struct Exchange<'a> {
     board: &'a Board,
     plan: &'a Plan,
-    field: Field<'a>,
+    field: StepField<'a>,
     first: usize,
     made: Vec<Push>,
 }
 
 impl<'a> Exchange<'a> {
     pub(super) fn new(board: &'a Board, plan: &'a Plan, first: usize) -> Self {
-        let mut field = Field::new(board, &board.start().boxes);
+        let mut field = StepField::new(board, &board.start().boxes);
         for &push in &plan.pushes()[..first] {
             field.place(push);
         }

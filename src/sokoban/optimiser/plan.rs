@@ -30,7 +30,7 @@ impl Cost {
 
 /// A board with boxes. Boxes move by [`push`](Self::push) and [`undo`](Self::undo).
 #[derive(Clone, Debug)]
-pub(super) struct Field<'a> {
+pub(super) struct StepField<'a> {
     board: &'a Board,
     occupied: Vec<bool>,
     /// `distance[square]` holds if `round[square]` is the current round.
@@ -40,7 +40,7 @@ pub(super) struct Field<'a> {
     queue: Vec<Square>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> StepField<'a> {
     pub(super) fn new(board: &'a Board, boxes: &[Square]) -> Self {
         let mut occupied = vec![false; board.len()];
         for &square in boxes {
@@ -182,7 +182,7 @@ impl Plan {
     /// Replays pushes from the start. Nothing if one is impossible or the last leaves the board
     /// unsolved.
     pub(super) fn new(board: &Board, pushes: Vec<Push>) -> Option<Self> {
-        let mut field = Field::new(board, &board.start().boxes);
+        let mut field = StepField::new(board, &board.start().boxes);
         let mut player = board.start().player;
         let mut before = Vec::with_capacity(pushes.len() + 1);
         let mut moves = 0;

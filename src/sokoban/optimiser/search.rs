@@ -9,6 +9,7 @@
 
 use super::super::board::{Push, Square};
 use super::super::budget::Budget;
+use super::super::field::Play;
 use super::query::{Admitted, Query, Target};
 use super::side::{Side, Spent};
 use std::collections::HashMap;
@@ -28,11 +29,11 @@ pub(super) enum Found {
 /// Less work, in steps of the player, is not worth a thread.
 const WORK_FOR_A_THREAD: usize = 5_000;
 
-/// A round takes as much work as so many rows of the slower side, so that both sides end it at
-/// nearly the same time.
+/// The work of a round, in rows of the slower side. Both sides get the same work, so that they end
+/// the round at nearly the same time.
 const ROWS_OF_ROUND: usize = 8;
 
-/// If a row of one side takes so many times as much work as one of the other, the other goes alone.
+/// The ratio of the work of a row of both sides from which only the cheaper side advances.
 const UNEQUAL: usize = 4;
 
 /// Threads that have nothing to do. A search borrows one for each round that it makes on both
@@ -72,8 +73,10 @@ pub(super) fn search(query: &Query, admitted: &Admitted, budget: &Budget, spare:
         memory: budget.memory / 2,
         ..budget.clone()
     };
-    let forward = Side::forward(query, admitted, &half, &query.boxes, &[query.player], goals);
-    let backward = Side::backward(query, admitted, &half, goals, &players, &query.boxes);
+    let ahead = (&query.boxes[..], &[query.player][..], goals);
+    let back = (goals, &players[..], &query.boxes[..]);
+    let forward = Side::new(query, admitted, &half, ahead, Play::Push);
+    let backward = Side::new(query, admitted, &half, back, Play::Pull);
     match (forward, backward) {
         (Ok(forward), Ok(backward)) => {
             let mut search = Search {
@@ -138,7 +141,7 @@ impl Search<'_> {
         new || self.forward.meets(&self.backward) || self.backward.meets(&self.forward)
     }
 
-    /// The best plan once the sides have met in a round that began after so many rows.
+    /// The best plan once the sides have met in a round that began after `done` rows.
     fn shortest(&self, done: u32) -> Found {
         let (ahead, back) = (self.forward.rows_of_round(), self.backward.rows_of_round());
         (1..=ahead + back)

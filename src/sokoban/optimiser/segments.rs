@@ -8,7 +8,7 @@
 use super::super::board::{Push, Square};
 use super::super::budget::Budget;
 use super::Run;
-use super::plan::{Field, Plan};
+use super::plan::{Plan, StepField};
 use super::query::{Admitted, Query, Target};
 use super::search::{Found, Spare, search};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -114,7 +114,7 @@ fn segments<'a>(
     ranges: &[Range<usize>],
     kind: &[usize],
 ) -> Vec<Segment<'a>> {
-    let mut field = Field::new(run.board, &run.board.start().boxes);
+    let mut field = StepField::new(run.board, &run.board.start().boxes);
     let mut at = 0;
     let mut advance = |to: usize| {
         for &push in &plan.pushes()[at..to] {

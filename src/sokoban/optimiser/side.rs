@@ -19,16 +19,17 @@ mod meeting;
 use super::super::board::{Board, Direction, NO_SQUARE, Square};
 use super::super::budget::Budget;
 use super::super::distances::UNREACHABLE;
+use super::super::field::Play;
 use super::Measure;
 use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
 use super::query::{Admitted, Query};
 use super::states::{Spans, State};
 
-/// To look up a configuration takes about as long as so many steps.
+/// The work to look up a configuration, in steps of the player.
 const WORK_OF_LOOKUP: usize = 8;
 
-/// To test whether a new configuration is admitted takes about as long as so many steps.
+/// The work to test whether a new configuration is admitted, in steps of the player.
 const WORK_OF_TEST: usize = 16;
 
 /// Time or memory has ended.
@@ -38,7 +39,7 @@ pub(super) struct Spent;
 /// What is known of a configuration beside its boxes.
 #[derive(Clone, Copy, Debug)]
 struct Note {
-    /// At least so many pushes lead to the end of the search.
+    /// A lower bound on the number of pushes to the end of the search.
     pushes: u32,
     /// Index on the way of a configuration near this one.
     near: u32,
@@ -81,42 +82,21 @@ pub(super) struct Side<'q> {
 }
 
 impl<'q> Side<'q> {
-    /// Pushes boxes from a configuration to `ends`.
-    pub(super) fn forward(
-        query: &'q Query<'q>,
-        admitted: &'q Admitted<'q>,
-        budget: &Budget,
-        boxes: &[Square],
-        players: &[Square],
-        ends: &[Square],
-    ) -> Result<Self, Spent> {
-        Self::new(query, admitted, budget, (boxes, players, ends), true)
-    }
-
-    /// Pulls boxes from a configuration to `ends`.
-    pub(super) fn backward(
-        query: &'q Query<'q>,
-        admitted: &'q Admitted<'q>,
-        budget: &Budget,
-        boxes: &[Square],
-        players: &[Square],
-        ends: &[Square],
-    ) -> Result<Self, Spent> {
-        Self::new(query, admitted, budget, (boxes, players, ends), false)
-    }
-
-    fn new(
+    /// Moves boxes, by pushes or pulls, from a configuration with the player on one of `players` to
+    /// `ends`.
+    pub(super) fn new(
         query: &'q Query<'q>,
         admitted: &'q Admitted<'q>,
         budget: &Budget,
         (boxes, players, ends): (&[Square], &[Square], &[Square]),
-        is_forward: bool,
+        play: Play,
     ) -> Result<Self, Spent> {
         let board = query.board;
         let fixed: &[Square] = match admitted {
             Admitted::Nearby(_) => &[],
             Admitted::Fixed(fixed) => fixed,
         };
+        let is_forward = play == Play::Push;
         let pushes = lone_pushes(board, ends, is_forward);
         let note = Note {
             pushes: boxes
@@ -205,7 +185,8 @@ impl<'q> Side<'q> {
         self.unused.extend(self.pushed.drain(..others));
     }
 
-    /// Makes at least one row, and up to `rows` until they have taken so much work.
+    /// Makes at least one row and at most `rows`; no further one begins once `work` steps were
+    /// made.
     pub(super) fn advance(&mut self, rows: u32, work: usize) -> Result<(), Spent> {
         if let Some(pushed) = self.pushed.pop() {
             self.unused.push(pushed);

@@ -59,7 +59,7 @@ fn iterate(run: &mut Run, ranks: &Ranks, neighbours: &[usize]) {
     }
 }
 
-/// At most so many configurations are near one; at least 1.
+/// An upper bound on the number of configurations that are near one; at least 1.
 fn near(run: &Run, neighbours: &[usize]) -> usize {
     let boxes = run.board.goals().len();
     let mut count = 1usize;

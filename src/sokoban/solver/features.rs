@@ -9,10 +9,12 @@
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
 //! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were
-//! made.
+//! made. Positions are told apart by hashes of 64 bits, and both claims rest on these not
+//! colliding.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use super::super::Verdict;
 use super::super::board::{Push, Square};
@@ -28,8 +30,6 @@ use super::problem::Problem;
 
 /// The most positions of one corral's search.
 const CORRAL_NODES: usize = 400;
-/// Turns between two looks at the clock.
-const TURNS_PER_CHECK: u64 = 64;
 
 /// What distinguishes searches of the same problem.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,7 @@ struct Features {
     /// Moves from the nearest box to the next square of the plan, alone on the board.
     to_next: u16,
     /// The sum over all boxes of the moves to the nearest target.
-    distance: u16,
+    distance: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ type Cell = BinaryHeap<Reverse<(u32, u32)>>;
 #[derive(Default)]
 struct Stage {
     cells: Vec<Cell>,
-    numbers: HashMap<[u16; 3], usize>,
+    numbers: FxHashMap<[u16; 3], usize>,
     /// The cell whose turn was the last.
     last: usize,
     /// Cells with macro moves to make.
@@ -102,7 +102,8 @@ pub struct FeatureSearch<'a> {
     nodes: Vec<Node>,
     /// The boxes of all nodes, one after another.
     squares: Vec<Square>,
-    known: HashMap<u64, u32>,
+    /// The hashes of all positions.
+    known: FxHashSet<u64>,
     stages: Vec<Stage>,
     turns: u64,
     /// Macro moves that are kept, for the bound of memory.
@@ -117,7 +118,13 @@ pub struct FeatureSearch<'a> {
 }
 
 impl<'a> FeatureSearch<'a> {
-    pub fn new(problem: &'a Problem<'a>, packing: Packing, settings: Settings) -> Self {
+    /// Begins at the start; the first positions may use the budget up.
+    pub fn new(
+        problem: &'a Problem<'a>,
+        packing: Packing,
+        settings: Settings,
+        budget: &Budget,
+    ) -> Self {
         let board = problem.board;
         let stages = packing.stages.iter().map(|_| Stage::default()).collect();
         let mut search = Self {
@@ -126,7 +133,7 @@ impl<'a> FeatureSearch<'a> {
             settings,
             nodes: Vec::new(),
             squares: Vec::new(),
-            known: HashMap::new(),
+            known: FxHashSet::default(),
             stages,
             turns: 0,
             kept: 0,
@@ -142,15 +149,12 @@ impl<'a> FeatureSearch<'a> {
             search.field.set(&problem.start);
             search.field.fill(&mut search.reach, player);
             let number = search.nodes.len() as u32;
-            search.add(
-                number,
-                MacroMove {
-                    from: player,
-                    to: player,
-                    player,
-                },
-                0,
-            );
+            let none = MacroMove {
+                from: player,
+                to: player,
+                player,
+            };
+            search.add(number, none, 0, budget);
         }
         search
     }
@@ -169,15 +173,13 @@ impl<'a> FeatureSearch<'a> {
                     .map_or(Verdict::Unknown, Verdict::Solved);
             }
             self.turns += 1;
-            if self.turns.is_multiple_of(TURNS_PER_CHECK)
-                && (budget.is_spent(self.nodes()) || self.is_full(budget))
-            {
+            if budget.is_spent(self.nodes()) || self.is_full(budget) {
                 return Verdict::Unknown;
             }
             let Some((stage, cell)) = self.next_cell() else {
                 return Verdict::Unsolvable;
             };
-            self.turn(stage, cell);
+            self.turn(stage, cell, budget);
         }
     }
 
@@ -221,7 +223,7 @@ impl<'a> FeatureSearch<'a> {
     }
 
     /// Makes the cheapest macro move of a cell.
-    fn turn(&mut self, stage: usize, cell: usize) {
+    fn turn(&mut self, stage: usize, cell: usize, budget: &Budget) {
         let Stage { cells, filled, .. } = &mut self.stages[stage];
         let Some(Reverse((weight, number))) = cells[cell].pop() else {
             return;
@@ -247,25 +249,31 @@ impl<'a> FeatureSearch<'a> {
             self.problem.play == Play::Push
                 && corrals.is_deadlock(&self.field, self.problem.dead(), &self.reach)
         };
-        if self.known.contains_key(&hash) || is_deadlock(&mut self.corrals) {
+        if self.known.contains(&hash) || is_deadlock(&mut self.corrals) {
             return;
         }
-        self.add(number, made, weight);
+        self.add(number, made, weight, budget);
     }
 
     /// Stores the position of the field and the macro moves from it.
-    fn add(&mut self, parent: u32, made: MacroMove, weight: u32) {
+    fn add(&mut self, parent: u32, made: MacroMove, weight: u32, budget: &Budget) {
         let (problem, field, reach) = (self.problem, &mut self.field, &self.reach);
         let number = self.nodes.len() as u32;
         self.known
-            .insert(field.position_hash(problem.board.first(reach)), number);
+            .insert(field.position_hash(problem.board.first(reach)));
         self.squares.extend_from_slice(field.boxes());
         if problem.is_solved(field, reach) {
             self.solved = Some(number);
         }
         let features = Features::new(problem, &self.packing, field, count_areas(field), reach);
         let first = match problem.play {
-            Play::Push => self.pi_corrals.find(field, problem.dead(), reach),
+            Play::Push => self.pi_corrals.find(
+                problem.board,
+                field.boxes(),
+                field.free(),
+                problem.dead(),
+                reach,
+            ),
             Play::Pull => None,
         };
         let (packing, known, seed) = (&self.packing, &self.known, self.settings.seed);
@@ -281,9 +289,10 @@ impl<'a> FeatureSearch<'a> {
             field,
             reach,
             first,
+            &|| budget.is_over(),
             |field, macro_move, areas, area| {
                 let hash = field.position_hash(problem.board.first(area));
-                if !known.contains_key(&hash) {
+                if !known.contains(&hash) {
                     let features = Features::new(problem, packing, field, areas.all().len(), area);
                     children.push(Child {
                         macro_move,
@@ -354,14 +363,8 @@ impl Stage {
 }
 
 fn count_areas(field: &Field<'_>) -> usize {
-    let mut left = field.free().clone();
-    let mut area = Reach::new(left.len());
     let mut count = 0;
-    while let Some(cell) = left.first() {
-        area.fill(field.free(), cell);
-        left.remove_all(area.rows());
-        count += 1;
-    }
+    field.for_each_area(&mut Reach::new(field.free().len()), |_, _| count += 1);
     count
 }
 
@@ -386,8 +389,8 @@ impl Features {
         };
         for &square in field.boxes() {
             features.movable += u16::from(problem.can_move(field, area, square));
-            features.distance += problem.to_nearest(square);
-            if !stage.filled.contains(&square) {
+            features.distance += u32::from(problem.to_nearest(square));
+            if !stage.is_filled[square as usize] {
                 features.useless += u16::from(!stage.useful[square as usize]);
                 if stage.next.is_some() {
                     features.to_next = features.to_next.min(stage.to_next[square as usize]);
@@ -405,7 +408,7 @@ type Value = fn(&Features) -> i32;
 const ADVISORS: [Value; 6] = [
     |features| i32::from(features.stage) * 64 - i32::from(features.areas),
     |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
-    |features| -i32::from(features.useless) * 1024 - i32::from(features.distance),
+    |features| -i32::from(features.useless) * 1024 - features.distance as i32,
     |features| i32::from(features.movable),
     |features| i32::from(features.reach),
     |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),

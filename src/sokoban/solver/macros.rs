@@ -87,16 +87,20 @@ impl MacroMoves {
 
     /// Calls `visit` for every macro move of a player with this reach that begins with one of the
     /// `first` pushes, or with any if there are none given. The field then has the box at its
-    /// destination; all areas and the player's own come with it.
+    /// destination; all areas and the player's own come with it. Boxes are left out once `is_over`.
     pub fn for_each(
         &mut self,
         problem: &Problem<'_>,
         field: &mut Field<'_>,
         reach: &Reach,
         first: Option<&[Push]>,
+        is_over: &dyn Fn() -> bool,
         mut visit: impl FnMut(&Field<'_>, MacroMove, &Areas, &Reach),
     ) {
         for number in 0..field.boxes().len() {
+            if is_over() {
+                return;
+            }
             let from = field.boxes()[number];
             self.of_box(problem, field, reach, first, from, &mut visit);
         }

@@ -238,9 +238,11 @@ impl<'a> Portfolio<'a> {
     }
 
     fn begin_turns(&self, start: &Start, problem: &'a Problem<'a>) {
-        let packing = Packing::new(problem, start.variation);
+        let Some(packing) = Packing::new(problem, start.variation, self.budget) else {
+            return;
+        };
         self.turn(Entry {
-            search: FeatureSearch::new(problem, packing, start.settings),
+            search: FeatureSearch::new(problem, packing, start.settings, self.budget),
             method: start.method,
             turn: FIRST_TURN,
         });

@@ -11,18 +11,22 @@
 //! out of the way.
 
 use super::super::board::{Direction, Square};
+use super::super::budget::Budget;
 use super::super::deadlock::freeze::Freeze;
 use super::super::distances::{LoneBox, UNREACHABLE};
 use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
 use super::problem::Problem;
-use std::collections::{HashSet, VecDeque};
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
 
 /// One set of squares to fill.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The squares, the one that was filled last first.
     pub filled: Vec<Square>,
+    /// By square: whether it is one of them.
+    pub is_filled: Vec<bool>,
     /// The square that the next stage fills, or one of them; none at the end.
     pub next: Option<Square>,
     /// By square: the moves to `next` past the boxes of this stage; [`UNREACHABLE`] if none.
@@ -53,20 +57,26 @@ struct Moved {
 
 impl Packing {
     /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order. Boxes
-    /// that do not come out are the first stage of the plan, all at once.
-    pub fn new(problem: &Problem<'_>, variation: u64) -> Self {
+    /// that do not come out are the first stage of the plan, all at once. No plan if the budget is
+    /// over before.
+    pub fn new(problem: &Problem<'_>, variation: u64, budget: &Budget) -> Option<Self> {
         let reversed = Problem::new(problem.board, problem.play.reversed());
-        let mut search = Unpacking::new(&reversed, variation);
+        let mut search = Unpacking::new(&reversed, variation, budget);
         let plans = reversed
             .players
             .iter()
             .map(|&player| search.all_boxes(player));
         let best = plans.min_by_key(|(moves, left)| (left.len(), moves.len()));
         let (moves, left) = best.unwrap_or_default();
-        Self::from_moves(&reversed, &moves, left)
+        Self::from_moves(&reversed, &moves, left, budget)
     }
 
-    fn from_moves(reversed: &Problem<'_>, moves: &[Moved], left: Vec<Square>) -> Self {
+    fn from_moves(
+        reversed: &Problem<'_>,
+        moves: &[Moved],
+        left: Vec<Square>,
+        budget: &Budget,
+    ) -> Option<Self> {
         let board = reversed.board;
         let mut sets = vec![Vec::new()];
         if !left.is_empty() {
@@ -82,6 +92,9 @@ impl Packing {
         }
         let mut stages: Vec<Stage> = Vec::with_capacity(sets.len());
         for (number, filled) in sets.iter().enumerate() {
+            if budget.is_over() {
+                return None;
+            }
             let mut free = board.floor().clone();
             let next = sets.get(number + 1).map(|set| set[0]);
             // A box that the next stage moves is not in its own way.
@@ -89,6 +102,10 @@ impl Packing {
                 if number + 1 == sets.len() || sets[number + 1].contains(&square) {
                     free.remove(board.cell(square));
                 }
+            }
+            let mut is_filled = vec![false; board.len()];
+            for &square in filled {
+                is_filled[square as usize] = true;
             }
             let lone_box = LoneBox::new(board, &free);
             let to_next =
@@ -98,12 +115,13 @@ impl Packing {
             let useful = to_later.iter().map(|&moves| moves != UNREACHABLE).collect();
             stages.push(Stage {
                 filled: filled.clone(),
+                is_filled,
                 next,
                 to_next,
                 useful,
             });
         }
-        Self { stages }
+        Some(Self { stages })
     }
 
     /// The last stage whose squares all have boxes.
@@ -116,16 +134,18 @@ impl Packing {
 /// The search in reverse.
 struct Unpacking<'a> {
     problem: &'a Problem<'a>,
+    budget: &'a Budget,
     variation: u64,
     reach: Reach,
     freeze: Freeze,
 }
 
 impl<'a> Unpacking<'a> {
-    fn new(problem: &'a Problem<'a>, variation: u64) -> Self {
+    fn new(problem: &'a Problem<'a>, variation: u64, budget: &'a Budget) -> Self {
         let reach = Reach::new(problem.board.floor().len());
         Self {
             problem,
+            budget,
             variation,
             reach,
             freeze: Freeze::default(),
@@ -137,7 +157,7 @@ impl<'a> Unpacking<'a> {
         let mut field = Field::new(self.problem.board, &self.problem.start);
         let mut player = player;
         let mut moves = Vec::new();
-        while !field.boxes().is_empty() {
+        while !field.boxes().is_empty() && !self.budget.is_over() {
             if let Some(moved) = self.best_exit(&mut field, player) {
                 field.remove(moved.from);
                 player = moved.player;
@@ -163,6 +183,9 @@ impl<'a> Unpacking<'a> {
     fn best_exit(&mut self, field: &mut Field<'_>, player: Square) -> Option<Moved> {
         let mut best: Option<(u64, Moved)> = None;
         for square in field.boxes().to_vec() {
+            if self.budget.is_over() {
+                break;
+            }
             let ways = self.ways(field, square, player);
             let exit = ways
                 .into_iter()
@@ -239,15 +262,18 @@ impl<'a> Unpacking<'a> {
     /// over single boxes.
     fn park(&mut self, field: &mut Field<'_>, player: Square) -> Vec<Moved> {
         let start = field.boxes().to_vec();
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         // Each node: its parent, the pull that led to it, the boxes.
         let mut nodes: Vec<(usize, Option<Moved>, Vec<Square>, Square)> =
             vec![(0, None, start.clone(), player)];
         let mut next = 0;
-        while next < nodes.len() && nodes.len() < PARKING_NODES {
+        while next < nodes.len() && nodes.len() < PARKING_NODES && !self.budget.is_over() {
             let (boxes, player) = (nodes[next].2.clone(), nodes[next].3);
             field.set(&boxes);
             for square in boxes {
+                if self.budget.is_over() {
+                    break;
+                }
                 for moved in self.ways(field, square, player) {
                     let Some(to) = moved.to.filter(|&to| to != square) else {
                         continue;

@@ -94,14 +94,8 @@ impl<'board> Problem<'board> {
 
 /// One square of each area between boxes.
 fn areas(board: &Board, boxes: &[Square]) -> Vec<Square> {
-    let field = Field::new(board, boxes);
-    let mut left = field.free().clone();
-    let mut area = Reach::new(left.len());
     let mut players = Vec::new();
-    while let Some(cell) = left.first() {
-        area.fill(field.free(), cell);
-        left.remove_all(area.rows());
-        players.push(board.square_at(cell));
-    }
+    let mut area = Reach::new(board.floor().len());
+    Field::new(board, boxes).for_each_area(&mut area, |square, _| players.push(square));
     players
 }

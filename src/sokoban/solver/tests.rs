@@ -83,7 +83,7 @@ fn a_packing_plan_ends_with_boxes_on_all_targets() {
         let board = board(rows);
         for play in [Play::Push, Play::Pull] {
             let problem = Problem::new(&board, play);
-            let packing = Packing::new(&problem, 0);
+            let packing = Packing::new(&problem, 0, &Budget::default()).unwrap();
             let last = packing.stages.last().unwrap();
             assert_eq!(last.filled.len(), board.goals().len());
             assert!(last.filled.iter().all(|&square| problem.is_target(square)));
