@@ -1,11 +1,14 @@
 //! Search in the space of features (FESS).
 //!
 //! Every position has a cell: how far the packing plan is filled, into how many areas boxes divide
-//! the board, and how many boxes stand where the plan has no use for them. The cells take turns,
-//! and each turn makes the cheapest macro move of a cell. Advisors choose macro moves of a
-//! position: one that fills more of the plan costs nothing, one that serves another feature a
-//! little, and all others cost more; costs add up along a path. The source is Y. Shoham and J.
-//! Schaeffer, "The FESS algorithm: a feature based approach to single-agent search", 2020.
+//! the board, how many boxes have no place in the rest of the plan, and where the settings ask for
+//! it how many boxes block others and how many can be moved. The cells take turns, and each turn
+//! makes the cheapest macro move of a cell. Advisors choose macro moves of a position: one that
+//! fills more of the plan costs nothing, one that serves another feature a little, and all others
+//! cost more; costs add up along a path. No advisor chooses a macro move that takes a box's place in
+//! the plan away. The source is Y. Shoham and J. Schaeffer, "The FESS algorithm: a feature based
+//! approach to single-agent search", 2020; places in the plan are their boxes out of plan, counted
+//! by a matching, and boxes that block others are their hotspots.
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
 //! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were
@@ -24,6 +27,7 @@ use super::super::deadlock::pi_corral::PiCorrals;
 use super::super::distances::UNREACHABLE;
 use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
+use super::assignment::Assignment;
 use super::macros::{MacroMove, MacroMoves, pushes_of};
 use super::packing::Packing;
 use super::problem::Problem;
@@ -34,11 +38,11 @@ const CORRAL_NODES: usize = 400;
 /// What distinguishes searches of the same problem.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
+    /// Cells also distinguish how many boxes block others.
+    pub by_blocking: bool,
     /// Cells also distinguish how many boxes can be moved.
     pub by_movable: bool,
-    /// Later stages get more turns: half of all go to the last, half of the rest to the one before.
-    pub last_stages_first: bool,
-    /// Macro moves that serve the areas or keep boxes useful cost nothing either.
+    /// Macro moves that serve areas, places in the plan or blocked boxes cost nothing either.
     pub even_costs: bool,
     /// Decides the order of macro moves that no advisor chose.
     pub seed: u64,
@@ -49,10 +53,12 @@ pub struct Settings {
 struct Features {
     stage: u16,
     areas: u16,
-    /// Boxes that cannot reach a square which the plan still has to fill.
-    useless: u16,
+    /// Boxes for which the rest of the plan has no place.
+    unplaced: u16,
     /// Cells that the player reaches.
     reach: u16,
+    /// Boxes that block another from all targets.
+    blocking: u16,
     /// Boxes that can be moved.
     movable: u16,
     /// Moves from the nearest box to the next square of the plan, alone on the board.
@@ -87,7 +93,7 @@ type Cell = BinaryHeap<Reverse<(u32, u32)>>;
 #[derive(Default)]
 struct Stage {
     cells: Vec<Cell>,
-    numbers: FxHashMap<[u16; 3], usize>,
+    numbers: FxHashMap<[u16; 4], usize>,
     /// The cell whose turn was the last.
     last: usize,
     /// Cells with macro moves to make.
@@ -106,11 +112,14 @@ pub struct FeatureSearch<'a> {
     known: FxHashSet<u64>,
     stages: Vec<Stage>,
     turns: u64,
+    /// Positions that macro moves led to.
+    visited: u64,
     /// Macro moves that are kept, for the bound of memory.
     kept: usize,
     corrals: Corrals,
     pi_corrals: PiCorrals,
     macros: MacroMoves,
+    assignment: Assignment,
     children: Vec<Child>,
     solved: Option<u32>,
     field: Field<'a>,
@@ -136,10 +145,12 @@ impl<'a> FeatureSearch<'a> {
             known: FxHashSet::default(),
             stages,
             turns: 0,
+            visited: 0,
             kept: 0,
             corrals: Corrals::new(CORRAL_NODES),
             pi_corrals: PiCorrals::new(board),
             macros: MacroMoves::new(board),
+            assignment: Assignment::default(),
             children: Vec::new(),
             solved: None,
             field: Field::new(board, &problem.start),
@@ -164,8 +175,15 @@ impl<'a> FeatureSearch<'a> {
         self.nodes.len() as u64 + self.corrals.nodes
     }
 
-    /// Goes on until the level is solved, everything was seen, or the budget is spent.
-    pub fn run(&mut self, budget: &Budget) -> Verdict {
+    /// Positions that moves led to, those of corrals included: a measure of time.
+    fn work(&self) -> u64 {
+        self.visited + self.corrals.nodes
+    }
+
+    /// Goes on until the level is solved, everything was seen, moves led to `turn` further
+    /// positions, or the budget is spent.
+    pub fn run(&mut self, budget: &Budget, turn: u64) -> Verdict {
+        let end = self.work() + turn;
         loop {
             if let Some(node) = self.solved {
                 return self
@@ -173,7 +191,7 @@ impl<'a> FeatureSearch<'a> {
                     .map_or(Verdict::Unknown, Verdict::Solved);
             }
             self.turns += 1;
-            if budget.is_spent(self.nodes()) || self.is_full(budget) {
+            if budget.is_spent(self.nodes()) || self.work() >= end || self.is_full(budget) {
                 return Verdict::Unknown;
             }
             let Some((stage, cell)) = self.next_cell() else {
@@ -201,18 +219,13 @@ impl<'a> FeatureSearch<'a> {
                 .rev()
                 .filter(|&stage| self.stages[stage].filled > 0)
         };
-        let stage = if self.settings.last_stages_first {
-            let skipped = self.turns.trailing_zeros() as usize;
-            filled().nth(skipped).or_else(|| filled().next())?
-        } else {
-            let cells: usize = filled().map(|stage| self.stages[stage].filled).sum();
-            let mut chosen = (self.turns % cells.max(1) as u64) as usize;
-            filled().find(|&stage| {
-                let found = chosen < self.stages[stage].filled;
-                chosen = chosen.saturating_sub(self.stages[stage].filled);
-                found
-            })?
-        };
+        let cells: usize = filled().map(|stage| self.stages[stage].filled).sum();
+        let mut chosen = (self.turns % cells.max(1) as u64) as usize;
+        let stage = filled().find(|&stage| {
+            let found = chosen < self.stages[stage].filled;
+            chosen = chosen.saturating_sub(self.stages[stage].filled);
+            found
+        })?;
         let Stage { cells, last, .. } = &mut self.stages[stage];
         loop {
             *last = (*last + 1) % cells.len();
@@ -265,7 +278,14 @@ impl<'a> FeatureSearch<'a> {
         if problem.is_solved(field, reach) {
             self.solved = Some(number);
         }
-        let features = Features::new(problem, &self.packing, field, count_areas(field), reach);
+        let features = Features::new(
+            problem,
+            &self.packing,
+            field,
+            count_areas(field),
+            reach,
+            &mut self.assignment,
+        );
         let first = match problem.play {
             Play::Push => self.pi_corrals.find(
                 problem.board,
@@ -276,13 +296,14 @@ impl<'a> FeatureSearch<'a> {
             ),
             Play::Pull => None,
         };
+        let visited = &mut self.visited;
         let (packing, known, seed) = (&self.packing, &self.known, self.settings.seed);
         let costs = if self.settings.even_costs {
             &EVEN_COSTS
         } else {
             &COSTS
         };
-        let children = &mut self.children;
+        let (children, assignment) = (&mut self.children, &mut self.assignment);
         children.clear();
         self.macros.for_each(
             problem,
@@ -291,9 +312,11 @@ impl<'a> FeatureSearch<'a> {
             first,
             &|| budget.is_over(),
             |field, macro_move, areas, area| {
+                *visited += 1;
                 let hash = field.position_hash(problem.board.first(area));
                 if !known.contains(&hash) {
-                    let features = Features::new(problem, packing, field, areas.all().len(), area);
+                    let features =
+                        Features::new(problem, packing, field, areas.all().len(), area, assignment);
                     children.push(Child {
                         macro_move,
                         features,
@@ -308,15 +331,14 @@ impl<'a> FeatureSearch<'a> {
         let waiting: Vec<(MacroMove, u8)> =
             costly.map(|child| (child.macro_move, child.cost)).collect();
         if let Some(&(_, cost)) = waiting.last() {
-            let movable = if self.settings.by_movable {
-                features.movable
-            } else {
-                0
-            };
-            self.stages[features.stage as usize].push(
-                [features.areas, features.useless, movable],
-                (weight + u32::from(cost), number),
-            );
+            let chosen = |is_chosen, value| if is_chosen { value } else { 0 };
+            let key = [
+                features.areas,
+                features.unplaced,
+                chosen(self.settings.by_blocking, features.blocking),
+                chosen(self.settings.by_movable, features.movable),
+            ];
+            self.stages[features.stage as usize].push(key, (weight + u32::from(cost), number));
         }
         self.kept += waiting.len();
         self.nodes.push(Node {
@@ -351,7 +373,7 @@ impl<'a> FeatureSearch<'a> {
 }
 
 impl Stage {
-    fn push(&mut self, key: [u16; 3], entry: (u32, u32)) {
+    fn push(&mut self, key: [u16; 4], entry: (u32, u32)) {
         let cells = &mut self.cells;
         let number = *self.numbers.entry(key).or_insert_with(|| {
             cells.push(Cell::new());
@@ -375,14 +397,16 @@ impl Features {
         field: &Field<'_>,
         areas: usize,
         area: &Reach,
+        assignment: &mut Assignment,
     ) -> Self {
         let number = packing.stage_of(field);
         let stage = &packing.stages[number];
         let mut features = Self {
             stage: number as u16,
             areas: areas as u16,
-            useless: 0,
+            unplaced: packing.unplaced(field, number, assignment) as u16,
             reach: area.rows().count() as u16,
+            blocking: 0,
             movable: 0,
             to_next: UNREACHABLE,
             distance: 0,
@@ -391,7 +415,9 @@ impl Features {
             features.movable += u16::from(problem.can_move(field, area, square));
             features.distance += u32::from(problem.to_nearest(square));
             if !stage.is_filled[square as usize] {
-                features.useless += u16::from(!stage.useful[square as usize]);
+                let blocked = problem.blocked_by(square);
+                let mut rows = blocked.words().iter().zip(field.free().words());
+                features.blocking += u16::from(rows.any(|(blocked, free)| blocked & !free != 0));
                 if stage.next.is_some() {
                     features.to_next = features.to_next.min(stage.to_next[square as usize]);
                 }
@@ -405,26 +431,33 @@ impl Features {
 type Value = fn(&Features) -> i32;
 
 /// What the advisors want more of. Each chooses one macro move, if one is better than none.
-const ADVISORS: [Value; 6] = [
-    |features| i32::from(features.stage) * 64 - i32::from(features.areas),
+const ADVISORS: [Value; 7] = [
+    |features| {
+        i32::from(features.stage) * 65_536
+            - i32::from(features.unplaced) * 256
+            - i32::from(features.areas)
+    },
     |features| i32::from(features.reach) - i32::from(features.areas) * 1024,
-    |features| -i32::from(features.useless) * 1024 - features.distance as i32,
+    |features| -i32::from(features.unplaced) * 1024 - features.distance as i32,
+    |features| -i32::from(features.blocking),
     |features| i32::from(features.movable),
     |features| i32::from(features.reach),
     |features| i32::from(features.stage) * 4096 - i32::from(features.to_next),
 ];
 
 /// The costs of what the advisors choose, and of all other macro moves.
-const COSTS: [u8; 7] = [0, 1, 1, 2, 2, 2, 5];
-const EVEN_COSTS: [u8; 7] = [0, 0, 0, 1, 1, 1, 3];
+const COSTS: [u8; 8] = [0, 1, 1, 1, 2, 2, 2, 5];
+const EVEN_COSTS: [u8; 8] = [0, 0, 0, 0, 1, 1, 1, 3];
 
 /// Puts the children that advisors choose first, each once and the cheapest first. The others
 /// follow in a random order.
-fn advise(parent: &Features, children: &mut [Child], costs: &[u8; 7]) {
+fn advise(parent: &Features, children: &mut [Child], costs: &[u8; 8]) {
     children.sort_unstable_by_key(|child| child.order);
     let mut advised = 0;
     for (value, &cost) in ADVISORS.into_iter().zip(costs) {
-        let best = (0..children.len()).max_by_key(|&index| value(&children[index].features));
+        let best = (0..children.len())
+            .filter(|&index| children[index].features.unplaced <= parent.unplaced)
+            .max_by_key(|&index| value(&children[index].features));
         let Some(best) = best else { break };
         if value(&children[best].features) > value(parent) && best >= advised {
             children.swap(advised, best);

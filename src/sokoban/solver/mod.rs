@@ -1,15 +1,17 @@
 //! Solvers: searches for any solution.
 //!
 //! The portfolio holds several searches of one level, forwards and backwards, with different cells
-//! and packing plans. They take turns on all threads; the turns of a search double in length, so
-//! that an easy level ends with the first search that suits it. Iterative deepening takes no turns:
+//! and packing plans. They take turns on all threads. A turn is a number of positions that moves led
+//! to, so that turns of different searches last about as long; the turns of a search double, so that
+//! an easy level ends with the first search that suits it. Iterative deepening takes no turns:
 //! it keeps a thread to itself.
 //!
-//! Modules, in reading order: `problem`, `macros`, `packing`, `features`.
+//! Modules, in reading order: `problem`, `macros`, `assignment`, `packing`, `features`.
 //!
 //! Invariants: every solution was replayed on the board; with one thread, the same seed and number
 //! of nodes give the same result.
 
+mod assignment;
 mod features;
 mod macros;
 mod packing;
@@ -30,10 +32,10 @@ use features::{FeatureSearch, Settings};
 use packing::Packing;
 use problem::Problem;
 
-/// Nodes of the first turn of a search.
-const FIRST_TURN: u64 = 2_000;
-/// Nodes of the longest turn.
-const LONGEST_TURN: u64 = 256_000;
+/// Positions that moves lead to in the first turn of a search.
+const FIRST_TURN: u64 = 20_000;
+/// Positions that moves lead to in the longest turn.
+const LONGEST_TURN: u64 = 2_560_000;
 
 /// A way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,11 +256,11 @@ impl<'a> Portfolio<'a> {
         let before = entry.search.nodes();
         let left = self.budget.nodes.saturating_sub(self.nodes());
         let budget = Budget {
-            nodes: before + entry.turn.min(left),
+            nodes: before.saturating_add(left),
             memory: self.memory,
             ..self.budget.clone()
         };
-        let verdict = entry.search.run(&budget);
+        let verdict = entry.search.run(&budget, entry.turn);
         self.nodes
             .fetch_add(entry.search.nodes() - before, Ordering::Relaxed);
         let goes_on = verdict == Verdict::Unknown && !entry.search.is_full(&budget);
@@ -302,27 +304,30 @@ fn starts(methods: &[Method], seed: u64) -> VecDeque<Start> {
         variation,
         settings: Settings { seed, ..settings },
     };
-    let coarse = Settings::default();
-    let fine = Settings {
+    let movable = Settings {
         by_movable: true,
-        ..coarse
+        ..Settings::default()
     };
-    let late = Settings {
-        last_stages_first: true,
-        ..coarse
+    let blocking = Settings {
+        by_blocking: true,
+        ..Settings::default()
+    };
+    let both = Settings {
+        by_movable: true,
+        ..blocking
     };
     let even = Settings {
         even_costs: true,
-        ..fine
+        ..both
     };
     let mut starts = VecDeque::from([
-        start(Method::Forward, coarse, 0),
-        start(Method::Backward, fine, 0),
-        start(Method::Forward, fine, 0),
-        start(Method::Forward, late, 1),
+        start(Method::Forward, both, 0),
         start(Method::Backward, even, 0),
-        start(Method::Optimal, coarse, 0),
-        start(Method::Deepening, coarse, 0),
+        start(Method::Forward, movable, 0),
+        start(Method::Forward, blocking, 2),
+        start(Method::Backward, movable, 0),
+        start(Method::Optimal, both, 0),
+        start(Method::Deepening, both, 0),
     ]);
     starts.retain(|start| methods.contains(&start.method));
     starts

@@ -1,8 +1,10 @@
 //! The order in which boxes are brought to goals.
 //!
 //! A packing plan is found in reverse: the boxes stand where the problem ends, and one after
-//! another is moved, in reverse, to a square where a box starts, and taken off the board. Where no
-//! box comes out, some are moved aside and stay. Read forwards, this is a row of sets of squares;
+//! another is moved, in reverse, to a square where a box starts, and taken off the board. The box
+//! with the shortest way comes first, but boxes should come out at different squares. Where no box
+//! comes out, some are moved aside and stay. Several plans are tried until every box at its start
+//! has a place in one. Read forwards, this is a row of sets of squares;
 //! each set is to be filled with boxes before the next (packing order: B. Damgaard's YASS; Shoham
 //! and Schaeffer, "The FESS algorithm", 2020).
 //!
@@ -10,12 +12,13 @@
 //! where boxes did not come out; a plan is a guess about the other boxes, which are taken as being
 //! out of the way.
 
-use super::super::board::{Direction, Square};
+use super::super::board::{Board, Direction, Square};
 use super::super::budget::Budget;
 use super::super::deadlock::freeze::Freeze;
 use super::super::distances::{LoneBox, UNREACHABLE};
 use super::super::field::{Field, Play, scramble};
 use super::super::reach::Reach;
+use super::assignment::{Assignment, Places};
 use super::problem::Problem;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -31,19 +34,25 @@ pub struct Stage {
     pub next: Option<Square>,
     /// By square: the moves to `next` past the boxes of this stage; [`UNREACHABLE`] if none.
     pub to_next: Vec<u16>,
-    /// By square: whether a box there can still reach a square that this or a later stage fills,
-    /// past the boxes of this stage.
-    pub useful: Vec<bool>,
 }
 
 /// The stages, from no box to all boxes on goals.
 #[derive(Clone, Debug)]
 pub struct Packing {
     pub stages: Vec<Stage>,
+    /// The places that a box can fill, alone past the boxes of the stage that adds the place. The
+    /// first places belong to the first stages.
+    places: Places,
 }
 
 /// The most positions of the search for boxes to move aside.
 const PARKING_NODES: usize = 20_000;
+
+/// The most plans tried until every box has a place in one.
+const ATTEMPTS: u64 = 16;
+
+/// The distance between the variations of two plans that are tried.
+const NEXT_VARIATION: u64 = 1 << 32;
 
 /// A box moved in reverse.
 #[derive(Clone, Copy)]
@@ -56,19 +65,37 @@ struct Moved {
 }
 
 impl Packing {
-    /// A plan; `variation` 0 prefers boxes with short ways out, others disturb the order. Boxes
+    /// The plan with the fewest boxes that do not come out, and then with the fewest boxes without
+    /// a place; `variation` 0 begins with the shortest ways out, others disturb the order. Boxes
     /// that do not come out are the first stage of the plan, all at once. No plan if the budget is
     /// over before.
     pub fn new(problem: &Problem<'_>, variation: u64, budget: &Budget) -> Option<Self> {
         let reversed = Problem::new(problem.board, problem.play.reversed());
+        let start = Field::new(problem.board, &problem.start);
+        let mut assignment = Assignment::default();
         let mut search = Unpacking::new(&reversed, variation, budget);
-        let plans = reversed
-            .players
-            .iter()
-            .map(|&player| search.all_boxes(player));
-        let best = plans.min_by_key(|(moves, left)| (left.len(), moves.len()));
-        let (moves, left) = best.unwrap_or_default();
-        Self::from_moves(&reversed, &moves, left, budget)
+        let mut best: Option<((usize, usize), Self)> = None;
+        for _ in 0..ATTEMPTS {
+            let plans = reversed
+                .players
+                .iter()
+                .map(|&player| search.all_boxes(player));
+            let fewest = plans.min_by_key(|(moves, left)| (left.len(), moves.len()));
+            let (moves, left) = fewest.unwrap_or_default();
+            let left_count = left.len();
+            let Some(plan) = Self::from_moves(&reversed, &moves, left, budget) else {
+                break;
+            };
+            let faults = (left_count, plan.unplaced(&start, 0, &mut assignment));
+            if best.as_ref().is_none_or(|&(least, _)| faults < least) {
+                best = Some((faults, plan));
+            }
+            if faults == (0, 0) || search.parking == 0 {
+                break;
+            }
+            search.variation += NEXT_VARIATION;
+        }
+        best.map(|(_, plan)| plan)
     }
 
     fn from_moves(
@@ -91,6 +118,7 @@ impl Packing {
             sets.push(filled.clone());
         }
         let mut stages: Vec<Stage> = Vec::with_capacity(sets.len());
+        let mut places = Places::new(board.len(), reversed.start.len());
         for (number, filled) in sets.iter().enumerate() {
             if budget.is_over() {
                 return None;
@@ -110,18 +138,29 @@ impl Packing {
             let lone_box = LoneBox::new(board, &free);
             let to_next =
                 next.map_or_else(Vec::new, |next| lone_box.moves_from(&[next], reversed.play));
-            let later: Vec<Square> = sets[number + 1..].iter().map(|set| set[0]).collect();
-            let to_later = lone_box.moves_from(&later, reversed.play);
-            let useful = to_later.iter().map(|&moves| moves != UNREACHABLE).collect();
+            let after = sets.get(number + 1).unwrap_or(filled);
+            for (place, &square) in (filled.len()..after.len()).zip(after) {
+                let moves = lone_box.moves_from(&[square], reversed.play);
+                for from in reachable(board, &moves) {
+                    places.insert(from, place);
+                }
+            }
             stages.push(Stage {
                 filled: filled.clone(),
                 is_filled,
                 next,
                 to_next,
-                useful,
             });
         }
-        Some(Self { stages })
+        Some(Self { stages, places })
+    }
+
+    /// The number of boxes for which this stage and the later ones have no place.
+    pub fn unplaced(&self, field: &Field<'_>, stage: usize, assignment: &mut Assignment) -> usize {
+        let stage = &self.stages[stage];
+        let boxes = field.boxes().iter();
+        let mut unpacked = boxes.filter(|&&square| !stage.is_filled[square as usize]);
+        assignment.refused(&self.places, stage.filled.len(), &mut unpacked)
     }
 
     /// The last stage whose squares all have boxes.
@@ -131,6 +170,12 @@ impl Packing {
     }
 }
 
+/// The squares with a number of moves.
+fn reachable<'a>(board: &Board, moves: &'a [u16]) -> impl Iterator<Item = Square> + use<'a> {
+    let squares = board.squares();
+    squares.filter(|&square| moves[square as usize] != UNREACHABLE)
+}
+
 /// The search in reverse.
 struct Unpacking<'a> {
     problem: &'a Problem<'a>,
@@ -138,18 +183,51 @@ struct Unpacking<'a> {
     variation: u64,
     reach: Reach,
     freeze: Freeze,
+    /// By square: the targets that a lone box reaches. After these, by the square from which a box
+    /// left the board: the targets that it reached past the others.
+    targets: Places,
+    /// The boxes that left the board, as numbered in `targets`.
+    gone: Vec<Square>,
+    assignment: Assignment,
+    /// Positions of searches for boxes to move aside that are still allowed.
+    parking: usize,
 }
 
 impl<'a> Unpacking<'a> {
     fn new(problem: &'a Problem<'a>, variation: u64, budget: &'a Budget) -> Self {
-        let reach = Reach::new(problem.board.floor().len());
+        let board = problem.board;
+        let mut targets = Places::new(2 * board.len(), board.len());
+        let lone_box = LoneBox::new(board, board.floor());
+        for to in board.squares().filter(|&to| problem.is_target(to)) {
+            let moves = lone_box.moves_from(&[to], problem.play.reversed());
+            for from in reachable(board, &moves) {
+                targets.insert(from, to as usize);
+            }
+        }
         Self {
             problem,
             budget,
             variation,
-            reach,
+            reach: Reach::new(board.floor().len()),
             freeze: Freeze::default(),
+            targets,
+            gone: Vec::new(),
+            assignment: Assignment::default(),
+            parking: PARKING_NODES,
         }
+    }
+
+    /// The number in `targets` of a box that leaves the board from a square.
+    fn gone_from(&self, square: Square) -> Square {
+        self.problem.board.len() as Square + square
+    }
+
+    /// The number of boxes without a target of their own if the box on a square leaves next.
+    fn without_target(&mut self, field: &Field<'_>, square: Square) -> u64 {
+        let (targets, next) = (&self.targets, self.gone_from(square));
+        let staying = field.boxes().iter().filter(|&&other| other != square);
+        let mut boxes = self.gone.iter().chain([&next]).chain(staying);
+        self.assignment.refused(targets, 0, &mut boxes) as u64
     }
 
     /// Moves boxes off the board, beginning with a player at a square; returns also those left.
@@ -157,9 +235,11 @@ impl<'a> Unpacking<'a> {
         let mut field = Field::new(self.problem.board, &self.problem.start);
         let mut player = player;
         let mut moves = Vec::new();
+        self.gone.clear();
         while !field.boxes().is_empty() && !self.budget.is_over() {
             if let Some(moved) = self.best_exit(&mut field, player) {
                 field.remove(moved.from);
+                self.gone.push(self.gone_from(moved.from));
                 player = moved.player;
                 moves.push(moved);
                 continue;
@@ -186,12 +266,17 @@ impl<'a> Unpacking<'a> {
             if self.budget.is_over() {
                 break;
             }
-            let ways = self.ways(field, square, player);
-            let exit = ways
-                .into_iter()
-                .find(|moved| moved.to.is_some_and(|to| self.problem.is_target(to)));
-            let Some(exit) = exit else { continue };
-            // A box that need not move is left to the end, so that it counts as packed early.
+            let mut exits = self.ways(field, square, player);
+            exits.retain(|moved| moved.to.is_some_and(|to| self.problem.is_target(to)));
+            let Some(&exit) = exits.first() else { continue };
+            let from = self.gone_from(square);
+            self.targets.clear(from);
+            for to in exits.iter().filter_map(|moved| moved.to) {
+                self.targets.insert(from, to as usize);
+            }
+            let missing = self.without_target(field, square);
+            // Missing targets count most. A box that need not move is left to the end, so that it
+            // counts as packed early.
             let noise = match self.variation {
                 0 => 0,
                 seed => scramble(seed ^ scramble(square as u64)) % 8,
@@ -199,7 +284,7 @@ impl<'a> Unpacking<'a> {
             let cost = match exit.moves {
                 0 => 10_000,
                 moves => moves as u64 + noise,
-            };
+            } + 100_000 * missing;
             if best.as_ref().is_none_or(|&(least, _)| cost < least) {
                 best = Some((cost, Moved { to: None, ..exit }));
             }
@@ -267,7 +352,7 @@ impl<'a> Unpacking<'a> {
         let mut nodes: Vec<(usize, Option<Moved>, Vec<Square>, Square)> =
             vec![(0, None, start.clone(), player)];
         let mut next = 0;
-        while next < nodes.len() && nodes.len() < PARKING_NODES && !self.budget.is_over() {
+        while next < nodes.len() && nodes.len() < self.parking && !self.budget.is_over() {
             let (boxes, player) = (nodes[next].2.clone(), nodes[next].3);
             field.set(&boxes);
             for square in boxes {
@@ -299,6 +384,7 @@ impl<'a> Unpacking<'a> {
                                 at = nodes[at].0;
                             }
                             path.reverse();
+                            self.parking -= nodes.len().min(self.parking);
                             field.set(&start);
                             return path;
                         }
@@ -308,6 +394,7 @@ impl<'a> Unpacking<'a> {
             }
             next += 1;
         }
+        self.parking -= nodes.len().min(self.parking);
         field.set(&start);
         Vec::new()
     }

@@ -6,9 +6,10 @@
 //! Invariants: a solution of the backward problem, reversed, is a solution of the level.
 
 use super::super::board::{Board, Direction, Square};
-use super::super::distances::{DeadSquares, LoneBox};
+use super::super::distances::{DeadSquares, LoneBox, UNREACHABLE};
 use super::super::field::{Field, Play};
-use super::super::reach::Reach;
+use super::super::reach::{Reach, Rows};
+use std::sync::OnceLock;
 
 /// Where boxes begin and where they belong.
 #[derive(Clone, Debug)]
@@ -24,7 +25,15 @@ pub struct Problem<'board> {
     dead: DeadSquares,
     /// Where the player has to end, backwards.
     end: Option<Square>,
+    /// By square: see [`blocked_by`](Self::blocked_by); found when asked for. Empty on boards of
+    /// more than [`MOST_SQUARES`].
+    blocked: Vec<OnceLock<Rows>>,
+    no_rows: Rows,
 }
+
+/// The most squares of a board on which boxes that block others are looked for. One box's squares
+/// take about a millisecond on such a board, in time that no budget interrupts.
+const MOST_SQUARES: usize = 1_000;
 
 impl<'board> Problem<'board> {
     pub fn new(board: &'board Board, play: Play) -> Self {
@@ -45,6 +54,10 @@ impl<'board> Problem<'board> {
         let lone_box = LoneBox::new(board, board.floor());
         let nearest = lone_box.moves_from(&targets, play.reversed());
         let dead = DeadSquares::new(&nearest);
+        let blocked = match board.len() {
+            0..=MOST_SQUARES => vec![OnceLock::new(); board.len()],
+            _ => Vec::new(),
+        };
         Self {
             board,
             play,
@@ -54,7 +67,33 @@ impl<'board> Problem<'board> {
             nearest,
             dead,
             end,
+            blocked,
+            no_rows: Rows::new(0),
         }
+    }
+
+    /// The squares from which a lone box reaches a target, but none past a box on `square`.
+    pub fn blocked_by(&self, square: Square) -> &Rows {
+        let Some(rows) = self.blocked.get(square as usize) else {
+            return &self.no_rows;
+        };
+        rows.get_or_init(|| {
+            let board = self.board;
+            let mut free = board.floor().clone();
+            free.remove(board.cell(square));
+            let targets: Vec<Square> = board
+                .squares()
+                .filter(|&target| self.is_target(target) && target != square)
+                .collect();
+            let moves = LoneBox::new(board, &free).moves_from(&targets, self.play.reversed());
+            let mut blocked = Rows::new(free.len());
+            for from in board.squares().filter(|&from| from != square) {
+                if moves[from as usize] == UNREACHABLE && !self.is_dead(from) {
+                    blocked.insert(board.cell(from));
+                }
+            }
+            blocked
+        })
     }
 
     #[inline]

@@ -1,4 +1,6 @@
+use super::super::field::Field;
 use super::super::tests::{LEVELS, board};
+use super::assignment::Assignment;
 use super::*;
 
 fn options(methods: &[Method]) -> Options {
@@ -90,4 +92,40 @@ fn a_packing_plan_ends_with_boxes_on_all_targets() {
             assert!(packing.stages[0].filled.is_empty());
         }
     }
+}
+
+#[test]
+fn a_packing_plan_has_a_place_for_every_box() {
+    // The box in the right room reaches only the goal at the left end of the corridor, which the
+    // nearer box must leave to it.
+    let board = board(&[
+        "#####  #####",
+        "#   ####   #",
+        "#.   $   $@#",
+        "### ####   #",
+        "  #.#  #####",
+        "  ###       ",
+    ]);
+    for variation in 0..4 {
+        let problem = Problem::new(&board, Play::Push);
+        let plan = Packing::new(&problem, variation, &Budget::default()).unwrap();
+        let start = Field::new(&board, &problem.start);
+        assert_eq!(plan.unplaced(&start, 0, &mut Assignment::default()), 0);
+    }
+}
+
+#[test]
+fn a_box_in_a_corridor_blocks_the_boxes_behind_it() {
+    let board = board(&[
+        "#########", // The corridor is one square wide.
+        "#  ##   #",
+        "#. ## $ #",
+        "#.  $   #",
+        "#@ ##   #",
+        "#########",
+    ]);
+    let problem = Problem::new(&board, Play::Push);
+    let blocked = problem.blocked_by(board.square_at((3, 4)));
+    assert!(blocked.contains((2, 6)));
+    assert!(!blocked.contains((3, 2)));
 }
