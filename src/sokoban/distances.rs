@@ -147,10 +147,15 @@ impl<'a> LoneBox<'a> {
         }
     }
 
-    /// The least number of moves from one of `starts` to each square; the best side of the player
-    /// counts.
+    /// The least number of moves from one of `starts` to each square, for each side of the box on
+    /// which the player ends.
+    pub fn moves_by_side(&self, starts: &[Square], play: Play) -> Vec<[u16; 4]> {
+        spread(self.board, self.free, &self.sides, starts, play)
+    }
+
+    /// As [`moves_by_side`](Self::moves_by_side), for the best side.
     pub fn moves_from(&self, starts: &[Square], play: Play) -> Vec<u16> {
-        let moves = spread(self.board, self.free, &self.sides, starts, play);
+        let moves = self.moves_by_side(starts, play);
         let least = |sides: &[u16; 4]| sides.iter().copied().min().unwrap_or(UNREACHABLE);
         moves.iter().map(least).collect()
     }

@@ -1,45 +1,43 @@
-//! Boxes assigned to places: a largest matching between squares with boxes and numbered places.
+//! Boxes assigned to places: a largest matching between numbered boxes and numbered places.
 //!
-//! Each square has the set of places that a box there can reach. Boxes are assigned one after
+//! Each number of a box has the set of places that the box can reach. Boxes are assigned one after
 //! another; a box whose places are all taken moves others to places that they reach as well
 //! (augmenting paths: C. Berge, "Two theorems in graph theory", 1957).
 //!
 //! Invariants: no place has two boxes; a box is refused only if no matching holds it together with
 //! the boxes accepted before it.
 
-use super::super::board::Square;
-
-/// The places that a box on each square can reach.
+/// The places that each box can reach.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// Words of a set of places.
     words: usize,
-    /// By square: the set, one bit for each place.
+    /// By box: the set, one bit for each place.
     sets: Vec<u64>,
 }
 
 impl Places {
-    /// No square reaches any place.
-    pub fn new(squares: usize, places: usize) -> Self {
+    /// No box reaches any place.
+    pub fn new(boxes: usize, places: usize) -> Self {
         let words = places.div_ceil(64).max(1);
         Self {
             words,
-            sets: vec![0; squares * words],
+            sets: vec![0; boxes * words],
         }
     }
 
-    /// Lets a box on the square reach the place.
-    pub fn insert(&mut self, square: Square, place: usize) {
-        self.sets[square as usize * self.words + place / 64] |= 1 << (place % 64);
+    /// Lets a box reach a place.
+    pub fn insert(&mut self, number: u32, place: usize) {
+        self.sets[number as usize * self.words + place / 64] |= 1 << (place % 64);
     }
 
-    /// Lets a box on the square reach no place.
-    pub fn clear(&mut self, square: Square) {
-        self.sets[square as usize * self.words..][..self.words].fill(0);
+    /// Lets a box reach no place.
+    pub fn clear(&mut self, number: u32) {
+        self.sets[number as usize * self.words..][..self.words].fill(0);
     }
 
-    fn of(&self, square: Square) -> &[u64] {
-        &self.sets[square as usize * self.words..][..self.words]
+    fn of(&self, number: u32) -> &[u64] {
+        &self.sets[number as usize * self.words..][..self.words]
     }
 }
 
@@ -52,8 +50,8 @@ pub struct Assignment {
     free: Vec<u64>,
     /// The places on which no path for the box under consideration was tried.
     untried: Vec<u64>,
-    /// By place: the square of its box.
-    owners: Vec<Square>,
+    /// By place: its box.
+    owners: Vec<u32>,
 }
 
 impl Assignment {
@@ -62,10 +60,10 @@ impl Assignment {
         &mut self,
         places: &Places,
         first: usize,
-        boxes: &mut dyn Iterator<Item = &Square>,
+        boxes: &mut dyn Iterator<Item = u32>,
     ) -> usize {
         self.begin(places, first);
-        boxes.filter(|&&square| !self.add(places, square)).count()
+        boxes.filter(|&number| !self.add(places, number)).count()
     }
 
     /// Begins with the places from number `first` on, all free.
@@ -79,23 +77,23 @@ impl Assignment {
         self.owners.resize(places.words * 64, 0);
     }
 
-    /// Finds a place for the box on a square; whether there is one.
-    fn add(&mut self, places: &Places, square: Square) -> bool {
-        let is_placed = self.take_free(places, square);
+    /// Finds a place for a box; whether there is one.
+    fn add(&mut self, places: &Places, number: u32) -> bool {
+        let is_placed = self.take_free(places, number);
         if !is_placed {
             self.untried.clone_from(&self.used);
         }
-        is_placed || self.augment(places, square)
+        is_placed || self.augment(places, number)
     }
 
     /// Gives the box the first free place that it reaches.
-    fn take_free(&mut self, places: &Places, square: Square) -> bool {
-        for (word, set) in places.of(square).iter().enumerate() {
+    fn take_free(&mut self, places: &Places, number: u32) -> bool {
+        for (word, set) in places.of(number).iter().enumerate() {
             let found = set & self.free[word];
             if found != 0 {
                 let place = found.trailing_zeros();
                 self.free[word] &= !(1 << place);
-                self.owners[word * 64 + place as usize] = square;
+                self.owners[word * 64 + place as usize] = number;
                 return true;
             }
         }
@@ -103,10 +101,10 @@ impl Assignment {
     }
 
     /// Moves other boxes so that one of the box's places becomes free, and gives it to the box.
-    fn augment(&mut self, places: &Places, square: Square) -> bool {
+    fn augment(&mut self, places: &Places, number: u32) -> bool {
         for word in 0..places.words {
             loop {
-                let left = places.of(square)[word] & self.untried[word];
+                let left = places.of(number)[word] & self.untried[word];
                 if left == 0 {
                     break;
                 }
@@ -115,7 +113,7 @@ impl Assignment {
                 let place = word * 64 + bit;
                 let owner = self.owners[place];
                 if self.take_free(places, owner) || self.augment(places, owner) {
-                    self.owners[place] = square;
+                    self.owners[place] = number;
                     return true;
                 }
             }
@@ -151,14 +149,13 @@ mod tests {
             shift in 0_usize..100,
         ) {
             let mut places = Places::new(sets.len(), 108);
-            for (square, set) in sets.iter().enumerate() {
+            for (number, set) in (0..).zip(&sets) {
                 for place in (0..8).filter(|place| set >> place & 1 == 1) {
-                    places.insert(square as Square, place + shift);
+                    places.insert(number, place + shift);
                 }
             }
-            let boxes: Vec<Square> = (0..sets.len() as Square).collect();
-            let mut assignment = Assignment::default();
-            let refused = assignment.refused(&places, first as usize + shift, &mut boxes.iter());
+                        let mut assignment = Assignment::default();
+            let refused = assignment.refused(&places, first as usize + shift, &mut (0..sets.len() as u32));
             prop_assert_eq!(refused, sets.len() - largest(&sets, first));
         }
     }

@@ -404,7 +404,7 @@ impl Features {
         let mut features = Self {
             stage: number as u16,
             areas: areas as u16,
-            unplaced: packing.unplaced(field, number, assignment) as u16,
+            unplaced: packing.unplaced(field, Some(area), number, assignment) as u16,
             reach: area.rows().count() as u16,
             blocking: 0,
             movable: 0,

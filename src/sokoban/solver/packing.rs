@@ -40,8 +40,8 @@ pub struct Stage {
 #[derive(Clone, Debug)]
 pub struct Packing {
     pub stages: Vec<Stage>,
-    /// The places that a box can fill, alone past the boxes of the stage that adds the place. The
-    /// first places belong to the first stages.
+    /// The places that a box can fill, alone past the boxes of the stage that adds the place, by
+    /// the number of square and side. The first places belong to the first stages.
     places: Places,
 }
 
@@ -72,6 +72,14 @@ impl Packing {
     pub fn new(problem: &Problem<'_>, variation: u64, budget: &Budget) -> Option<Self> {
         let reversed = Problem::new(problem.board, problem.play.reversed());
         let start = Field::new(problem.board, &problem.start);
+        let reach = match problem.players[..] {
+            [player] => {
+                let mut reach = Reach::new(problem.board.floor().len());
+                start.fill(&mut reach, player);
+                Some(reach)
+            }
+            _ => None,
+        };
         let mut assignment = Assignment::default();
         let mut search = Unpacking::new(&reversed, variation, budget);
         let mut best: Option<((usize, usize), Self)> = None;
@@ -86,7 +94,10 @@ impl Packing {
             let Some(plan) = Self::from_moves(&reversed, &moves, left, budget) else {
                 break;
             };
-            let faults = (left_count, plan.unplaced(&start, 0, &mut assignment));
+            let faults = (
+                left_count,
+                plan.unplaced(&start, reach.as_ref(), 0, &mut assignment),
+            );
             if best.as_ref().is_none_or(|&(least, _)| faults < least) {
                 best = Some((faults, plan));
             }
@@ -118,7 +129,7 @@ impl Packing {
             sets.push(filled.clone());
         }
         let mut stages: Vec<Stage> = Vec::with_capacity(sets.len());
-        let mut places = Places::new(board.len(), reversed.start.len());
+        let mut places = Places::new(board.len() * 5, reversed.start.len());
         for (number, filled) in sets.iter().enumerate() {
             if budget.is_over() {
                 return None;
@@ -140,9 +151,14 @@ impl Packing {
                 next.map_or_else(Vec::new, |next| lone_box.moves_from(&[next], reversed.play));
             let after = sets.get(number + 1).unwrap_or(filled);
             for (place, &square) in (filled.len()..after.len()).zip(after) {
-                let moves = lone_box.moves_from(&[square], reversed.play);
-                for from in reachable(board, &moves) {
-                    places.insert(from, place);
+                let moves = lone_box.moves_by_side(&[square], reversed.play);
+                for from in board.squares() {
+                    for side in Direction::ALL {
+                        if moves[from as usize][side as usize] != UNREACHABLE {
+                            places.insert(number_of(from, Some(side)), place);
+                            places.insert(number_of(from, None), place);
+                        }
+                    }
                 }
             }
             stages.push(Stage {
@@ -155,12 +171,25 @@ impl Packing {
         Some(Self { stages, places })
     }
 
-    /// The number of boxes for which this stage and the later ones have no place.
-    pub fn unplaced(&self, field: &Field<'_>, stage: usize, assignment: &mut Assignment) -> usize {
+    /// The number of boxes for which this stage and the later ones have no place. A box that the
+    /// player, if its `reach` is given, can touch is moved from there first.
+    pub fn unplaced(
+        &self,
+        field: &Field<'_>,
+        reach: Option<&Reach>,
+        stage: usize,
+        assignment: &mut Assignment,
+    ) -> usize {
         let stage = &self.stages[stage];
+        let touched = |square: Square| {
+            let next = |side: &Direction| field.board().next(square, *side);
+            let mut sides = Direction::ALL.into_iter();
+            sides.find(|side| reach.is_some_and(|reach| field.reaches(reach, next(side))))
+        };
         let boxes = field.boxes().iter();
-        let mut unpacked = boxes.filter(|&&square| !stage.is_filled[square as usize]);
-        assignment.refused(&self.places, stage.filled.len(), &mut unpacked)
+        let unpacked = boxes.filter(|&&square| !stage.is_filled[square as usize]);
+        let mut numbers = unpacked.map(|&square| number_of(square, touched(square)));
+        assignment.refused(&self.places, stage.filled.len(), &mut numbers)
     }
 
     /// The last stage whose squares all have boxes.
@@ -168,6 +197,12 @@ impl Packing {
         let is_filled = |stage: &Stage| stage.filled.iter().all(|&square| field.has_box(square));
         self.stages.iter().rposition(is_filled).unwrap_or(0)
     }
+}
+
+/// The number in [`Packing::places`] of a box on a square with the player on this side of it, or on
+/// its best side.
+fn number_of(square: Square, side: Option<Direction>) -> u32 {
+    u32::from(square) * 5 + side.map_or(4, |side| side as u32)
 }
 
 /// The squares with a number of moves.
@@ -187,7 +222,7 @@ struct Unpacking<'a> {
     /// left the board: the targets that it reached past the others.
     targets: Places,
     /// The boxes that left the board, as numbered in `targets`.
-    gone: Vec<Square>,
+    gone: Vec<u32>,
     assignment: Assignment,
     /// Positions of searches for boxes to move aside that are still allowed.
     parking: usize,
@@ -201,7 +236,7 @@ impl<'a> Unpacking<'a> {
         for to in board.squares().filter(|&to| problem.is_target(to)) {
             let moves = lone_box.moves_from(&[to], problem.play.reversed());
             for from in reachable(board, &moves) {
-                targets.insert(from, to as usize);
+                targets.insert(from.into(), to as usize);
             }
         }
         Self {
@@ -218,15 +253,16 @@ impl<'a> Unpacking<'a> {
     }
 
     /// The number in `targets` of a box that leaves the board from a square.
-    fn gone_from(&self, square: Square) -> Square {
-        self.problem.board.len() as Square + square
+    fn gone_from(&self, square: Square) -> u32 {
+        self.problem.board.len() as u32 + u32::from(square)
     }
 
     /// The number of boxes without a target of their own if the box on a square leaves next.
     fn without_target(&mut self, field: &Field<'_>, square: Square) -> u64 {
         let (targets, next) = (&self.targets, self.gone_from(square));
         let staying = field.boxes().iter().filter(|&&other| other != square);
-        let mut boxes = self.gone.iter().chain([&next]).chain(staying);
+        let staying = staying.map(|&other| u32::from(other));
+        let mut boxes = self.gone.iter().copied().chain([next]).chain(staying);
         self.assignment.refused(targets, 0, &mut boxes) as u64
     }
 

@@ -110,7 +110,10 @@ fn a_packing_plan_has_a_place_for_every_box() {
         let problem = Problem::new(&board, Play::Push);
         let plan = Packing::new(&problem, variation, &Budget::default()).unwrap();
         let start = Field::new(&board, &problem.start);
-        assert_eq!(plan.unplaced(&start, 0, &mut Assignment::default()), 0);
+        assert_eq!(
+            plan.unplaced(&start, None, 0, &mut Assignment::default()),
+            0
+        );
     }
 }
 
