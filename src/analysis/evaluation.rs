@@ -92,6 +92,15 @@ struct TupleSums {
     logits: [f32; LINEAR_UNITS],
 }
 
+impl TupleSums {
+    const EMPTY: Self = Self {
+        places: [0; MAX_TUPLES],
+        similar: [0; MAX_TUPLES],
+        weights: [0.0; MAX_TUPLES],
+        logits: [0.0; LINEAR_UNITS],
+    };
+}
+
 /// Moves numbers a share of the way to others.
 #[inline]
 fn approach(numbers: &mut [f32], others: &[f32], share: f32) {
@@ -252,17 +261,32 @@ impl Evaluation {
     /// Writes the expected goal of each role, 0 to 100.
     #[inline]
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
-        let mut sums = self.accumulator(state);
-        relu(&mut sums.row);
-        self.read_values(&sums.row, &logits_of(sums.tuples.as_ref()), values);
+        let sums = self.accumulator(state);
+        self.read_values(sums.row, &logits_of(sums.tuples.as_ref()), values);
     }
 
     /// The accumulator of a state, for [`values_from`](Self::values_from).
     #[inline]
     pub fn accumulator(&self, state: &[u64]) -> Accumulator {
+        let mut accumulator = self.empty_accumulator();
+        self.accumulate(state, &mut accumulator);
+        accumulator
+    }
+
+    /// An accumulator of no state, for [`accumulate`](Self::accumulate).
+    pub fn empty_accumulator(&self) -> Accumulator {
         Accumulator {
-            row: self.sums(state),
-            tuples: self.tuple_sums(state),
+            row: Row::ZERO,
+            tuples: self.tuples.as_ref().map(|_| TupleSums::EMPTY),
+        }
+    }
+
+    /// Makes an accumulator that of a state. It is a few thousand bytes and meant to be reused.
+    #[inline(always)]
+    pub fn accumulate(&self, state: &[u64], accumulator: &mut Accumulator) {
+        accumulator.row = self.sums(state);
+        if let Some((known, sums)) = self.tuples.as_deref().zip(accumulator.tuples.as_mut()) {
+            self.sum_tuples(known, state, sums);
         }
     }
 
@@ -276,9 +300,8 @@ impl Evaluation {
         state: &[u64],
         values: &mut [f32],
     ) {
-        let (mut units, tuples) = self.sums_from(accumulator, from, state);
-        relu(&mut units);
-        self.read_values(&units, &tuples, values);
+        let (units, tuples) = self.sums_from(accumulator, from, state);
+        self.read_values(units, &tuples, values);
     }
 
     /// The number of outputs: a single one for two roles with a fixed sum, else one per role.
@@ -393,44 +416,54 @@ impl Evaluation {
     /// `None` without tuples.
     fn tuple_sums(&self, state: &[u64]) -> Option<TupleSums> {
         let known = self.tuples.as_deref()?;
-        let places = known.places(state);
-        let mut sums = TupleSums {
-            places,
-            similar: places,
-            weights: [0.0; MAX_TUPLES],
-            logits: [0.0; LINEAR_UNITS],
-        };
-        let n_outputs = self.weights.outputs.len();
-        let last = known.n_weights - 1;
-        for (&place, first) in sums.places[..known.count()].iter().zip(&mut sums.weights) {
-            let weights = &self.weights.tables[(place as usize).min(last) * n_outputs..];
-            *first = weights[0];
-            for (logit, weight) in sums.logits.iter_mut().zip(&weights[..n_outputs]) {
-                *logit += weight;
-            }
-        }
+        let mut sums = TupleSums::EMPTY;
+        self.sum_tuples(known, state, &mut sums);
         Some(sums)
     }
 
-    #[inline]
-    fn read_values(&self, units: &Row, tuples: &[f32; LINEAR_UNITS], values: &mut [f32]) {
+    #[inline(always)]
+    fn sum_tuples(&self, known: &Tuples, state: &[u64], sums: &mut TupleSums) {
+        let count = known.count();
+        known.read_places(state, &mut sums.places);
+        sums.similar[..count].copy_from_slice(&sums.places[..count]);
+        let n_outputs = self.weights.outputs.len();
+        let last = known.n_weights - 1;
+        let tables = self.weights.tables.as_slice();
+        // Apart from the others, in a register: usually it is the only one.
+        let mut first_logit = 0.0;
+        sums.logits = [0.0; LINEAR_UNITS];
+        for (&place, first) in sums.places[..count].iter().zip(&mut sums.weights) {
+            let weights = &tables[(place as usize).min(last) * n_outputs..][..n_outputs];
+            *first = weights[0];
+            first_logit += weights[0];
+            for (logit, weight) in sums.logits[1..].iter_mut().zip(&weights[1..]) {
+                *logit += weight;
+            }
+        }
+        sums.logits[0] = first_logit;
+    }
+
+    /// Not inlined: amid other code the compiler takes its vectors apart.
+    #[inline(never)]
+    fn read_values(&self, mut units: Row, tuples: &[f32; LINEAR_UNITS], values: &mut [f32]) {
+        relu(&mut units);
         match self.weights.fixed_sum {
             Some(sum) => {
-                let share = sigmoid(self.weights.outputs[0].dot(units) + tuples[0]);
+                let share = sigmoid(self.weights.outputs[0].dot(&units) + tuples[0]);
                 values[0] = sum * share;
                 values[1] = sum - values[0];
             }
             None => {
                 let outputs = self.weights.outputs.iter().zip(tuples);
                 for (value, (output, of_tuples)) in values.iter_mut().zip(outputs) {
-                    *value = 100.0 * sigmoid(output.dot(units) + of_tuples);
+                    *value = 100.0 * sigmoid(output.dot(&units) + of_tuples);
                 }
             }
         }
     }
 
     /// The units before the ReLU.
-    #[inline]
+    #[inline(always)]
     fn sums(&self, state: &[u64]) -> Row {
         let mut sums = self.weights.bias;
         for bit in bits(state) {

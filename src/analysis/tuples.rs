@@ -174,6 +174,12 @@ impl Tuples {
     /// The places of the weights of all tuples in a state; 0 beyond them.
     pub fn places(&self, state: &[u64]) -> Places {
         let mut places = [0; MAX_TUPLES];
+        self.read_places(state, &mut places);
+        places
+    }
+
+    /// Writes the place of the weight of each tuple.
+    pub fn read_places(&self, state: &[u64], places: &mut Places) {
         places[..self.count()].copy_from_slice(&self.starts);
         for (index, &word) in state.iter().enumerate() {
             let mut left = word;
@@ -181,12 +187,11 @@ impl Tuples {
                 let fact = 64 * index + left.trailing_zeros() as usize;
                 left &= left - 1;
                 for it in self.uses(fact) {
-                    let place = &mut places[usize::from(it.tuple)];
+                    let place = &mut places[usize::from(it.tuple) % MAX_TUPLES];
                     *place = place.wrapping_add(it.number.into());
                 }
             }
         }
-        places
     }
 
     /// What a fact adds to the places of weights.

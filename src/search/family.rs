@@ -16,7 +16,7 @@ use super::config::SearchConfig;
 use super::expand::MAX_FORCED_MOVES;
 use super::record::{Prior, UntriedMove};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
-use crate::analysis::evaluation::{Evaluation, MAX_ROLES};
+use crate::analysis::evaluation::{Accumulator, Evaluation, MAX_ROLES};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::multiversion::with_wide_vectors;
 use crate::machine::{Expander, ExpansionStep, Machine, PositionBatch, SequentialExpander};
@@ -34,6 +34,8 @@ pub(super) struct FamilyGenerator {
     /// See [`SearchConfig::prior_temperature`].
     prior_temperature: f32,
     // Buffers.
+    /// That of the evaluation.
+    accumulator: Option<Accumulator>,
     positions: PositionBatch,
     unfinished: Vec<usize>,
     joint_moves: Vec<MoveId>,
@@ -55,6 +57,10 @@ impl FamilyGenerator {
             machine: Arc::clone(machine),
             n_roles,
             expander,
+            accumulator: config
+                .evaluation
+                .as_ref()
+                .map(|evaluation| evaluation.empty_accumulator()),
             evaluation: config.evaluation.clone(),
             prior_temperature: config.prior_temperature,
             positions: PositionBatch::default(),
@@ -205,16 +211,19 @@ impl FamilyGenerator {
             prior_temperature: self.prior_temperature,
             n_roles: self.n_roles,
         };
-        let counts = &self.counts;
-        with_wide_vectors(|| {
-            let mut first = 0;
-            for (request, &count) in requests.iter_mut().zip(counts) {
-                if count > 0 {
-                    reader.read(request, first, count);
-                    first += count;
+        let (counts, accumulator) = (&self.counts, &mut self.accumulator);
+        with_wide_vectors(
+            #[inline(always)]
+            || {
+                let mut first = 0;
+                for (request, &count) in requests.iter_mut().zip(counts) {
+                    if count > 0 {
+                        reader.read(request, accumulator, first, count);
+                        first += count;
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 }
 
@@ -228,16 +237,23 @@ struct FamilyReader<'a> {
 
 impl FamilyReader<'_> {
     /// Reads the children `first..first + count` of the positions into a request.
-    #[inline]
-    fn read(&self, request: &mut RolloutRequest, first: usize, count: usize) {
+    #[inline(always)]
+    fn read(
+        &self,
+        request: &mut RolloutRequest,
+        accumulator: &mut Option<Accumulator>,
+        first: usize,
+        count: usize,
+    ) {
         let position = &mut request.position;
         let Some(mover) = position.mover() else {
             return;
         };
         let start = position.start_of(mover);
-        let mut accumulator = self
-            .evaluation
-            .map(|evaluation| (evaluation, evaluation.accumulator(&position.state)));
+        let mut accumulator = self.evaluation.zip(accumulator.as_mut());
+        if let Some((evaluation, accumulator)) = &mut accumulator {
+            evaluation.accumulate(&position.state, accumulator);
+        }
         let mut best_goal = None;
         // The greatest static value for the mover.
         let mut greatest = f32::NEG_INFINITY;

@@ -305,16 +305,15 @@ impl SelfPlay {
     fn add_edges(&mut self, batch: &Batch, best: &mut [Best]) {
         let n_outputs = self.n_outputs;
         let mut logits = [0.0; MAX_ROLES];
-        let mut accumulator = None;
+        let mut accumulator = self.evaluation.empty_accumulator();
+        // The game whose state is accumulated.
+        let mut accumulated = None;
         for (position, &(index, role, mv)) in batch.candidates.iter().enumerate() {
             let game = &mut self.games[index as usize];
             let from = game.tree.state(game.fresh);
-            if accumulator.as_ref().is_none_or(|(of, _)| *of != index) {
-                accumulator = Some((index, self.evaluation.accumulator(from)));
+            if accumulated.replace(index) != Some(index) {
+                self.evaluation.accumulate(from, &mut accumulator);
             }
-            let Some((_, accumulator)) = &mut accumulator else {
-                continue;
-            };
             let logits = &mut logits[..n_outputs];
             let is_terminal = self.positions.terminal[position];
             if is_terminal {
@@ -326,7 +325,7 @@ impl SelfPlay {
             } else {
                 let state = self.positions.state(position);
                 self.evaluation
-                    .logits_from(accumulator, from, state, logits);
+                    .logits_from(&mut accumulator, from, state, logits);
                 for logit in &mut *logits {
                     *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
                 }
