@@ -20,6 +20,7 @@ use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{EdgeId, Node, RoleValue, SIMULTANEOUS};
 use super::regret_matching;
+use super::slots::{greater, lesser};
 use crate::ids::NodeId;
 
 impl Node {
@@ -36,6 +37,7 @@ impl Node {
 impl Search {
     /// Backpropagates `self.values`. `update` is the proof update of the leaf, with its bounds in
     /// `self.update_bounds`. Returns whether all nodes of the path were alive.
+    #[inline(always)]
     pub(super) fn backpropagate(&mut self, path: &Path, mut update: Option<ProofUpdate>) -> bool {
         let graph = &mut self.graph;
         let values = &mut self.values;
@@ -97,7 +99,7 @@ impl Search {
                 graph.prefer_solved_edge(node, values);
             }
             graph.average(node, selected.is_empty(), values);
-            graph.recompute(node);
+            graph.recompute(node, has_evaluation);
             if has_mover && graph.is_refuted(node, selected[0]) {
                 graph.read_values(node, values);
             }
@@ -154,6 +156,7 @@ impl Graph {
 
     /// Counts a visit of a node and averages its result, limited to what is proven. `is_own` says
     /// that the result passed through no edge.
+    #[inline(always)]
     fn average(&mut self, node: NodeId, is_own: bool, results: &mut [f32]) {
         let record = &mut self.nodes[node];
         record.in_flight -= 1;
@@ -186,46 +189,56 @@ impl Graph {
         }
     }
 
-    /// Recomputes the values of an expanded node with one mover from its edges.
-    fn recompute(&mut self, node: NodeId) {
-        let record = self.nodes[node];
+    /// Recomputes the values of an expanded node with one mover from its edges. Without an
+    /// evaluation there are no minimax values.
+    #[inline(always)]
+    fn recompute(&mut self, node: NodeId, has_evaluation: bool) {
+        let record = &self.nodes[node];
         if record.mover == SIMULTANEOUS || !record.is_expanded() {
             return;
         }
+        let (first_block, untried) = (record.first_block, record.untried);
         let mover = record.mover as usize;
         let bounds = self.bounds[node][mover];
-        let RoleValue { own, mean, .. } = self.values[node][mover];
+        let RoleValue {
+            own, mean: before, ..
+        } = self.values[node][mover];
         let own_visits = record.own_visits as f32;
         let mut sum = own * own_visits;
         let mut n_visits = own_visits;
+        let untried = has_evaluation.then(|| self.next_untried(untried));
+        let of_untried = untried.flatten().map(|it| it.value_or(f32::NEG_INFINITY));
+        let mut minimax = of_untried.unwrap_or(f32::NEG_INFINITY);
         let mut best = EdgeId::NONE;
-        let mut minimax = match self.next_untried(record.untried) {
-            Some(untried) => untried.value_or(f32::NEG_INFINITY),
-            None => f32::NEG_INFINITY,
-        };
-        let mut at = record.first_block;
+        // The greatest upper bounds of moves that will not be played, if proven and in general.
+        let floor = f32::from(bounds.lower);
+        let of_exact = greater(before, floor);
+        let mut at = first_block;
         while at.is_some() {
             let block = &self.edge_blocks[at];
-            for slot in 0..block.len as usize {
-                let bounds_of_edge = block.bounds(slot);
-                // A move that is proven inferior will not be played.
-                let is_refuted =
-                    bounds_of_edge.is_exact() && f32::from(bounds_of_edge.upper) < mean;
-                if is_refuted || bounds_of_edge.upper < bounds.lower {
-                    continue;
-                }
-                let visits = block.visits[slot] as f32;
-                sum += visits * bounds_of_edge.clamp(block.means[slot]);
+            for slot in 0..usize::from(block.len) {
+                let (lower, upper) = (f32::from(block.lower[slot]), f32::from(block.upper[slot]));
+                let least = if lower == upper { of_exact } else { floor };
+                let is_inferior = upper < least;
+                let visits = if is_inferior {
+                    0.0
+                } else {
+                    // Signed integers are converted faster.
+                    block.visits[slot] as i32 as f32
+                };
+                sum += visits * lesser(greater(block.means[slot], lower), upper);
                 n_visits += visits;
-                let value = bounds_of_edge.clamp(block.minimax[slot]);
-                if value > minimax {
-                    minimax = value;
-                    best = EdgeId::new(at, slot);
+                if has_evaluation && !is_inferior {
+                    let value = lesser(greater(block.minimax[slot], lower), upper);
+                    if value > minimax {
+                        minimax = value;
+                        best = EdgeId::new(at, slot);
+                    }
                 }
             }
             at = block.link;
         }
-        let mean = bounds.clamp(sum / n_visits.max(1.0));
+        let mean = bounds.clamp(sum / greater(n_visits, 1.0));
         let minimax = bounds.clamp(if minimax.is_finite() { minimax } else { mean });
         if let Some(fixed_sum) = self.fixed_sum {
             let [a, b] = &mut self.values[node] else {

@@ -10,6 +10,7 @@ use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use super::select::Leaf;
 use super::timing::{Deadline, StageTimer};
 use crate::ids::{Id, NodeId};
+use crate::machine::multiversion::with_wide_vectors;
 
 /// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the
 /// root. The statistics do not change while no answer comes: with a thousand requests in flight
@@ -122,7 +123,10 @@ impl Search {
     fn iterate(&mut self) {
         let mut request = self.free_requests.pop().unwrap_or_default();
         let mut timer = StageTimer::start(self.counters.requests);
-        let leaf = self.descend(&mut request.path);
+        let leaf = with_wide_vectors(
+            #[inline(always)]
+            || self.descend(&mut request.path),
+        );
         self.max_depth = self.max_depth.max(request.path.joint_moves);
         let node = request.path.last_node();
         match leaf {
@@ -306,6 +310,9 @@ impl Search {
             self.spread
                 .add(self.values[role] - self.graph.values[root][role].mean);
         }
-        self.backpropagate(&request.path, update)
+        with_wide_vectors(
+            #[inline(always)]
+            || self.backpropagate(&request.path, update),
+        )
     }
 }

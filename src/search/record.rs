@@ -6,6 +6,7 @@
 //! Never knows: where records are stored.
 
 use super::pool::{Linked, PoolId, define_pool_ids};
+use super::slots::{Slots, each, greater, lesser};
 use crate::ids::{MoveId, NodeId};
 
 define_pool_ids! {
@@ -98,7 +99,7 @@ impl Bounds {
     /// A score limited to the bounds.
     #[inline]
     pub(super) fn clamp(self, score: f32) -> f32 {
-        score.max(f32::from(self.lower)).min(f32::from(self.upper))
+        lesser(greater(score, self.lower.into()), self.upper.into())
     }
 }
 
@@ -306,6 +307,29 @@ impl EdgeBlock {
     pub(super) fn is_solved(&self, slot: usize) -> bool {
         self.solved >> slot & 1 == 1
     }
+
+    /// The lower and the upper bounds of all slots.
+    #[inline(always)]
+    pub(super) fn limits(&self) -> (Slots, Slots) {
+        // Vector instructions convert signed integers to floats, but not unsigned ones.
+        (
+            each(|slot| i32::from(self.lower[slot]) as f32),
+            each(|slot| i32::from(self.upper[slot]) as f32),
+        )
+    }
+
+    /// The slots without an edge, one bit each.
+    #[inline(always)]
+    pub(super) fn unused_slots(&self) -> u32 {
+        u32::MAX << self.len
+    }
+}
+
+/// Numbers limited to the bounds of each slot.
+#[inline(always)]
+pub(super) fn clamped((lower, upper): &(Slots, Slots), numbers: &Slots) -> Slots {
+    let raised = each(|slot| greater(numbers[slot], lower[slot]));
+    each(|slot| lesser(raised[slot], upper[slot]))
 }
 
 impl Linked<EdgeBlockId> for EdgeBlock {

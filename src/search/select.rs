@@ -32,10 +32,11 @@ use super::pool::{Pool, PoolId};
 use super::proof::ProofUpdate;
 use super::record::{
     EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, Prior, RoleMoves, SIMULTANEOUS,
-    UntriedMove,
+    UntriedMove, clamped,
 };
 use super::regret_matching;
 use super::request::RequestKind;
+use super::slots::{Slots, each, first_greatest, greater, lesser};
 use crate::ids::NodeId;
 
 /// Where several roles choose, bounds that differ by at most this many points are equal.
@@ -77,42 +78,60 @@ pub(super) enum Leaf {
     Solved(Option<ProofUpdate>),
 }
 
-/// The edges of greatest score.
+/// The edges that are compared.
 #[derive(Clone, Copy, Debug)]
-struct BestEdges {
-    /// Of all edges.
-    any: EdgeId,
-    any_score: f32,
-    /// Of the unsolved edges that can still reach `floor`.
-    unsolved: EdgeId,
-    unsolved_score: f32,
+enum Candidates {
+    All,
+    /// The unsolved edges whose upper bound reaches this goal.
+    Open(u8),
 }
 
-impl BestEdges {
+/// The edge of greatest score, the first one where several are equal.
+#[derive(Clone, Copy, Debug)]
+struct BestEdge {
+    edge: EdgeId,
+    score: f32,
+}
+
+impl BestEdge {
     const NONE: Self = Self {
-        any: EdgeId::NONE,
-        any_score: f32::NEG_INFINITY,
-        unsolved: EdgeId::NONE,
-        unsolved_score: f32::NEG_INFINITY,
+        edge: EdgeId::NONE,
+        score: f32::NEG_INFINITY,
     };
 
-    /// The best unsolved edge; where all moves that can be played are solved, the best of any.
-    fn edge(self) -> Option<EdgeId> {
-        [self.unsolved, self.any]
-            .into_iter()
-            .find(|edge| edge.is_some())
+    fn found(self) -> Option<EdgeId> {
+        self.edge.is_some().then_some(self.edge)
     }
 
+    /// Compares the edges of a block.
     #[inline(always)]
-    fn add(&mut self, (id, block): (EdgeBlockId, &EdgeBlock), slot: usize, score: f32, floor: u8) {
-        if score > self.any_score {
-            self.any = EdgeId::new(id, slot);
-            self.any_score = score;
-        }
-        let score = score - virtual_loss(block, slot);
-        if score > self.unsolved_score && !block.is_solved(slot) && block.upper[slot] >= floor {
-            self.unsolved = EdgeId::new(id, slot);
-            self.unsolved_score = score;
+    fn add(&mut self, (id, block): (EdgeBlockId, &EdgeBlock), scores: Slots, of: Candidates) {
+        let mut left_out = block.unused_slots();
+        let scores = match of {
+            Candidates::All => scores,
+            Candidates::Open(floor) => {
+                left_out |= u32::from(block.solved);
+                let floor = i32::from(floor) as f32;
+                let (_, upper) = block.limits();
+                let losses = virtual_losses(block);
+                let scores = each(|slot| scores[slot] - losses[slot]);
+                each(|slot| {
+                    if upper[slot] >= floor {
+                        scores[slot]
+                    } else {
+                        f32::NEG_INFINITY
+                    }
+                })
+            }
+        };
+        let scores = each(|slot| match left_out & 1 << slot {
+            0 => scores[slot],
+            _ => f32::NEG_INFINITY,
+        });
+        let (slot, greatest) = first_greatest(scores);
+        if greatest > self.score {
+            self.edge = EdgeId::new(id, slot);
+            self.score = greatest;
         }
     }
 }
@@ -123,7 +142,7 @@ struct Scoring {
     /// Weight of the exploration term: for PUCT in points and times the square root of the node's
     /// visits, for UCT a factor.
     weight: f32,
-    /// Logarithm of the node's visits.
+    /// Logarithm of the node's visits; 0 for PUCT.
     ln_visits: f32,
     has_priors: bool,
     /// Whether edges store variances in place of minimax values.
@@ -132,49 +151,53 @@ struct Scoring {
 }
 
 impl Scoring {
-    /// The exploration term of an edge with `visits` visits, those in flight included. That of UCT
-    /// is UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002).
+    /// The exploration term of PUCT for an edge with `visits` visits, those in flight included.
     #[inline(always)]
-    fn exploration(self, variance: f32, visits: f32, prior: Prior) -> f32 {
-        if self.has_priors {
-            return self.weight * prior.probability() / (1.0 + visits);
-        }
-        let ratio = self.ln_visits / visits.max(1.0);
+    fn puct(self, visits: f32, prior: Prior) -> f32 {
+        self.weight * prior.probability() / (1.0 + visits)
+    }
+
+    /// The same of UCT: UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002).
+    #[inline(always)]
+    fn uct(self, variance: f32, visits: f32) -> f32 {
+        let ratio = self.ln_visits / greater(visits, 1.0);
         let variance = variance + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
-        self.weight * (ratio * variance.min(MAX_VARIANCE)).sqrt()
+        self.weight * (ratio * lesser(variance, MAX_VARIANCE)).sqrt()
     }
 }
 
-/// Scores all edges.
-fn best_edges(
+/// The best of the candidates among all edges.
+#[inline(always)]
+fn best_edge(
     blocks: &Pool<EdgeBlockId, EdgeBlock>,
     first: EdgeBlockId,
     scoring: Scoring,
-    floor: u8,
-) -> BestEdges {
-    let mut best = BestEdges::NONE;
+    candidates: Candidates,
+) -> BestEdge {
+    let mut best = BestEdge::NONE;
     let mut at = first;
     while at.is_some() {
         let block = &blocks[at];
-        let scores = scores(block, scoring);
-        for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
-            best.add((at, block), slot, score, floor);
-        }
+        best.add((at, block), scores(block, scoring), candidates);
         at = block.link;
     }
     best
 }
 
-/// The virtual loss of an edge whose child is being expanded.
-#[inline]
-fn virtual_loss(block: &EdgeBlock, slot: usize) -> f32 {
+/// The virtual losses of edges whose children are being expanded.
+#[inline(always)]
+fn virtual_losses(block: &EdgeBlock) -> Slots {
     /// Greater than any score: the edge is selected only if all others are being expanded too.
     const LOSS: f32 = 1000.0;
-    if block.in_flight[slot] > 0 && !block.children[slot].is_some() {
-        LOSS
-    } else {
-        0.0
-    }
+    let in_flight = each(|slot| i32::from(block.in_flight[slot]) as f32);
+    let losses = each(|slot| if in_flight[slot] > 0.0 { LOSS } else { 0.0 });
+    each(|slot| {
+        if block.children[slot].is_some() {
+            0.0
+        } else {
+            losses[slot]
+        }
+    })
 }
 
 /// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4
@@ -183,33 +206,38 @@ fn exploration_of_means(samples: u32) -> f32 {
     0.5 + 0.5 / (samples.max(1) as f32).sqrt()
 }
 
-/// The scores of all edges of a block, unused ones included; free of branches, so that the compiler
-/// uses vector instructions.
-#[inline]
-fn scores(block: &EdgeBlock, scoring: Scoring) -> [f32; EDGES_PER_BLOCK] {
-    let mut scores = [0.0; EDGES_PER_BLOCK];
-    for (slot, score) in scores.iter_mut().enumerate() {
-        // Vector instructions convert signed integers to floats, but not unsigned ones.
-        let visits = (block.visits[slot] as i32 + i32::from(block.in_flight[slot])) as f32;
-        let lower = i32::from(block.lower[slot]) as f32;
-        let upper = i32::from(block.upper[slot]) as f32;
-        let mean = block.means[slot];
-        let value = mean + (block.minimax[slot] - mean) * scoring.minimax_share;
-        let value = value.max(lower).min(upper);
+/// The scores of all edges of a block, unused ones included.
+#[inline(always)]
+fn scores(block: &EdgeBlock, scoring: Scoring) -> Slots {
+    let limits = block.limits();
+    let visits = each(|slot| (block.visits[slot] as i32 + i32::from(block.in_flight[slot])) as f32);
+    let (means, minimax) = (&block.means, &block.minimax);
+    let share = scoring.minimax_share;
+    let values = each(|slot| means[slot] + (minimax[slot] - means[slot]) * share);
+    let values = clamped(&limits, &values);
+    let bonuses = if scoring.has_priors {
+        each(|slot| scoring.puct(visits[slot], block.priors[slot]))
+    } else if scoring.has_variances {
+        each(|slot| scoring.uct(minimax[slot], visits[slot]))
+    } else {
         // Without a stored variance: the greatest that results of this mean can have.
-        let variance = if scoring.has_variances {
-            block.minimax[slot]
+        let variances = each(|slot| values[slot] * (100.0 - values[slot]));
+        each(|slot| scoring.uct(variances[slot], visits[slot]))
+    };
+    let (lower, upper) = &limits;
+    let bonuses = each(|slot| {
+        if lower[slot] < upper[slot] {
+            bonuses[slot]
         } else {
-            value * (100.0 - value)
-        };
-        let bonus = scoring.exploration(variance, visits, block.priors[slot]);
-        *score = value + if lower < upper { bonus } else { 0.0 };
-    }
-    scores
+            0.0
+        }
+    });
+    each(|slot| values[slot] + bonuses[slot])
 }
 
 impl Search {
     /// Descends from the root and records the path.
+    #[inline(always)]
     pub(super) fn descend(&mut self, path: &mut Path) -> Leaf {
         path.clear();
         self.amaf_table = None;
@@ -219,16 +247,18 @@ impl Search {
         // Whether the edge to this node is not yet marked as solved.
         let mut edge_unsolved = false;
         loop {
-            let record = &mut self.graph.nodes[node];
+            let place = &mut self.graph.nodes[node];
+            // Copied before the writes: reading a line as a whole waits for writes to it.
+            let mut record = *place;
             record.in_flight += 1;
-            record.last_descent = descent;
-            record.age = age;
+            place.in_flight = record.in_flight;
+            place.last_descent = descent;
+            place.age = age;
             let at_root = path.steps.is_empty();
             path.push(node, record.generation);
             if !at_root {
                 path.joint_moves += 1 + u32::from(record.forced_moves);
             }
-            let record = *record;
             if let Some(amaf) = &self.amaf {
                 let table = amaf.table(node, record.generation);
                 self.amaf_table = table.or(self.amaf_table);
@@ -249,7 +279,11 @@ impl Search {
                 *in_flight += 1;
                 is_expanding |= *in_flight > 1;
             }
-            let child = self.graph.child(node, selected);
+            let child = if record.mover == SIMULTANEOUS {
+                self.graph.child(node, selected)
+            } else {
+                self.graph.child_of(selected[0])
+            };
             if !child.is_some() {
                 path.joint_moves += 1;
                 return Leaf::NewChild(if is_expanding && record.mover != SIMULTANEOUS {
@@ -288,7 +322,7 @@ impl Search {
 
     /// Selects an edge for each role with a choice. `false`, with nothing selected, where there is
     /// no memory for a role's first edge.
-    #[inline]
+    #[inline(always)]
     fn select_edges(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();
         if record.mover != SIMULTANEOUS {
@@ -311,6 +345,7 @@ impl Search {
     }
 
     /// The edge that a mover selects.
+    #[inline(always)]
     fn select_for_mover(&mut self, node: NodeId, record: &Node) -> Option<EdgeId> {
         let role = record.mover as usize;
         let floor = self.graph.bounds[node][role].lower;
@@ -318,15 +353,19 @@ impl Search {
             return self.select_by_amaf(node, record, table, floor);
         }
         let scoring = self.scoring(record, node == self.graph.root);
-        let best = best_edges(&self.graph.edge_blocks, record.first_block, scoring, floor);
+        let (blocks, first) = (&self.graph.edge_blocks, record.first_block);
+        let best = best_edge(blocks, first, scoring, Candidates::Open(floor));
         if let Some(untried) = self.graph.next_untried(record.untried)
-            && (!best.unsolved.is_some()
-                || self.urgency(node, role, untried, scoring) >= best.unsolved_score)
+            && (!best.edge.is_some() || self.urgency(node, role, untried, scoring) >= best.score)
             && let Some(new) = self.graph.add_edge(node, role)
         {
             return Some(new);
         }
-        best.edge()
+        // Where all moves that can be played are solved, the best of any.
+        best.found().or_else(|| {
+            let blocks = &self.graph.edge_blocks;
+            best_edge(blocks, first, scoring, Candidates::All).found()
+        })
     }
 
     /// The edge that a mover selects where a table values all moves (GRAVE; Cazenave 2015). The
@@ -343,29 +382,32 @@ impl Search {
         let mean = self.mean_or_middle(node, role);
         let amaf = self.amaf.as_ref()?;
         let samples = self.pipeline.samples() as f32;
-        let mut best = BestEdges::NONE;
+        let mut best = BestEdge::NONE;
+        let mut best_of_all = BestEdge::NONE;
         let mut at = record.first_block;
         while at.is_some() {
             let block = &self.graph.edge_blocks[at];
-            for slot in 0..block.len as usize {
+            let mut scores = [0.0; EDGES_PER_BLOCK];
+            for (slot, score) in scores[..block.len as usize].iter_mut().enumerate() {
                 let advantage = amaf.advantage(table, role, block.moves[slot]);
                 let playouts = block.visits[slot] as f32 * samples;
                 let (value, _) = amaf.mixed(advantage, mean, block.means[slot], playouts);
-                let score = block.bounds(slot).clamp(value);
-                best.add((at, block), slot, score, floor);
+                *score = block.bounds(slot).clamp(value);
             }
+            best.add((at, block), scores, Candidates::Open(floor));
+            best_of_all.add((at, block), scores, Candidates::All);
             at = block.link;
         }
         let advantage = |mv| amaf.advantage(table, role, mv).points;
         if let Some(points) = self.graph.bring_best_untried_forward(node, role, advantage) {
             let score = mean + points;
-            if (!best.unsolved.is_some() || score >= best.unsolved_score)
+            if (!best.edge.is_some() || score >= best.score)
                 && let Some(new) = self.graph.add_edge(node, role)
             {
                 return Some(new);
             }
         }
-        best.edge()
+        best.found().or_else(|| best_of_all.found())
     }
 
     /// The mean of a node, 50 before its first result.
@@ -392,9 +434,10 @@ impl Search {
         scoring.weight *= SIMULTANEOUS_EXPLORATION;
         scoring.minimax_share = 0.0;
         scoring.has_variances = true;
-        let best = best_edges(&self.graph.edge_blocks, role_moves.first_block, scoring, 0);
+        let blocks = &self.graph.edge_blocks;
+        let best = best_edge(blocks, role_moves.first_block, scoring, Candidates::All);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
-            && (!best.any.is_some() || self.urgency(node, role, untried, scoring) >= best.any_score)
+            && (!best.edge.is_some() || self.urgency(node, role, untried, scoring) >= best.score)
             && let Some(new) = self.graph.add_edge(node, role)
         {
             return Some(new);
@@ -404,7 +447,7 @@ impl Search {
         let least = if explores {
             f32::NEG_INFINITY
         } else {
-            best.any_score - NEAR_TIE
+            best.score - NEAR_TIE
         };
         self.draw_at_least(&role_moves, scoring, least)
     }
@@ -432,7 +475,7 @@ impl Search {
         drawn
     }
 
-    #[inline]
+    #[inline(always)]
     fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
         let unit = if record.has_priors {
@@ -443,7 +486,7 @@ impl Search {
         };
         Scoring {
             weight: 2.0 * self.config.exploration * unit,
-            ln_visits: visits.ln(),
+            ln_visits: if record.has_priors { 0.0 } else { visits.ln() },
             has_priors: record.has_priors,
             has_variances: self.config.evaluation.is_none(),
             minimax_share: self.config.minimax_share,
@@ -455,9 +498,7 @@ impl Search {
     fn urgency(&self, node: NodeId, role: usize, untried: UntriedMove, scoring: Scoring) -> f32 {
         let mean = self.mean_or_middle(node, role);
         match untried.value() {
-            Some(value) if scoring.has_priors => {
-                value + scoring.exploration(value, 0.0, untried.prior)
-            }
+            Some(value) if scoring.has_priors => value + scoring.puct(0.0, untried.prior),
             value => {
                 let visits = self.config.first_play_visits;
                 if visits <= 0.0 {
