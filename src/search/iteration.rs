@@ -162,14 +162,33 @@ impl Search {
     fn receive(&mut self) {
         loop {
             match self.pipeline.receive() {
-                Received::Answer(answer) => self.apply(answer),
+                Received::Answer(answer) => self.arrived.push_back(answer),
                 Received::WriterAnswer(answer) => {
                     self.counters.writer_playouts += u64::from(answer.tally.playouts);
-                    self.apply(answer);
+                    self.arrived.push_back(answer);
                 }
-                Received::Nothing => return,
-                Received::Lost(lost) => self.discard_lost(lost),
+                Received::Nothing => break,
+                Received::Lost(lost) => {
+                    self.apply_arrived();
+                    self.discard_lost(lost);
+                }
             }
+        }
+        self.apply_arrived();
+    }
+
+    /// Applies the answers that have arrived. What the look-up of their states reads is loaded
+    /// meanwhile, since it is rarely in the cache.
+    fn apply_arrived(&mut self) {
+        let of_new = |answer: &BoxedRequest| answer.is_new_child && !answer.position.terminal;
+        for answer in self.arrived.iter().filter(|answer| of_new(answer)) {
+            self.graph.prefetch_bucket(&answer.position.state);
+        }
+        while let Some(answer) = self.arrived.pop_front() {
+            if let Some(next) = self.arrived.front().filter(|answer| of_new(answer)) {
+                self.graph.prefetch_chain(&next.position.state);
+            }
+            self.apply(answer);
         }
     }
 

@@ -53,6 +53,7 @@ pub use config::{
     IterationTimes, Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, StopReason,
 };
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use self::amaf::{Amaf, TableId};
@@ -84,6 +85,8 @@ pub struct Search {
     update_bounds: Vec<Bounds>,
     /// Requests that are not in flight, for reuse.
     free_requests: Vec<BoxedRequest>,
+    /// Answers that are not yet in the graph; empty between two iterations.
+    arrived: VecDeque<BoxedRequest>,
     /// Incremented when requests are lost; see `pipeline`.
     epoch: u32,
     /// The counters up to `lost_requests`; the levels are unused.
@@ -134,6 +137,7 @@ impl Search {
             values: vec![0.0; roles],
             update_bounds: vec![Bounds::UNKNOWN; roles],
             free_requests: Vec::new(),
+            arrived: VecDeque::new(),
             epoch: 0,
             counters: SearchStatistics::default(),
             counters_at_current: SearchStatistics::default(),

@@ -38,6 +38,7 @@ use super::regret_matching;
 use super::request::RequestKind;
 use super::slots::{Slots, each, first_greatest, greater, lesser};
 use crate::ids::NodeId;
+use crate::sync::pages::prefetch;
 
 /// Where several roles choose, bounds that differ by at most this many points are equal.
 const NEAR_TIE: f32 = 1.0;
@@ -294,6 +295,8 @@ impl Search {
                     RequestKind::Expand
                 });
             }
+            prefetch(&self.graph.bounds[child]);
+            prefetch(&self.graph.values[child]);
             if self.graph.nodes[child].last_descent == descent {
                 // A cycle.
                 return Leaf::NewChild(RequestKind::Rollout);

@@ -12,13 +12,13 @@ use super::graph::Graph;
 use super::pool::PoolId;
 use super::record::StateId;
 use crate::ids::NodeId;
+use crate::sync::pages::prefetch;
 
 impl Graph {
     /// The node of a state.
     pub(super) fn find(&self, state: &[u64]) -> Option<NodeId> {
         let hash = hash_of(state);
-        let head = self.table[hash as usize & (self.table.len() - 1)];
-        let mut at = NodeId(head.wrapping_sub(1));
+        let mut at = self.head(hash);
         while at.is_some() {
             let node = &self.nodes[at];
             if node.hash == hash && self.state(at) == state {
@@ -27,6 +27,30 @@ impl Graph {
             at = node.next_in_bucket;
         }
         None
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u32) -> usize {
+        hash as usize & (self.table.len() - 1)
+    }
+
+    /// The first node of the chain of a hash.
+    #[inline]
+    fn head(&self, hash: u32) -> NodeId {
+        NodeId(self.table[self.bucket(hash)].wrapping_sub(1))
+    }
+
+    /// Starts to load the bucket of a state.
+    pub(super) fn prefetch_bucket(&self, state: &[u64]) {
+        prefetch(&self.table[self.bucket(hash_of(state))]);
+    }
+
+    /// Starts to load the first node of the chain of a state, from its bucket.
+    pub(super) fn prefetch_chain(&self, state: &[u64]) {
+        let head = self.head(hash_of(state));
+        if head.is_some() {
+            prefetch(&self.nodes[head]);
+        }
     }
 
     #[cfg(test)]
@@ -43,7 +67,7 @@ impl Graph {
     }
 
     fn insert_into_table(&mut self, node: NodeId, hash: u32) {
-        let bucket = hash as usize & (self.table.len() - 1);
+        let bucket = self.bucket(hash);
         let head = std::mem::replace(&mut self.table[bucket], node.0 + 1);
         let record = &mut self.nodes[node];
         record.hash = hash;
@@ -58,7 +82,7 @@ impl Graph {
             return;
         }
         let (hash, next) = (record.hash, record.next_in_bucket);
-        let bucket = hash as usize & (self.table.len() - 1);
+        let bucket = self.bucket(hash);
         let head = NodeId(self.table[bucket].wrapping_sub(1));
         if head == node {
             self.table[bucket] = next.0.wrapping_add(1);

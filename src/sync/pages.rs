@@ -1,4 +1,4 @@
-//! Memory in huge pages, for tables with random access.
+//! Memory in huge pages and prefetches, for tables with random access.
 //!
 //! Huge pages cost fewer TLB misses. The system is only advised: where it does not follow, the
 //! memory works the same and is slower.
@@ -38,6 +38,17 @@ pub fn room_for<T>(count: usize) -> Vec<T> {
     room
 }
 
+/// Starts to load what will be read soon, while other work goes on.
+#[inline(always)]
+pub fn prefetch<T: ?Sized>(place: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch changes nothing and does not fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +61,12 @@ mod tests {
             room.extend(0..count as u32);
             assert!(room.iter().copied().eq(0..count as u32));
         }
+    }
+
+    #[test]
+    fn a_place_can_be_prefetched() {
+        let numbers = [1, 2, 3];
+        prefetch(&numbers);
+        assert_eq!(numbers, [1, 2, 3]);
     }
 }
