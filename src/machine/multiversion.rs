@@ -7,7 +7,8 @@
 //! Never knows: what the work is.
 
 /// Does the work with the widest vectors available. Functions that the work calls are compiled for
-/// AVX2 only where they are inlined.
+/// AVX2 only where they are inlined, and so is the work itself: a long closure needs
+/// `#[inline(always)]`.
 #[inline]
 pub fn with_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
