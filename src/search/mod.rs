@@ -6,7 +6,8 @@
 //!
 //! Modules, in reading order:
 //! * `config`: the plain types of the interface; `report`: the move to play, and statistics;
-//! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its memory;
+//! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
+//!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
 //!   `expand`: growth; `backpropagate`, `proof`: the way back;
 //! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
