@@ -15,6 +15,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`ids`] | typed indices |
+//! | [`budget`] | deadlines, memory limits, cancellation |
 //! | [`sync`] | the ring between threads, stopping, pinning |
 //! | [`config`] | settings |
 //! | [`telemetry`] | logs and figures |
@@ -71,6 +72,7 @@
 //! and an analysis of a position.
 
 pub mod ids;
+pub mod budget;
 pub mod sync;
 pub mod config;
 pub mod telemetry;

@@ -47,7 +47,7 @@ fn games_of_the_project_have_their_factors() {
             .into_owned();
         let text = std::fs::read_to_string(&path).expect("a readable game");
         let network = network_of(&text).expect("a network");
-        let found = factors(&network, None).expect("no time limit");
+        let found = factors(&network, Budget::generous()).expect("no time limit");
         let expected = match name.as_str() {
             "jointConnectFour" | "connectFourSimultaneous" | "dualHamilton" => 2,
             "jointButtonsAndLights" => 3,
@@ -95,7 +95,10 @@ fn published_games_have_their_factors() {
         let Some(network) = network_of(&text) else {
             continue;
         };
-        let found = factors(&network, Some(Instant::now() + ALLOWED));
+        let found = factors(
+            &network,
+            Budget::generous().until(Some(Instant::now() + ALLOWED)),
+        );
         let n_found = found.as_ref().map_or(0, relevant);
         let expected = SPLIT.iter().find(|(split, _)| split == name);
         let expected = expected.map_or(1, |&(_, expected)| expected);

@@ -27,6 +27,7 @@ use Allowed::{Everything, These};
 /// The modules of the crate and their imports, lowest first.
 const TABLE: &[Row] = &[
     row("ids", These(&[])),
+    row("budget", These(&[])),
     row("sync", These(&[])),
     row("config", These(&[])),
     row("telemetry", These(&["ids"])),
@@ -34,24 +35,35 @@ const TABLE: &[Row] = &[
     row("gdl", These(&["ids"])),
     // The independent oracle of all tests: it shares no code with what it checks.
     row("prover", These(&["gdl", "ids"])),
-    row("ground", These(&["gdl", "ids"])),
-    row("propnet", These(&["ground", "ids"])),
-    row("machine", These(&["propnet", "ids"])),
-    row("analysis", These(&["gdl", "propnet", "machine", "ids"])),
+    row("ground", These(&["gdl", "budget", "ids"])),
+    row("propnet", These(&["ground", "budget", "ids"])),
+    row("machine", These(&["propnet", "budget", "ids"])),
+    row(
+        "analysis",
+        These(&["gdl", "propnet", "machine", "budget", "ids"]),
+    ),
     row(
         "search",
         These(&["machine", "analysis", "sync", "telemetry", "ids"]),
     ),
     row(
         "planner",
-        These(&["propnet", "machine", "analysis", "sync", "telemetry", "ids"]),
+        These(&[
+            "propnet",
+            "machine",
+            "analysis",
+            "sync",
+            "telemetry",
+            "budget",
+            "ids",
+        ]),
     ),
     // Sokoban has its own board and searches; the commands join it with the rest.
     row("sokoban", These(&[])),
     row(
         "build",
         These(&[
-            "gdl", "prover", "ground", "propnet", "machine", "analysis", "sync", "ids",
+            "gdl", "prover", "ground", "propnet", "machine", "analysis", "sync", "budget", "ids",
         ]),
     ),
     row(
@@ -64,6 +76,7 @@ const TABLE: &[Row] = &[
             "build",
             "search",
             "memory",
+            "budget",
             "telemetry",
             "ids",
         ]),
@@ -114,6 +127,7 @@ const UNSAFE_IN: &[&str] = &["sync", "machine"];
 /// How a module may use the clock. A module that is not listed may use it freely.
 const CLOCKS: &[(&str, Clock)] = &[
     ("ids", Clock::Never),
+    ("budget", Clock::Deadlines(&[])),
     ("sync", Clock::Never),
     ("config", Clock::Never),
     ("gdl", Clock::Never),

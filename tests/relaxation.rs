@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use panza::budget::Budget;
 use panza::build::{self, BuildBudget, BuiltGame};
 use panza::ids::{MoveId, RoleId};
 use panza::machine::Reasoner;
@@ -118,7 +119,8 @@ fn relaxed_steps(
     states: &[Vec<u64>],
 ) -> Option<Vec<Option<u32>>> {
     let until = Instant::now() + Duration::from_secs(10);
-    let relaxed = relaxation(network, targets, until)?;
+    let limits = Budget::generous().until(Some(until));
+    let relaxed = relaxation(network, targets, limits)?;
     let programs = compile_expander(&relaxed)?;
     let layout = Arc::new(ExpanderLayout::new(programs, Features::detect(), 8));
     let mut words = Vec::new();

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use panza::budget::Budget;
 use panza::build::{BuildBudget, BuiltGame, build};
 use panza::ids::RoleId;
 use panza::machine::lanes::compile::compile_expander;
@@ -102,7 +103,8 @@ fn dead_ends(criterion: &mut Criterion) {
         let best = network.goals.iter().max_by_key(|(_, value, _)| *value);
         let targets = [best.unwrap().2, network.terminal];
         let until = Instant::now() + Duration::from_secs(10);
-        let relaxed = relaxation(network, &targets, until).unwrap();
+        let limits = Budget::generous().until(Some(until));
+        let relaxed = relaxation(network, &targets, limits).unwrap();
         let programs = compile_expander(&relaxed).unwrap();
         let layout = Arc::new(ExpanderLayout::new(programs, Features::detect(), 8));
         let states = relaxed_states(&game, network.facts.len());

@@ -18,7 +18,6 @@ mod moves;
 mod tests;
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use self::disjoint_sets::DisjointSets;
 use self::ends::Ends;
@@ -26,6 +25,7 @@ use self::freedom::{Freedom, freedom, support};
 use self::moves::{Touching, Usual};
 use super::autonomous::autonomous_bases;
 use super::step_budget::StepBudget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::{Effects, Network, VisitedNodes, effects};
 
@@ -79,12 +79,11 @@ impl Factors {
     }
 }
 
-/// Finds the factors of a game; `None` if the time is up first, or the game is too large.
+/// Finds the factors of a game; `None` if the budget is over first, or the game is too large.
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
-pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
-    let mut budget = StepBudget::until(until);
-    let budget = &mut budget;
+pub fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
+    let budget = &mut StepBudget::within(u64::MAX, limits);
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, budget)?;
     let counts = relevant(network, &is_autonomous);
@@ -96,7 +95,7 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     };
     let mut found = Vec::new();
     let mut is_joint = false;
-    if let Some(effects) = effects(network, until) {
+    if let Some(effects) = effects(network, limits) {
         for usual in [Usual::MostMoves, Usual::OneMove] {
             let split = game.split(&effects, usual, budget)?;
             if split.len() > found.len() {
@@ -107,7 +106,7 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
                 break;
             }
         }
-    } else if until.is_some_and(|until| Instant::now() >= until) {
+    } else if limits.is_over() {
         return None;
     }
     let of = |wanted: Freedom| {
@@ -126,10 +125,10 @@ pub fn factors(network: &Network, until: Option<Instant>) -> Option<Factors> {
     })
 }
 
-/// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the time is
-/// up first.
-pub fn forced_moves(network: &Network, until: Option<Instant>) -> Option<Vec<MoveId>> {
-    let mut budget = StepBudget::until(until);
+/// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the budget
+/// is over first.
+pub fn forced_moves(network: &Network, limits: Budget<'_>) -> Option<Vec<MoveId>> {
+    let mut budget = StepBudget::within(u64::MAX, limits);
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, &mut budget)?;
     let moves = network.moves.ids();

@@ -14,8 +14,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Instant;
 
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::machine::{Machine, Reasoner};
@@ -23,26 +23,26 @@ use crate::propnet::{self, MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition}
 
 /// How many random games are played.
 #[derive(Clone, Copy, Debug)]
-pub struct PlayBudget {
+pub struct PlayBudget<'a> {
     /// States, over all games.
     pub states: usize,
     /// States of one game, after which the next one starts.
     pub states_per_game: usize,
     /// Random seed.
     pub seed: u64,
-    /// No state is visited after this time.
-    pub until: Option<Instant>,
+    /// No state is visited after its end.
+    pub limits: Budget<'a>,
 }
 
-impl PlayBudget {
+impl<'a> PlayBudget<'a> {
     /// A budget that takes a few per cent of the time in which a network of `size` gates and edges
     /// is built.
-    pub fn for_size(size: usize, until: Option<Instant>) -> Self {
+    pub fn for_size(size: usize, limits: Budget<'a>) -> Self {
         Self {
             states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
             states_per_game: MAX_STATES,
             seed: 1,
-            until,
+            limits,
         }
     }
 }
@@ -81,7 +81,7 @@ impl MutexGroups {
 /// games.
 ///
 /// The machine must be one of the network's game.
-pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> MutexGroups {
+pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget<'_>) -> MutexGroups {
     let seen = PlayStatistics::play(machine, network.facts.len(), budget);
     let n_users = network.base_fan_out();
     // The number of gate updates that a base causes.
@@ -128,7 +128,7 @@ struct PlayStatistics {
 }
 
 impl PlayStatistics {
-    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget) -> Self {
+    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget<'_>) -> Self {
         let mut seen = Self {
             n_states: 0,
             all: 0,
@@ -145,9 +145,7 @@ impl PlayStatistics {
         let initial = machine.initial_state();
         let (mut state, mut before) = (initial.clone(), initial.clone());
         let mut depth = 0;
-        while seen.n_states < budget.states
-            && budget.until.is_none_or(|until| Instant::now() < until)
-        {
+        while seen.n_states < budget.states && !budget.limits.is_over() {
             reasoner.set_state(&state);
             let joint_move = match reasoner.is_terminal() || depth == budget.states_per_game {
                 true => None,

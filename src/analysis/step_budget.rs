@@ -5,50 +5,44 @@
 
 use std::time::Instant;
 
-/// Steps between two readings of the clock.
-const CLOCK_EVERY: u64 = 1 << 14;
+use crate::budget::{Budget, Meter};
 
 /// The steps and the time left. Analyses that share a budget are bounded together.
 #[derive(Clone, Copy, Debug)]
-pub struct StepBudget {
+pub struct StepBudget<'a> {
     steps: u64,
-    until: Option<Instant>,
-    until_clock: u64,
+    meter: Meter<'a>,
 }
 
-impl StepBudget {
+impl StepBudget<'static> {
     /// A budget of `steps`, none of them after `until`. A step takes some nanoseconds.
     pub fn new(steps: u64, until: Option<Instant>) -> Self {
-        Self {
-            steps,
-            until,
-            until_clock: 0,
-        }
+        Self::within(steps, Budget::generous().until(until))
     }
 
     /// A budget bounded by time only.
     pub fn until(until: Option<Instant>) -> Self {
         Self::new(u64::MAX, until)
     }
+}
+
+impl<'a> StepBudget<'a> {
+    /// A budget of `steps`, none of them after another budget is over.
+    pub fn within(steps: u64, budget: Budget<'a>) -> Self {
+        Self {
+            steps,
+            meter: Meter::new(budget),
+        }
+    }
 
     /// Takes some steps; `None` once the budget is spent, and ever after.
     #[inline]
     pub fn spend(&mut self, steps: usize) -> Option<()> {
-        let steps = steps as u64;
-        if steps > self.steps {
+        if steps as u64 > self.steps || self.meter.is_over_after(steps) {
             self.steps = 0;
             return None;
         }
-        self.steps -= steps;
-        if steps >= self.until_clock {
-            self.until_clock = CLOCK_EVERY;
-            if self.until.is_some_and(|until| Instant::now() >= until) {
-                self.steps = 0;
-                return None;
-            }
-        } else {
-            self.until_clock -= steps;
-        }
+        self.steps -= steps as u64;
         Some(())
     }
 

@@ -42,7 +42,7 @@ pub(super) fn mv(network: &Network, text: &str) -> MoveId {
 }
 
 /// More than small games need.
-pub(super) fn budget() -> StepBudget {
+pub(super) fn budget() -> StepBudget<'static> {
     StepBudget::new(1 << 28, None)
 }
 
@@ -133,6 +133,7 @@ pub(super) fn each_game(mut visit: impl FnMut(&str, &Network)) {
             let budget = Budget {
                 until: Some(Instant::now() + Duration::from_secs(20)),
                 max_bytes: 2 << 30,
+                stop: None,
             };
             match network_within(&text, budget) {
                 Some(network) => visit(&name, &network),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::lanes::LanesSource;
 use crate::analysis::mutex_groups::{self, PlayBudget};
+use crate::budget::Budget;
 use crate::gdl::Rules;
 use crate::ground;
 use crate::ids::BaseId;
@@ -23,6 +24,8 @@ const MAX_POSITIONS: usize = 48;
 
 /// Assumed joint moves of a game where none was played.
 const DEFAULT_LENGTH: f64 = 40.0;
+/// Why a build that was stopped gives no game.
+const NOT_NEEDED: &str = "the game is no longer needed";
 
 /// A compiled game, with the sizes and times of each stage from rules to machine.
 #[derive(Debug)]
@@ -58,7 +61,7 @@ pub struct Compiled {
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
-pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String> {
+pub fn compile(rules: &Rules, limits: Budget<'_>) -> Result<Compiled, String> {
     compile_with(rules, &passes::PassSet::default(), limits)
 }
 
@@ -69,10 +72,10 @@ pub fn compile(rules: &Rules, limits: ground::Budget) -> Result<Compiled, String
 pub fn compile_with(
     rules: &Rules,
     set: &passes::PassSet,
-    limits: ground::Budget,
+    limits: Budget<'_>,
 ) -> Result<Compiled, String> {
     let grounded = GroundNetwork::new(rules, limits)?;
-    Ok(compile_network(grounded, set, limits))
+    compile_network(grounded, set, limits)
 }
 
 /// A network as built from its rules.
@@ -85,7 +88,7 @@ pub(super) struct GroundNetwork {
 }
 
 impl GroundNetwork {
-    pub fn new(rules: &Rules, limits: ground::Budget) -> Result<Self, String> {
+    pub fn new(rules: &Rules, limits: Budget<'_>) -> Result<Self, String> {
         let started = Instant::now();
         let program = ground::ground(rules, limits).map_err(|error| error.to_string())?;
         let begun = Instant::now();
@@ -109,12 +112,16 @@ impl GroundNetwork {
     }
 }
 
-/// Optimises a network, chooses its phases, lays all of it out.
+/// Optimises a network, chooses its phases, lays all of it out. The end of the time costs speed,
+/// not the machine.
+///
+/// # Errors
+/// The game is no longer needed.
 pub(super) fn compile_network(
     grounded: GroundNetwork,
     set: &passes::PassSet,
-    limits: ground::Budget,
-) -> Compiled {
+    limits: Budget<'_>,
+) -> Result<Compiled, String> {
     let GroundNetwork {
         network,
         ground_rules,
@@ -131,10 +138,11 @@ pub(super) fn compile_network(
         set,
         limits,
     }
-    .best();
+    .best()
+    .ok_or(NOT_NEEDED)?;
     let networks = chosen.networks;
     let machine = chosen.machine;
-    Compiled {
+    Ok(Compiled {
         machine,
         bases,
         moves,
@@ -152,7 +160,7 @@ pub(super) fn compile_network(
             set: *set,
         },
         network: kept,
-    }
+    })
 }
 
 /// A machine with its phases' networks.
@@ -172,7 +180,7 @@ struct PhasedMachine {
 struct PhaseChoice<'a> {
     network: &'a Network,
     set: &'a passes::PassSet,
-    limits: ground::Budget,
+    limits: Budget<'a>,
 }
 
 impl PhaseChoice<'_> {
@@ -193,7 +201,8 @@ impl PhaseChoice<'_> {
         Some((specialised.ok().flatten()?, networks))
     }
 
-    fn best(&self) -> PhasedMachine {
+    /// `None` when the game is no longer needed.
+    fn best(&self) -> Option<PhasedMachine> {
         if !self.network.blocks.is_empty() {
             return self.counted();
         }
@@ -201,8 +210,11 @@ impl PhaseChoice<'_> {
         let whole = Arc::new(CounterMachine::new(CounterLayout::compile(self.network)));
         let mut compile_time = started.elapsed();
         let size = self.network.gates.len() + self.network.n_edges();
-        let budget = PlayBudget::for_size(size, self.limits.until);
+        let budget = PlayBudget::for_size(size, self.limits);
         let player: Arc<dyn Machine> = whole.clone();
+        if self.limits.is_stopped() {
+            return None;
+        }
         let found = mutex_groups::find(self.network, &player, budget);
         drop(player);
         // `find` has dropped its clone.
@@ -224,6 +236,9 @@ impl PhaseChoice<'_> {
         let mean_length = found.mean_length();
         let mut best: Option<(u64, Vec<Network>)> = None;
         for group in options {
+            if self.limits.is_stopped() {
+                return None;
+            }
             let Some((specialised, networks)) = self.specialise(group) else {
                 continue;
             };
@@ -245,19 +260,20 @@ impl PhaseChoice<'_> {
             }
         }
         match best {
-            Some((_, networks)) => PhasedMachine {
+            Some((_, networks)) => Some(PhasedMachine {
                 machine,
                 networks,
                 compile_time,
                 mutex_groups,
                 mean_length,
-            },
+            }),
             None => self.counted(),
         }
     }
 
     /// The machine of a game that cannot be specialised, with the phases found by form.
-    fn counted(&self) -> PhasedMachine {
+    /// `None` when the game is no longer needed.
+    fn counted(&self) -> Option<PhasedMachine> {
         let found = propnet::phases(self.network, self.limits);
         let found = match *self.set == passes::PassSet::default() {
             true => found,
@@ -268,16 +284,19 @@ impl PhaseChoice<'_> {
         let (group, networks) = found.map_or_else(Default::default, |phases| {
             (phases.mutex_group, phases.networks)
         });
+        if self.limits.is_stopped() {
+            return None;
+        }
         let networked = Instant::now();
         let layouts = networks.iter().map(CounterLayout::compile).collect();
         let whole = CounterLayout::compile(self.network);
         let mutex_groups = [&group].into_iter().filter(|found| !found.is_empty());
-        PhasedMachine {
+        Some(PhasedMachine {
             mutex_groups: mutex_groups.cloned().collect(),
             machine: CounterMachine::with_phases(whole, group, layouts),
             networks,
             compile_time: networked.elapsed(),
             mean_length: DEFAULT_LENGTH,
-        }
+        })
     }
 }

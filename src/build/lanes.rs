@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::PlayoutPolicy;
-use crate::ground;
+use crate::budget::Budget;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, GangPrograms};
 use crate::machine::lanes::interpret::Features;
@@ -28,13 +28,16 @@ pub struct LanesSource {
 
 impl LanesSource {
     /// Compiles programs. `None` where they would be too large.
-    pub fn programs(&self, limits: ground::Budget, policy: PlayoutPolicy) -> Option<GangPrograms> {
+    pub fn programs(&self, limits: Budget<'_>, policy: PlayoutPolicy) -> Option<GangPrograms> {
         let compile = |phases: Option<&Phases>, policy| {
             compile::compile(&self.network, phases, self.mean_length, policy)
         };
         let mut best = compile(None, PlayoutPolicy::Uniform);
         let mut best_phases = None;
         for group in &self.mutex_groups {
+            if limits.is_stopped() {
+                return None;
+            }
             let phases = propnet::phases_of(&self.network, group, &self.set, limits);
             let Some(phases) = phases.filter(compile::is_in_lockstep) else {
                 continue;
@@ -63,7 +66,7 @@ impl LanesSource {
 pub fn compile_lanes(
     counter: Arc<CounterMachine>,
     source: &LanesSource,
-    limits: ground::Budget,
+    limits: Budget<'_>,
     n_words: usize,
 ) -> Option<LanesMachine> {
     let expander = compile::compile_expander(&source.network)?;

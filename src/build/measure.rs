@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::compile::Compiled;
 use super::{PlayoutPolicy, Stopwatch};
-use crate::ground;
+use crate::budget::Budget;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::{LanesExpansion, LanesMachine};
@@ -57,20 +57,20 @@ const ADVANCES_AT_ONCE: u32 = 8;
 /// logged. Without time to compile and measure lanes it is the counters.
 pub fn fastest(
     compiled: Compiled,
-    limits: ground::Budget,
+    limits: Budget<'_>,
     policy: PlayoutPolicy,
 ) -> (Arc<dyn Machine>, Vec<Speed>) {
     let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
     let counter = Arc::new(compiled.machine);
     let alone: Arc<dyn Machine> = counter.clone();
-    let left = |limits: &ground::Budget| {
+    let left = |limits: &Budget<'_>| {
         let until = limits.until;
         until.map_or(Duration::MAX, |until| {
             until.saturating_duration_since(Instant::now())
         })
     };
     // Compiling lanes takes up to twice as long as compiling the counters.
-    if left(&limits) < took * 3 {
+    if limits.is_stopped() || left(&limits) < took * 3 {
         return (alone, Vec::new());
     }
     let Some(programs) = compiled.lanes.programs(limits, policy) else {
@@ -91,7 +91,7 @@ pub fn fastest(
         if rating > best.0 {
             best = (rating, Some(layout));
         }
-        if left(&limits) < started.elapsed() * 2 {
+        if limits.is_stopped() || left(&limits) < started.elapsed() * 2 {
             break;
         }
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_game_with_loops_and_no_phases_becomes_lanes_of_the_whole_game() {
         let (rules, _) = gdl::load(ROADS);
-        let limits = ground::Budget::generous();
+        let limits = Budget::generous();
         let compiled = crate::build::compile(&rules, limits).unwrap();
         assert!(!compiled.lanes.network.blocks.is_empty());
         assert!(compiled.gates_of_phases.is_empty());

@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::analysis::factors::Factors;
+use crate::budget::Budget;
 use crate::gdl::Rules;
-use crate::ground;
 use crate::machine::parts::GameParts;
 use crate::machine::{GameInfo, Machine};
 use crate::propnet::passes::PassSet;
@@ -80,8 +80,19 @@ pub struct BuildBudget {
     pub until: Instant,
     /// Bytes of memory.
     pub memory: usize,
-    /// Set once the game is no longer needed. A long build may check it.
+    /// Set once the game is no longer needed; the build then ends within a second.
     pub cancelled: Arc<AtomicBool>,
+}
+
+impl BuildBudget {
+    /// The same as limits of a stage.
+    pub fn limits(&self) -> Budget<'_> {
+        Budget {
+            until: Some(self.until),
+            max_bytes: self.memory,
+            stop: Some(&self.cancelled),
+        }
+    }
 }
 
 /// Builds games from rules.
@@ -118,7 +129,9 @@ impl GameBuilders {
     pub fn standard() -> Self {
         Self {
             main: Arc::new(build),
-            fallback: Some(Arc::new(|rules: &Rules, _: &BuildBudget| prover(rules))),
+            fallback: Some(Arc::new(|rules: &Rules, budget: &BuildBudget| {
+                prover_machine(rules, Arc::clone(&budget.cancelled))
+            })),
         }
     }
 }
@@ -129,26 +142,23 @@ impl GameBuilders {
 /// # Errors
 /// As [`compile`](compile()).
 pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
-    let limits = ground::Budget {
-        until: Some(budget.until),
-        max_bytes: budget.memory,
-    };
+    let limits = budget.limits();
     let grounded = compile::GroundNetwork::new(rules, limits)?;
-    let factors = parts::factors(&grounded.network, budget.until);
+    let factors = parts::factors(&grounded.network, limits);
     let parts = factors.as_ref().and_then(|factors| {
-        let parts = parts::part_networks(&grounded.network, factors, budget.until)?;
+        let parts = parts::part_networks(&grounded.network, factors, limits)?;
         Some((parts, factors.is_joint))
     });
-    let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
+    let compiled = compile::compile_network(grounded, &PassSet::default(), limits)?;
     let network = compiled.network.clone();
     let mutex_groups = compiled.lanes.mutex_groups.clone();
     let machine = fastest(compiled, limits, PlayoutPolicy::Decisive).0;
     let parts = parts.and_then(|(parts, is_joint)| {
         let parts = parts.into_iter().map(|part| {
-            part.build(budget.until, |network, policy| {
+            part.build(limits, |network, policy| {
                 let grounded = compile::GroundNetwork::of_part(network);
                 let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
-                fastest(compiled, limits, policy).0
+                Some(fastest(compiled.ok()?, limits, policy).0)
             })
         });
         let parts = parts.collect::<Option<Vec<_>>>()?;
@@ -168,7 +178,11 @@ pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
 /// # Errors
 /// The rules name no role, or what holds in every state cannot be evaluated.
 pub fn prover(rules: &Rules) -> Result<BuiltGame, String> {
-    let machine = ProverMachine::new(rules).map_err(|error| error.to_string())?;
+    prover_machine(rules, Arc::default())
+}
+
+fn prover_machine(rules: &Rules, stop: Arc<AtomicBool>) -> Result<BuiltGame, String> {
+    let machine = ProverMachine::stopped_by(rules, stop).map_err(|error| error.to_string())?;
     let machine: Arc<dyn Machine> = Arc::new(machine);
     Ok(machine.into())
 }

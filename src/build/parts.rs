@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::PlayoutPolicy;
 use crate::analysis::factors::{self, Factor, Factors, forced_moves};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use crate::machine::Machine;
 use crate::machine::parts::GamePart;
@@ -27,26 +27,25 @@ pub(super) struct PartNetwork {
 }
 
 /// The factors of a network as built from the rules. `None` where the time does not suffice.
-pub(super) fn factors(network: &Network, until: Instant) -> Option<Factors> {
+pub(super) fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
     let now = Instant::now();
-    let time = FACTORS_TIME.min(until.saturating_duration_since(now) / FACTORS_SHARE);
-    factors::factors(network, Some(now + time))
+    let left = limits
+        .until
+        .map(|until| until.saturating_duration_since(now));
+    let time = left.map_or(FACTORS_TIME, |left| FACTORS_TIME.min(left / FACTORS_SHARE));
+    factors::factors(network, limits.until(Some(now + time)))
 }
 
 /// The networks of the relevant factors. `None` where there is only one, or too many.
 pub(super) fn part_networks(
     network: &Network,
     factors: &Factors,
-    until: Instant,
+    limits: Budget<'_>,
 ) -> Option<Vec<PartNetwork>> {
     let relevant = || factors.factors.iter().filter(|factor| factor.is_relevant);
     if !(2..=MAX_PARTS).contains(&relevant().count()) {
         return None;
     }
-    let limits = Budget {
-        until: Some(until),
-        ..Budget::generous()
-    };
     relevant()
         .map(|factor| PartNetwork::new(network, factors, factor, limits))
         .collect()
@@ -55,7 +54,12 @@ pub(super) fn part_networks(
 impl PartNetwork {
     /// The factor's bases, the autonomous bases, and per role its classes of equivalent moves. A
     /// player without opponents need not pass.
-    fn new(network: &Network, factors: &Factors, factor: &Factor, limits: Budget) -> Option<Self> {
+    fn new(
+        network: &Network,
+        factors: &Factors,
+        factor: &Factor,
+        limits: Budget<'_>,
+    ) -> Option<Self> {
         let mut bases = [factor.bases.as_slice(), &factors.autonomous].concat();
         bases.sort_unstable();
         let is_puzzle = network.roles.len() == 1 && !factors.is_joint;
@@ -92,8 +96,8 @@ impl PartNetwork {
 
     /// Playouts of a part are uniform where players are free to pass: a player that avoids losing
     /// moves would pass for ever.
-    fn policy(&self, until: Instant) -> PlayoutPolicy {
-        let forced = forced_moves(&self.network, Some(until)).unwrap_or_default();
+    fn policy(&self, limits: Budget<'_>) -> PlayoutPolicy {
+        let forced = forced_moves(&self.network, limits).unwrap_or_default();
         let mut passes = self.is_pass.enumerate().filter(|&(_, &is_pass)| is_pass);
         match passes.all(|(mv, _)| forced.binary_search(&mv).is_ok()) {
             true => PlayoutPolicy::Decisive,
@@ -104,11 +108,11 @@ impl PartNetwork {
     /// The part with its machine. `None` where the machine's states are not one bit per base.
     pub(super) fn build(
         self,
-        until: Instant,
-        build: impl Fn(Network, PlayoutPolicy) -> Arc<dyn Machine>,
+        limits: Budget<'_>,
+        build: impl Fn(Network, PlayoutPolicy) -> Option<Arc<dyn Machine>>,
     ) -> Option<GamePart> {
-        let policy = self.policy(until);
-        let machine = build(self.network, policy);
+        let policy = self.policy(limits);
+        let machine = build(self.network, policy)?;
         let n_words = self.bases.len().div_ceil(64);
         (machine.initial_state().len() == n_words).then_some(GamePart {
             machine,

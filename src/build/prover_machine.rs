@@ -2,12 +2,13 @@
 //!
 //! The prover has states of any length and moves as terms; a machine has states of fixed width and
 //! numbered moves. Both are numbered here as they come up: a state is one word, its number. States
-//! inside playouts are not numbered, so the table grows with the search tree only.
+//! inside playouts are not numbered, so the table grows with the search tree only. When it holds
+//! too many facts it is emptied, and the numbers given out before stand for the initial state.
 //!
 //! One prover serves all threads in turn. A query beyond its limits gets the default answer: not
-//! over, no moves, no goals, the same state.
+//! over, no moves, no goals, the same state. Once the game is no longer needed, every query does.
 //!
-//! Invariant: equal states have equal numbers.
+//! Invariant: equal states have equal numbers, until the table is emptied.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,10 @@ use crate::gdl::Rules;
 use crate::ids::{Id, IdVec, MoveId, RoleId, TermId};
 use crate::machine::random::Random;
 use crate::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use crate::prover::{Prover, ProverError, State};
+use crate::prover::{Limits, Prover, ProverError, State};
+
+/// Facts in all numbered states, of four bytes each.
+const MAX_FACTS: usize = 1 << 26;
 
 /// A game run by the prover.
 pub struct ProverMachine {
@@ -25,11 +29,18 @@ pub struct ProverMachine {
     tables: Mutex<Tables>,
     /// Whether an exceeded limit was logged; once is enough.
     has_warned: AtomicBool,
+    /// Set once the game is no longer needed.
+    stop: Arc<AtomicBool>,
 }
 
 struct Tables {
     prover: Prover,
+    is_tuned: bool,
     states: Vec<State>,
+    /// The number of the first of the states.
+    first: u64,
+    /// Facts in all of them.
+    n_facts: usize,
     state_numbers: HashMap<State, u64>,
     moves: IdVec<MoveId, TermId>,
     move_numbers: HashMap<(RoleId, TermId), MoveId>,
@@ -41,7 +52,19 @@ impl ProverMachine {
     /// # Errors
     /// As [`Prover::new`].
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
-        let prover = Prover::new(rules)?;
+        Self::stopped_by(rules, Arc::default())
+    }
+
+    /// A machine for these rules. Queries end soon after `stop` is set, without an answer.
+    ///
+    /// # Errors
+    /// As [`Prover::new`].
+    pub fn stopped_by(rules: &Rules, stop: Arc<AtomicBool>) -> Result<Self, ProverError> {
+        let limits = Limits {
+            stop: Arc::clone(&stop),
+            ..Limits::default()
+        };
+        let prover = Prover::untuned(rules, limits)?;
         let roles = prover
             .roles()
             .iter()
@@ -50,7 +73,10 @@ impl ProverMachine {
         let initial = prover.initial_state();
         let mut tables = Tables {
             prover,
+            is_tuned: false,
             states: Vec::new(),
+            first: 0,
+            n_facts: 0,
             state_numbers: HashMap::new(),
             moves: IdVec::new(),
             move_numbers: HashMap::new(),
@@ -60,6 +86,7 @@ impl ProverMachine {
             roles,
             tables: Mutex::new(tables),
             has_warned: AtomicBool::new(false),
+            stop,
         })
     }
 
@@ -70,7 +97,7 @@ impl ProverMachine {
     /// The answer, or `otherwise` after an exceeded limit.
     fn or<T>(&self, answer: Result<T, ProverError>, otherwise: T) -> T {
         answer.unwrap_or_else(|error| {
-            if !self.has_warned.swap(true, Ordering::Relaxed) {
+            if error != ProverError::Stopped && !self.has_warned.swap(true, Ordering::Relaxed) {
                 tracing::error!("the prover exceeded its limits: {error}");
             }
             otherwise
@@ -84,7 +111,14 @@ impl Tables {
         if let Some(&number) = self.state_numbers.get(state) {
             return number;
         }
-        let number = self.states.len() as u64;
+        if self.n_facts > MAX_FACTS {
+            self.first += self.states.len() as u64;
+            self.n_facts = 0;
+            self.states = Vec::new();
+            self.state_numbers = HashMap::new();
+        }
+        let number = self.first + self.states.len() as u64;
+        self.n_facts += self.prover.facts(state).len();
         self.states.push(state.clone());
         self.state_numbers.insert(state.clone(), number);
         number
@@ -92,7 +126,8 @@ impl Tables {
 
     /// The state of a number; the initial one for an unknown number.
     fn state_of(&self, words: &[u64]) -> State {
-        let number = words.first().and_then(|&word| usize::try_from(word).ok());
+        let number = words.first().and_then(|&word| word.checked_sub(self.first));
+        let number = number.and_then(|number| usize::try_from(number).ok());
         let known = number.and_then(|number| self.states.get(number));
         known
             .cloned()
@@ -190,10 +225,13 @@ struct ProverReasoner {
 }
 
 impl ProverReasoner {
-    /// The state after a joint move; the same state after an invalid one.
-    fn after(&self, tables: &mut Tables, joint_move: &[TermId]) -> State {
+    /// The state after a joint move; `None` after an invalid one, and where it is not found.
+    fn after(&self, tables: &mut Tables, joint_move: &[TermId]) -> Option<State> {
+        if !std::mem::replace(&mut tables.is_tuned, true) {
+            tables.prover.tune();
+        }
         let next = tables.prover.next_state(&self.state, joint_move);
-        self.machine.or(next, self.state.clone())
+        self.machine.or(next.map(Some), None)
     }
 
     /// A random legal move of each role, unless one has none.
@@ -249,6 +287,7 @@ impl Reasoner for ProverReasoner {
         let mut tables = self.machine.tables();
         let terms = tables.terms(joint_move);
         let next = self.after(&mut tables, &terms);
+        let next = next.unwrap_or_else(|| self.state.clone());
         out.clear();
         out.push(tables.number_of(&next));
     }
@@ -259,7 +298,7 @@ impl Reasoner for ProverReasoner {
             if self.is_terminal() {
                 break PlayoutEnd::Finished { steps };
             }
-            if steps == max_steps {
+            if steps == max_steps || self.machine.stop.load(Ordering::Relaxed) {
                 break PlayoutEnd::CutOff;
             }
             // Locked for each step, so that other threads have their turns.
@@ -267,7 +306,9 @@ impl Reasoner for ProverReasoner {
             let Some(joint_move) = self.random_joint_move(&mut tables, random) else {
                 break PlayoutEnd::Finished { steps };
             };
-            let next = self.after(&mut tables, &joint_move);
+            let Some(next) = self.after(&mut tables, &joint_move) else {
+                break PlayoutEnd::CutOff;
+            };
             drop(tables);
             self.state = next;
             steps += 1;

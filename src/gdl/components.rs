@@ -70,7 +70,7 @@ impl RelationGraph {
 /// Tarjan's strongly connected components of the graph `0..n` with these targets per node.
 pub fn strongly_connected<It: Iterator<Item = usize>>(
     n: usize,
-    targets: impl Fn(usize) -> It,
+    mut targets: impl FnMut(usize) -> It,
 ) -> Vec<Vec<u32>> {
     const UNSEEN: u32 = u32::MAX;
     let mut order = vec![UNSEEN; n];

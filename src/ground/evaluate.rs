@@ -5,7 +5,6 @@
 //! older, so that an instance with several new atoms is found once.
 
 use std::collections::{HashSet, VecDeque};
-use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
@@ -56,7 +55,7 @@ pub(super) struct Evaluation<'a> {
     prepared: &'a PreparedRules,
     symbols: Symbols,
     relations: Relations,
-    budget: Budget,
+    budget: Budget<'a>,
     terms: TermTable,
     indexes: Indexes,
     /// Per term, its number in the order of dequeuing, `WAITING` or `UNKNOWN`.
@@ -74,7 +73,7 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn new(source: &Rules, prepared: &'a PreparedRules, budget: Budget) -> Self {
+    pub(super) fn new(source: &Rules, prepared: &'a PreparedRules, budget: Budget<'a>) -> Self {
         let relations = Relations::new(prepared);
         let mut symbols = source.symbols.clone();
         for name in prepared.names() {
@@ -133,7 +132,7 @@ impl<'a> Evaluation<'a> {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
             domains: self.prepared.domains(),
-            until: self.budget.until,
+            budget: self.budget,
         };
         for &rule in group {
             let number = rule;
@@ -212,8 +211,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn check_time(&self) -> Result<(), Stop> {
-        let is_late = |until| Instant::now() >= until;
-        match self.budget.until.is_some_and(is_late) {
+        match self.budget.is_over() {
             true => Err(Stop::Error(GroundError::OutOfTime {
                 atoms: self.n_taken as usize,
                 rules: self.instances.heads.len(),

@@ -21,10 +21,9 @@ mod program;
 mod relations;
 mod split;
 
-use std::time::Instant;
-
 use thiserror::Error;
 
+pub use crate::budget::Budget;
 use crate::gdl::Rules;
 use evaluate::{Evaluation, Stop};
 use prepare::PreparedRules;
@@ -32,25 +31,6 @@ use prepare::PreparedRules;
 pub(crate) use crate::gdl::components::strongly_connected;
 pub(crate) use components::components;
 pub(crate) use program::{AtomKind, GroundProgram};
-
-/// What grounding may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    /// Give up at this time.
-    pub until: Option<Instant>,
-    /// Give up when the tables hold more than this many bytes.
-    pub max_bytes: usize,
-}
-
-impl Budget {
-    /// No time limit, and 4 GiB.
-    pub fn generous() -> Self {
-        Self {
-            until: None,
-            max_bytes: 4 << 30,
-        }
-    }
-}
 
 /// Why there is no ground program.
 ///
@@ -77,7 +57,7 @@ pub enum GroundError {
 }
 
 /// Grounds a game. Fails beyond the budget, and for rules without a finite ground form.
-pub fn ground(rules: &Rules, budget: Budget) -> Result<GroundProgram, GroundError> {
+pub fn ground(rules: &Rules, budget: Budget<'_>) -> Result<GroundProgram, GroundError> {
     if rules.roles().is_empty() {
         return Err(GroundError::NoRoles);
     }

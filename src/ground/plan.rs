@@ -4,10 +4,10 @@
 //! as soon as their variables are bound, then the literal with the fewest expected matches.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
 
 use super::index::{Indexes, Skeleton};
 use super::pattern::Pattern;
+use crate::budget::Budget;
 use crate::gdl::TermTable;
 use crate::gdl::rules::{Literal, Rule, Signature};
 use crate::ids::Symbol;
@@ -58,7 +58,7 @@ pub struct Context<'a> {
     pub is_dynamic: &'a HashMap<Signature, bool>,
     /// Relations that grow, but whose atoms are taken for true once found.
     pub domains: &'a HashSet<Symbol>,
-    pub until: Option<Instant>,
+    pub budget: Budget<'a>,
 }
 
 /// Expected matches of a literal of a growing relation, per unbound variable.
@@ -85,7 +85,10 @@ pub fn plans_of(
             _ => false,
         })
         .collect();
-    if rule.body.len() > MAX_CONDITIONS || rule.body.len() * triggers.len() > MAX_STEPS {
+    if context.budget.is_over()
+        || rule.body.len() > MAX_CONDITIONS
+        || rule.body.len() * triggers.len() > MAX_STEPS
+    {
         return None;
     }
     let starts: Vec<Option<usize>> = match triggers.as_slice() {
@@ -120,7 +123,7 @@ fn plan(
     let mut steps = Vec::new();
     let mut kept_negatives = Vec::new();
     while !waiting.is_empty() {
-        if context.until.is_some_and(|until| Instant::now() >= until) {
+        if context.budget.is_over() {
             return None;
         }
         let costs = waiting.iter().enumerate().filter_map(|(position, &place)| {

@@ -6,7 +6,6 @@
 //! Never knows: playouts.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::analysis::factors::Factors;
 use crate::analysis::latches::{Latches, latches};
@@ -14,6 +13,7 @@ use crate::analysis::placements::Placements;
 use crate::analysis::score_ranges::{ScoreRange, score_ranges};
 use crate::analysis::step_budget::StepBudget;
 use crate::analysis::symmetry::Symmetries;
+use crate::budget::Budget;
 use crate::build::BuiltGame;
 use crate::search::SearchConfig;
 
@@ -38,8 +38,8 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Analyses the network of a game, until the deadline if there is one.
-    pub fn find(game: &BuiltGame, until: Option<Instant>) -> Self {
+    /// Analyses the network of a game within a budget.
+    pub fn find(game: &BuiltGame, limits: Budget<'_>) -> Self {
         let factors = game.factors.clone();
         let Some(network) = &game.network else {
             return Self {
@@ -47,7 +47,7 @@ impl Structure {
                 ..Self::default()
             };
         };
-        let budget = || StepBudget::new(STEPS, until);
+        let budget = || StepBudget::within(STEPS, limits);
         let mut of_latches = budget();
         let latches = latches(network, &mut of_latches);
         let mut of_ranges = budget();
@@ -98,7 +98,7 @@ mod tests {
     use crate::gdl;
     use crate::ids::RoleId;
     use crate::search::{Limit, Search};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// Two cells, of which each player marks one; a marked cell stays marked.
     const CELLS: &str =
@@ -121,7 +121,10 @@ mod tests {
             cancelled: Arc::default(),
         };
         let game = build::build(&rules, &budget).unwrap();
-        (Structure::find(&game, Some(until)), game)
+        (
+            Structure::find(&game, Budget::generous().until(Some(until))),
+            game,
+        )
     }
 
     #[test]
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn without_time_nothing_is_known() {
         let (_, game) = structure(CELLS);
-        let found = Structure::find(&game, Some(Instant::now()));
+        let found = Structure::find(&game, Budget::generous().until(Some(Instant::now())));
         assert!(found.is_empty());
     }
 }

@@ -21,6 +21,7 @@ use crate::analysis::learning::{self, Deadline, Known, LearningBudget};
 use crate::analysis::sample::{SampleBudget, Sampled, sample};
 use crate::analysis::step_budget::StepBudget;
 use crate::analysis::tuples::Tuples;
+use crate::budget::Budget;
 use crate::build::BuiltGame;
 use crate::search::SearchConfig;
 
@@ -111,7 +112,7 @@ pub fn study(
     budget: &StudyBudget,
 ) -> Study {
     let mut study = Study {
-        structure: Structure::find(game, budget.share(STRUCTURE_SHARE)),
+        structure: Structure::find(game, budget.limits(STRUCTURE_SHARE)),
         ..Study::default()
     };
     if let Some(prior) = prior {
@@ -122,8 +123,8 @@ pub fn study(
     }
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
-            let until = budget.share(AUTONOMOUS_SHARE);
-            autonomous::find(network, &mut StepBudget::new(STEPS, until))
+            let limits = budget.limits(AUTONOMOUS_SHARE);
+            autonomous::find(network, &mut StepBudget::within(STEPS, limits))
         });
         let sampling = SampleBudget {
             games: size.games,
@@ -138,6 +139,15 @@ pub fn study(
 }
 
 impl StudyBudget {
+    /// The limits of a part with this share of the time left.
+    fn limits(&self, share: f64) -> Budget<'_> {
+        Budget {
+            until: self.share(share),
+            stop: Some(&self.cancelled),
+            ..Budget::generous()
+        }
+    }
+
     /// The deadline of a part with this share of the time left.
     fn share(&self, share: f64) -> Option<Instant> {
         self.until.map(|until| {
@@ -169,7 +179,7 @@ impl Study {
         });
         // A known evaluation has its own tuples.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut StepBudget::new(STEPS, budget.share(TUPLES_SHARE));
+        let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let learned = learning::learn(
             &game.machine,

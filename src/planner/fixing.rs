@@ -110,7 +110,7 @@ impl Fewest {
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
     known: Implications<'a>,
-    budget: StepBudget,
+    budget: StepBudget<'static>,
     reasoner: Box<dyn Reasoner>,
     random: &'a mut Random,
     path: Vec<MoveId>,

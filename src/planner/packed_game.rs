@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::compiled::compiled;
 use super::packing::Packing;
+use crate::budget::Budget;
 use crate::machine::Expander;
 use crate::machine::lanes::expand::{ExpanderLayout, GoalScope};
 use crate::propnet::{self, Network};
@@ -32,9 +33,9 @@ impl PackedGame {
             return None;
         }
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;
-        let until = Instant::now() + BUILD_TIME;
+        let limits = Budget::generous().until(Some(Instant::now() + BUILD_TIME));
         let fields = packing.binary_fields();
-        let network = propnet::packed(network, &fields, n_bits, overflow, until)?;
+        let network = propnet::packed(network, &fields, n_bits, overflow, limits)?;
         Some(Self {
             layout: compiled(&network)?,
             packing: Arc::clone(packing),

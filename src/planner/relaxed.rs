@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::compiled::compiled;
+use crate::budget::Budget;
 use crate::machine::lanes::expand::{ExpanderLayout, Runner};
 use crate::propnet::{self, Network, Signal};
 
@@ -26,8 +27,8 @@ impl Relaxed {
         if network.gates.len() > MAX_GATES {
             return None;
         }
-        let until = Instant::now() + BUILD_TIME;
-        let relaxed = propnet::relaxation(network, &[goal, network.terminal], until)?;
+        let limits = Budget::generous().until(Some(Instant::now() + BUILD_TIME));
+        let relaxed = propnet::relaxation(network, &[goal, network.terminal], limits)?;
         Some(Self {
             layout: compiled(&relaxed)?,
             n_facts: network.facts.len(),

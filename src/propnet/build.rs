@@ -14,19 +14,19 @@ use crate::ids::{AtomId, Id, IdVec};
 ///
 /// # Errors
 /// When the rules are not stratified, or the budget ends it; see [`BuildError`].
-pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildError> {
+pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, BuildError> {
     let components = components(program).map_err(|atom| BuildError::NotStratified {
         atom: program.show(atom),
     })?;
     let by_head = program.rules_by_head();
-    let mut builder = Builder::new(program.bases.len() + program.moves.len());
+    let mut builder = Builder::new(program.bases.len() + program.moves.len(), budget);
     let mut signal_of: IdVec<AtomId, Signal> =
         program.atoms.iter().map(|_| Signal::FALSE).collect();
     let mut body: Vec<Signal> = Vec::new();
     let mut alternatives: Vec<Signal> = Vec::new();
-    for (count, component) in components.iter().enumerate() {
-        if count.is_multiple_of(1 << 10) {
-            builder.check(budget)?;
+    for component in &components {
+        if builder.is_over_after(component.atoms.len()) {
+            break;
         }
         if component.is_cyclic {
             for &atom in &component.atoms {
@@ -70,9 +70,8 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
             }
         }
     }
-    builder.check(budget)?;
     let of = |atom: Option<AtomId>| atom.map_or(Signal::FALSE, |atom| signal_of[atom]);
-    let (gates, inputs) = builder.into_gates();
+    let (gates, inputs) = builder.into_gates()?;
     let network = Network {
         roles: program
             .roles
@@ -104,5 +103,5 @@ pub fn build(program: &GroundProgram, budget: Budget) -> Result<Network, BuildEr
         sample: None,
         unweighted: None,
     };
-    Ok(normalised(network))
+    normalised(network, budget)
 }

@@ -2,7 +2,6 @@
 //! repeated inputs and contradictions are folded on the way.
 
 use std::hash::BuildHasher;
-use std::time::Instant;
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -37,43 +36,72 @@ pub enum BuildError {
     },
 }
 
-pub(super) struct Builder {
+/// Inputs of new gates between two checks of the budget.
+const CHECK_EVERY: usize = 1 << 14;
+
+pub(super) struct Builder<'a> {
     /// Nodes that are no gates: false, bases, moves.
     first_gate: usize,
     gates: IdVec<GateId, Gate>,
     inputs: Vec<Signal>,
     by_content: HashTable<GateId>,
+    budget: Budget<'a>,
+    /// Inputs of new gates since the last check.
+    n_unchecked: usize,
+    /// Why the budget is spent. No gates are made then.
+    fault: Option<BuildError>,
 }
 
 fn hash_of(inputs: &[Signal]) -> u64 {
     FxBuildHasher.hash_one(inputs)
 }
 
-impl Builder {
+impl<'a> Builder<'a> {
     /// No gates yet, over so many bases and moves together.
-    pub(super) fn new(n_inputs: usize) -> Self {
+    pub(super) fn new(n_inputs: usize, budget: Budget<'a>) -> Self {
         Self {
             first_gate: 1 + n_inputs,
             gates: IdVec::new(),
             inputs: Vec::new(),
             by_content: HashTable::new(),
+            budget,
+            n_unchecked: 0,
+            fault: None,
         }
     }
 
-    pub(super) fn check(&self, budget: Budget) -> Result<(), BuildError> {
+    /// Reads the clock.
+    ///
+    /// # Errors
+    /// The budget is spent, now or at an earlier check.
+    pub(super) fn check(&mut self) -> Result<(), BuildError> {
+        self.n_unchecked = 0;
+        if self.fault.is_none() {
+            self.fault = self.fault();
+        }
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    fn fault(&self) -> Option<BuildError> {
         let gates = self.gates.len();
-        if budget.until.is_some_and(|until| Instant::now() >= until) {
-            return Err(BuildError::OutOfTime { gates });
+        let max_bytes = self.budget.max_bytes;
+        if self.budget.is_over() {
+            return Some(BuildError::OutOfTime { gates });
         }
-        if gates * 24 + self.inputs.len() * 4 > budget.max_bytes
-            || self.inputs.len() > (u32::MAX / 4) as usize
-        {
-            return Err(BuildError::OutOfMemory {
-                max_bytes: budget.max_bytes,
-                gates,
-            });
+        let is_large = gates * 24 + self.inputs.len() * 4 > max_bytes
+            || self.inputs.len() > (u32::MAX / 4) as usize;
+        is_large.then_some(BuildError::OutOfMemory { max_bytes, gates })
+    }
+
+    /// Counts steps of work beside the making of gates; whether the budget is spent. For loops that
+    /// may run long without a new gate.
+    pub(super) fn is_over_after(&mut self, steps: usize) -> bool {
+        self.n_unchecked += steps;
+        if self.n_unchecked >= CHECK_EVERY {
+            // The fault is kept.
+            let _ = self.check();
         }
-        Ok(())
+        self.fault.is_some()
     }
 
     /// A gate whose inputs are set later, by [`Self::fill`].
@@ -124,12 +152,23 @@ impl Builder {
         self.gates.len()
     }
 
-    pub(super) fn into_gates(self) -> (IdVec<GateId, Gate>, Vec<Signal>) {
-        (self.gates, self.inputs)
+    /// The gates and their inputs.
+    ///
+    /// # Errors
+    /// The budget was spent, so gates are missing.
+    pub(super) fn into_gates(self) -> Result<(IdVec<GateId, Gate>, Vec<Signal>), BuildError> {
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok((self.gates, self.inputs)),
+        }
     }
 
-    /// The conjunction of some signals, in any order and with any repeats.
+    /// The conjunction of some signals, in any order and with any repeats; any signal once the
+    /// budget is spent.
     pub(super) fn and(&mut self, inputs: &mut Vec<Signal>) -> Signal {
+        if self.is_over_after(1 + inputs.len()) {
+            return Signal::FALSE;
+        }
         inputs.sort_unstable();
         inputs.dedup();
         if inputs.first() == Some(&Signal::FALSE) {

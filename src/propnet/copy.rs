@@ -6,19 +6,18 @@
 
 use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
-use crate::ground::Budget;
 use crate::ids::{GateId, Id, IdVec};
 
 /// Gates between two checks of the budget.
 const CHECK_EVERY: usize = 1 << 12;
 
 /// What [`copy_gates`] copies into: a builder, or a value that owns one.
-pub(super) trait Target {
-    fn builder(&mut self) -> &mut Builder;
+pub(super) trait Target<'b> {
+    fn builder(&mut self) -> &mut Builder<'b>;
 }
 
-impl Target for Builder {
-    fn builder(&mut self) -> &mut Builder {
+impl<'b> Target<'b> for Builder<'b> {
+    fn builder(&mut self) -> &mut Builder<'b> {
         self
     }
 }
@@ -50,10 +49,9 @@ impl Copies<'_> {
 /// Copies all gates. `leaf` gives what replaces the signal of a base, move or constant; `make`
 /// makes an AND gate outside blocks from its copied inputs, and is told whether every input has a
 /// copy.
-pub(super) fn copy_gates<'a, T: Target>(
+pub(super) fn copy_gates<'a, 'b, T: Target<'b>>(
     network: &'a Network,
     target: &mut T,
-    budget: Budget,
     leaf: &'a dyn Fn(Signal) -> Option<Signal>,
     mut make: impl FnMut(&mut T, GateId, &mut Vec<Signal>, bool) -> Option<Signal>,
 ) -> Result<Copies<'a>, BuildError> {
@@ -67,7 +65,7 @@ pub(super) fn copy_gates<'a, T: Target>(
     let mut next_check = 0;
     for component in network.components() {
         if component.start >= next_check {
-            target.builder().check(budget)?;
+            target.builder().check()?;
             next_check = component.start + CHECK_EVERY;
         }
         let members = component.clone().map(GateId::from_index);

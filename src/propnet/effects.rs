@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Instant;
 
 use super::builder::Builder;
 use super::copy::copy_gates;
@@ -109,20 +108,16 @@ impl VisitedNodes {
 
 /// Computes the effect of each move. `None` when the time is up, the tables grow too large, or a
 /// block depends on moves.
-pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
+pub fn effects(network: &Network, budget: Budget<'_>) -> Option<Effects> {
     let budget = Budget {
-        until,
         max_bytes: MAX_BYTES,
+        ..budget
     };
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
-    let mut builder = Builder::new(n_bases + n_moves);
-    let copies = copy_gates(
-        network,
-        &mut builder,
-        budget,
-        &Some,
-        |builder, _, inputs, _| Some(builder.and(inputs)),
-    );
+    let mut builder = Builder::new(n_bases + n_moves, budget);
+    let copies = copy_gates(network, &mut builder, &Some, |builder, _, inputs, _| {
+        Some(builder.and(inputs))
+    });
     let original = copies.ok()?.gates;
     let original = original.iter().map(|&copy| copy.unwrap_or(Signal::FALSE));
     let original: IdVec<GateId, Signal> = original.collect();
@@ -134,7 +129,6 @@ pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
     let used_by_next = used_by_next.map(|(base, &next)| (next.node_number(), (base, next)));
     let mut computation = EffectsBuilder {
         network,
-        budget,
         builder,
         users: GroupedLists::new(network.n_nodes(), used_by_gates),
         next_of: GroupedLists::new(network.n_nodes(), used_by_next),
@@ -161,7 +155,7 @@ pub fn effects(network: &Network, until: Option<Instant>) -> Option<Effects> {
             }
         }
     }
-    let (gates, inputs) = computation.builder.into_gates();
+    let (gates, inputs) = computation.builder.into_gates().ok()?;
     Some(Effects {
         n_bases,
         first_gate: 1 + n_bases + n_moves,
@@ -177,8 +171,7 @@ type Changed = Reverse<(GateId, Signal, Signal)>;
 
 struct EffectsBuilder<'a> {
     network: &'a Network,
-    budget: Budget,
-    builder: Builder,
+    builder: Builder<'a>,
     /// Per node, the gates that use it, each with its input.
     users: GroupedLists<(GateId, Signal)>,
     /// Per node, the bases whose next value it is, each with that signal.
@@ -198,7 +191,7 @@ impl EffectsBuilder<'_> {
         self.n_steps += 1;
         if self.n_steps >= CHECK_EVERY {
             self.n_steps = 0;
-            self.builder.check(self.budget).ok()?;
+            self.builder.check().ok()?;
         }
         Some(())
     }

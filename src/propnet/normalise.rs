@@ -1,25 +1,35 @@
 //! The normal form of a network: live gates only, in topological order, with their blocks.
 
+use super::builder::BuildError;
 use super::network::{Gate, GateKind, Network, Signal};
+use crate::budget::{Budget, Meter};
 use crate::ids::{GateId, Id, IdVec};
 
 /// The same network without dead gates, in topological order, with its blocks.
 ///
 /// A gate of a block keeps constant or single inputs: blocks are not simplified. An OR outside
 /// blocks, which is left where a recursion has become acyclic, becomes an AND by De Morgan's law.
-pub(super) fn normalised(mut network: Network) -> Network {
+///
+/// # Errors
+/// The budget ended it.
+pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     let first_gate = network.first_gate();
     let gate_of = |signal: Signal| signal.node_number().checked_sub(first_gate);
     let n_gates = network.gates.len();
     let is_live = network.cone(network.outputs());
+    let mut meter = Meter::new(budget);
     let groups = crate::ground::strongly_connected(n_gates, |gate| {
-        let inputs = if is_live[gate] {
+        let inputs = if is_live[gate] && !meter.is_over_after(1) {
             network.inputs(GateId::from_index(gate))
         } else {
             &[]
         };
         inputs.iter().filter_map(|&input| gate_of(input))
     });
+    let out_of_time = BuildError::OutOfTime { gates: n_gates };
+    if meter.is_over_after(0) {
+        return Err(out_of_time);
+    }
     let mut new_number = vec![0u32; n_gates];
     let mut is_inverted = vec![false; n_gates];
     let mut order: Vec<usize> = Vec::new();
@@ -46,6 +56,9 @@ pub(super) fn normalised(mut network: Network) -> Network {
     let mut gates = IdVec::new();
     let mut inputs = Vec::new();
     for gate in order {
+        if meter.is_over_after(1) {
+            return Err(out_of_time);
+        }
         let is_inverted = is_inverted[gate];
         let gate = GateId::from_index(gate);
         let start = inputs.len() as u32;
@@ -65,10 +78,10 @@ pub(super) fn normalised(mut network: Network) -> Network {
     network
         .outputs_mut()
         .for_each(|signal| *signal = renumbered(*signal));
-    Network {
+    Ok(Network {
         gates,
         inputs,
         blocks,
         ..network
-    }
+    })
 }

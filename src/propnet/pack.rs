@@ -6,8 +6,6 @@
 //! Invariant: packed states step as the states that they stand for, until two facts of a field are
 //! true at once; from then on the overflow bit is on.
 
-use std::time::Instant;
-
 use super::builder::Builder;
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
@@ -35,13 +33,13 @@ pub fn packed(
     fields: &[BinaryField],
     n_bits: usize,
     overflow: usize,
-    until: Instant,
+    budget: Budget<'_>,
 ) -> Option<Network> {
     let budget = Budget {
-        until: Some(until),
         max_bytes: MAX_BYTES,
+        ..budget
     };
-    let mut builder = Builder::new(n_bits + network.moves.len());
+    let mut builder = Builder::new(n_bits + network.moves.len(), budget);
     let bit = |bit: usize| Signal::of_node(1 + bit);
     let mut facts: IdVec<BaseId, Signal> = network.facts.iter().map(|_| Signal::FALSE).collect();
     let mut digits = Vec::new();
@@ -62,13 +60,9 @@ pub fn packed(
         };
         Some(plain.inverted_if(signal.is_inverted()))
     };
-    let copies = copy_gates(
-        network,
-        &mut builder,
-        budget,
-        &leaf,
-        |builder, _, inputs, _| Some(builder.and(inputs)),
-    )
+    let copies = copy_gates(network, &mut builder, &leaf, |builder, _, inputs, _| {
+        Some(builder.and(inputs))
+    })
     .ok()?;
     let copy = |signal: Signal| copies.of(signal).unwrap_or(Signal::FALSE);
     let next_facts: IdVec<BaseId, Signal> = network.next.iter().map(|&next| copy(next)).collect();
@@ -106,22 +100,26 @@ pub fn packed(
         }
     }
     next[overflow] = builder.or(&mut overflows);
-    let (gates, inputs) = builder.into_gates();
-    let packed = normalised(Network {
-        roles: network.roles.clone(),
-        facts: (0..n_bits).map(|bit| format!("(bit {bit})")).collect(),
-        moves: network.moves.clone(),
-        initial,
-        next: next.into_iter().collect(),
-        legal,
-        terminal,
-        goals,
-        gates,
-        inputs,
-        blocks: Vec::new(),
-        sample: None,
-        unweighted: None,
-    });
+    let (gates, inputs) = builder.into_gates().ok()?;
+    let packed = normalised(
+        Network {
+            roles: network.roles.clone(),
+            facts: (0..n_bits).map(|bit| format!("(bit {bit})")).collect(),
+            moves: network.moves.clone(),
+            initial,
+            next: next.into_iter().collect(),
+            legal,
+            terminal,
+            goals,
+            gates,
+            inputs,
+            blocks: Vec::new(),
+            sample: None,
+            unweighted: None,
+        },
+        budget,
+    )
+    .ok()?;
     Some(passes::optimise(packed, budget))
 }
 

@@ -5,6 +5,8 @@
 //! conjunction and as false in a disjunction. So a board is full when its own squares are.
 //! A move of the factor is legal when any of the moves that it stands for is.
 
+use rustc_hash::FxHashMap;
+
 use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
@@ -30,7 +32,7 @@ pub struct Selection {
 pub fn part(
     network: &Network,
     selection: &Selection,
-    budget: Budget,
+    budget: Budget<'_>,
 ) -> Result<Network, BuildError> {
     let (n_bases, n_moves) = (selection.bases.len(), selection.moves.len());
     let mut base_of: IdVec<BaseId, Option<Signal>> = network.facts.iter().map(|_| None).collect();
@@ -52,14 +54,10 @@ pub fn part(
         };
         Some(plain.inverted_if(signal.is_inverted()))
     };
-    let mut builder = Builder::new(n_bases + n_moves);
-    let copies = copy_gates(
-        network,
-        &mut builder,
-        budget,
-        &leaf,
-        |builder, _, inputs, _| (!inputs.is_empty()).then(|| builder.and(inputs)),
-    )?;
+    let mut builder = Builder::new(n_bases + n_moves, budget);
+    let copies = copy_gates(network, &mut builder, &leaf, |builder, _, inputs, _| {
+        (!inputs.is_empty()).then(|| builder.and(inputs))
+    })?;
     let output = |signal: Signal| copies.of(signal).unwrap_or(Signal::FALSE);
     let next = selection.bases.iter();
     let next = next.map(|&base| output(network.next[base])).collect();
@@ -80,23 +78,28 @@ pub fn part(
         let text = first.map_or_else(String::new, |&first| network.moves[first].1.clone());
         (*role, text)
     });
-    let index_of = |base: &BaseId| selection.bases.iter().position(|other| other == base);
+    let bases = selection.bases.iter().enumerate();
+    let places: FxHashMap<BaseId, usize> = bases.map(|(place, &base)| (base, place)).collect();
+    let index_of = |base: &BaseId| places.get(base).copied();
     let initial = network.initial.iter().filter_map(index_of);
     let facts = selection.bases.iter();
-    let (gates, inputs) = builder.into_gates();
-    Ok(normalised(Network {
-        roles: network.roles.clone(),
-        facts: facts.map(|&base| network.facts[base].clone()).collect(),
-        moves: moves.collect(),
-        initial: initial.map(BaseId::from_index).collect(),
-        next,
-        legal,
-        terminal,
-        goals,
-        gates,
-        inputs,
-        blocks: Vec::new(),
-        sample: None,
-        unweighted: None,
-    }))
+    let (gates, inputs) = builder.into_gates()?;
+    normalised(
+        Network {
+            roles: network.roles.clone(),
+            facts: facts.map(|&base| network.facts[base].clone()).collect(),
+            moves: moves.collect(),
+            initial: initial.map(BaseId::from_index).collect(),
+            next,
+            legal,
+            terminal,
+            goals,
+            gates,
+            inputs,
+            blocks: Vec::new(),
+            sample: None,
+            unweighted: None,
+        },
+        budget,
+    )
 }

@@ -9,8 +9,6 @@
 //! Invariant: if the targets can be reached from a state, its relaxed state reaches them in as many
 //! steps or fewer. Bases that do not matter for the targets go off after the first step.
 
-use std::time::Instant;
-
 use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
 use super::normalise::normalised;
@@ -46,13 +44,13 @@ impl Possible {
 /// goal 100, or when nothing changes any more, with goal 0. A state has the words of a state of the
 /// game, then their complements. `None` where the rules recur, or the network is too large for the
 /// time and the memory.
-pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Option<Network> {
+pub fn relaxation(network: &Network, targets: &[Signal], budget: Budget<'_>) -> Option<Network> {
     if !network.blocks.is_empty() {
         return None;
     }
     let budget = Budget {
-        until: Some(until),
         max_bytes: MAX_BYTES,
+        ..budget
     };
     let n_facts = network.facts.len();
     let first_off = n_facts.div_ceil(64).max(1) * 64;
@@ -62,13 +60,11 @@ pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Opti
         first_off,
         moves: network.moves.iter().map(|_| None).collect(),
         gates: network.gates.iter().map(|_| None).collect(),
-        builder: Builder::new(n_bases + 1),
+        builder: Builder::new(n_bases + 1, budget),
     };
     // Legal moves depend on no moves.
     let under_legal = network.cone(network.legal.iter().copied());
-    relaxed
-        .add_gates(budget, |gate| under_legal[gate.index()])
-        .ok()?;
+    relaxed.add_gates(|gate| under_legal[gate.index()]).ok()?;
     for (mv, forced) in network.forced_moves().enumerate() {
         let legal = relaxed.possible(network.legal[mv]).on;
         relaxed.moves[mv] = Some(match forced {
@@ -82,9 +78,7 @@ pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Opti
             },
         });
     }
-    relaxed
-        .add_gates(budget, |gate| !under_legal[gate.index()])
-        .ok()?;
+    relaxed.add_gates(|gate| !under_legal[gate.index()]).ok()?;
     let mut next = vec![Signal::FALSE; n_bases];
     for (fact, &signal) in network.next.enumerate() {
         let then = relaxed.possible(signal);
@@ -124,23 +118,27 @@ pub fn relaxation(network: &Network, targets: &[Signal], until: Instant) -> Opti
         None if base < n_facts => format!("(possible {})", network.facts[Id::from_index(base)]),
         None => format!("(unused {base})"),
     };
-    let (gates, inputs) = relaxed.builder.into_gates();
+    let (gates, inputs) = relaxed.builder.into_gates().ok()?;
     let role = RoleId::from_index(0);
-    let relaxed = normalised(Network {
-        roles: [network.roles[role].clone()].into_iter().collect(),
-        facts: (0..n_bases).map(text).collect(),
-        moves: [(role, "step".to_string())].into_iter().collect(),
-        initial,
-        next: next.into_iter().collect(),
-        legal: [Signal::TRUE].into_iter().collect(),
-        terminal,
-        goals: vec![(role, 100, reached), (role, 0, !reached)],
-        gates,
-        inputs,
-        blocks: Vec::new(),
-        sample: None,
-        unweighted: None,
-    });
+    let relaxed = normalised(
+        Network {
+            roles: [network.roles[role].clone()].into_iter().collect(),
+            facts: (0..n_bases).map(text).collect(),
+            moves: [(role, "step".to_string())].into_iter().collect(),
+            initial,
+            next: next.into_iter().collect(),
+            legal: [Signal::TRUE].into_iter().collect(),
+            terminal,
+            goals: vec![(role, 100, reached), (role, 0, !reached)],
+            gates,
+            inputs,
+            blocks: Vec::new(),
+            sample: None,
+            unweighted: None,
+        },
+        budget,
+    )
+    .ok()?;
     Some(passes::optimise(relaxed, budget))
 }
 
@@ -160,7 +158,7 @@ struct Relaxation<'a> {
     /// `None` where not known yet, as for gates.
     moves: IdVec<MoveId, Option<Possible>>,
     gates: IdVec<GateId, Option<Possible>>,
-    builder: Builder,
+    builder: Builder<'a>,
 }
 
 impl Relaxation<'_> {
@@ -203,16 +201,12 @@ impl Relaxation<'_> {
         is_relevant
     }
 
-    fn add_gates(
-        &mut self,
-        budget: Budget,
-        is_chosen: impl Fn(GateId) -> bool,
-    ) -> Result<(), BuildError> {
+    fn add_gates(&mut self, is_chosen: impl Fn(GateId) -> bool) -> Result<(), BuildError> {
         let (mut on, mut off) = (Vec::new(), Vec::new());
         let chosen = self.network.gates.ids().filter(|&gate| is_chosen(gate));
         for (count, gate) in chosen.enumerate() {
             if count % CHECK_EVERY == 0 {
-                self.builder.check(budget)?;
+                self.builder.check()?;
             }
             on.clear();
             off.clear();

@@ -47,13 +47,20 @@ impl Engine {
     /// After a stop, makes more relations goal-directed or lifts the soft limits, so that a rebuilt
     /// engine gets further. Fails when neither is possible.
     pub fn relent(&mut self, stopped: Stopped) -> Result<(), ProverError> {
-        let is_final = matches!(stopped.fault, Fault::TooManyTerms | Fault::Undecided);
+        let is_final = matches!(
+            stopped.fault,
+            Fault::TooManyTerms | Fault::Undecided | Fault::Stopped
+        );
         if self.choice.limits != Bounds::Soft || is_final {
             return Err(self.error(stopped));
         }
-        if !self.put_on_demand(stopped.component) {
-            self.choice.limits = Bounds::Hard;
+        if self.put_on_demand(stopped.component) {
+            return Ok(());
         }
+        if self.is_tuning {
+            return Err(self.error(stopped));
+        }
+        self.choice.limits = Bounds::Hard;
         Ok(())
     }
 
@@ -147,6 +154,7 @@ impl Engine {
                 limit: self.limits.terms,
             },
             Fault::Undecided => ProverError::Undecided { relation },
+            Fault::Stopped => ProverError::Stopped,
             Fault::TooMuchWork => ProverError::TooMuchWork {
                 limit: self.limits.work,
                 relation,

@@ -117,6 +117,10 @@ pub struct Engine {
     /// The state number of the next memory check, and the limit.
     pub next_inspection: u64,
     pub most_remembered: usize,
+    /// The work after which the memory is checked in any case.
+    next_inspection_work: u64,
+    /// Whether plans are being fitted: hard limits are not tried then.
+    pub is_tuning: bool,
 }
 
 /// Serial number of static components.
@@ -125,6 +129,8 @@ const FOR_EVER: u64 = u64::MAX;
 const MOST_REMEMBERED: usize = 20_000_000;
 const LONGEST_BODY: usize = 400;
 const INSPECTION: u64 = 4096;
+/// Rows visited between two memory checks: a row adds a few facts and index entries at most.
+const INSPECTION_WORK: u64 = 4_000_000;
 
 impl Engine {
     /// Plans the rules and evaluates what is static.
@@ -166,6 +172,8 @@ impl Engine {
             work_forgotten: 0,
             next_inspection: INSPECTION,
             most_remembered: MOST_REMEMBERED,
+            next_inspection_work: INSPECTION_WORK,
+            is_tuning: false,
         };
         // A head variable that the body leaves open can only be bound by a call.
         let unsafe_rules = engine.source.iter().filter(|rule| has_unsafe_head(rule));
@@ -179,10 +187,17 @@ impl Engine {
     /// Drops all but terms and samples, and plans anew. A question whose static part cannot be
     /// evaluated keeps the error; the others are still answered.
     pub fn rebuild(&mut self) {
+        if self.store.is_stopped() {
+            self.failed = Question::ALL.map(|_| Some(ProverError::Stopped));
+            return;
+        }
         self.failed = Default::default();
         let limits = self.choice.limits;
         while let Err((question, stopped)) = self.try_rebuild() {
             if let Err(error) = self.relent(stopped) {
+                if error == ProverError::Stopped {
+                    return self.rebuild();
+                }
                 self.failed[question as usize] = Some(error);
                 self.choice.limits = limits;
             }
@@ -372,13 +387,13 @@ impl Engine {
                 n_terms,
             });
         }
-        if let Some(error) = &self.failed[question as usize] {
-            return Err(error.clone());
-        }
-        if self.serial >= self.next_inspection {
+        if self.serial >= self.next_inspection || self.work_done() >= self.next_inspection_work {
             self.inspect();
         }
         loop {
+            if let Some(error) = &self.failed[question as usize] {
+                return Err(error.clone());
+            }
             self.stand_on(state, moves);
             match self.ask(question) {
                 Ok(()) => return Ok(()),
@@ -393,6 +408,7 @@ impl Engine {
     /// Empties the store when it holds too much.
     fn inspect(&mut self) {
         self.next_inspection = self.serial + INSPECTION;
+        self.next_inspection_work = self.work_done() + INSPECTION_WORK;
         if self.store.n_remembered() > self.most_remembered {
             self.rebuild();
             // Static facts are evaluated again at once and do not count.
@@ -464,6 +480,13 @@ impl Engine {
             &mut self.store,
             &mut self.estimates,
         );
+        if self.store.is_stopped() {
+            let fault = Fault::Stopped;
+            return Err(Stopped {
+                fault,
+                component: id,
+            });
+        }
         if self.registers.len() < compiled.n_registers {
             self.registers.resize(compiled.n_registers, TermId(0));
         }

@@ -1,5 +1,8 @@
 //! Errors of the prover, and the limits that bound an evaluation.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thiserror::Error;
 
 /// Why there is no answer.
@@ -41,12 +44,14 @@ pub enum ProverError {
     TooManyTerms { limit: usize },
     #[error("the joint move has {found} moves, expected one for each of the {expected} roles")]
     WrongJointMove { found: usize, expected: usize },
+    #[error("evaluation was stopped: the answer is no longer needed")]
+    Stopped,
     #[error("there is no role number {role}, the game has {n_roles}")]
     NoSuchRole { role: usize, n_roles: usize },
 }
 
 /// What bounds an evaluation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Facts derived while one question is answered.
     pub facts: usize,
@@ -56,6 +61,14 @@ pub struct Limits {
     pub terms: usize,
     /// Matches looked at while one question is answered.
     pub work: u64,
+    /// Set by another thread once no answer is needed any more.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Limits {
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 impl Default for Limits {
@@ -65,6 +78,7 @@ impl Default for Limits {
             depth: 500,
             terms: 8_000_000,
             work: 500_000_000,
+            stop: Arc::default(),
         }
     }
 }

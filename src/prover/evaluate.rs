@@ -44,6 +44,9 @@ impl Compiled {
         };
         let mut compiled = Compiled::default();
         for &rule in &dependencies.components[id].rules {
+            if planner.store.is_stopped() {
+                break;
+            }
             let rule = &rules[rule];
             let is_recursive = |literal: &Literal| match literal {
                 Literal::Positive(atom) => dependencies

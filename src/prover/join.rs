@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::index::BucketId;
 use super::plan::{Check, Op, Place, Scan};
-use super::store::{Fault, Store};
+use super::store::Store;
 use crate::ids::TermId;
 
 /// The result of the rest of a plan.
@@ -84,11 +84,9 @@ impl Store {
         if scan.outputs.is_empty() {
             return self.run(rest, registers);
         }
-        if self.work_left <= n_items as u64 {
-            self.fault = Some(Fault::TooMuchWork);
+        if !self.spend(n_items as u64 + 1) {
             return Outcome::Stopped;
         }
-        self.work_left -= n_items as u64 + 1;
         // The bucket may grow meanwhile, in a recursive component; what is new then gets its own
         // turn.
         self.run_each(scan, bucket, 0..n_items, rest, registers).1
@@ -148,11 +146,9 @@ impl Store {
         self.catch_up(scan.index, scan.relation);
         let n_items = self.indexes[scan.index].items(bucket).len();
         let n_new = n_items.saturating_sub(from) as u64;
-        if self.work_left < n_new {
-            self.fault = Some(Fault::TooMuchWork);
+        if !self.spend(n_new) {
             return (from, Outcome::Stopped);
         }
-        self.work_left -= n_new;
         self.run_each(scan, bucket, from..n_items, rest, registers)
     }
 }

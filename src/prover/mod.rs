@@ -73,6 +73,13 @@ impl Prover {
     /// Compiles the rules and evaluates what holds in every state. Fails without roles, for a body
     /// too long to be planned, and for an initial state beyond the limits.
     pub fn with_limits(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
+        let mut prover = Self::untuned(rules, limits)?;
+        prover.tune();
+        Ok(prover)
+    }
+
+    /// As [`with_limits`](Self::with_limits), ready sooner: the plans are not fitted to the game.
+    pub fn untuned(rules: &Rules, limits: Limits) -> Result<Self, ProverError> {
         let mut engine = Engine::new(rules, limits)?;
         let roles = rules.roles();
         let roles = roles
@@ -83,14 +90,18 @@ impl Prover {
             return Err(ProverError::NoRoles);
         }
         let initial = State::of(&mut engine.initial_facts()?);
-        // Plans that do not fit are slow, not wrong: a sample that fails leaves the game as it was.
-        let _ = tune::tune(&mut engine, &roles, &initial);
         Ok(Self {
             engine,
             roles,
             initial,
             order: TextOrder::default(),
         })
+    }
+
+    /// Fits the plans to the game, by some random moves from its start.
+    pub fn tune(&mut self) {
+        // Plans that do not fit are slow, not wrong: a sample that fails leaves the game as it was.
+        let _ = tune::tune(&mut self.engine, &self.roles, &self.initial);
     }
 
     /// The roles, in the order of the text.

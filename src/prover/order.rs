@@ -24,8 +24,17 @@ impl TextOrder {
         if terms.len() < 2 {
             return;
         }
-        for &term in &*terms {
-            if self.rank(term) == 0 {
+        let is_new = |term: &&TermId| self.rank(**term) == 0;
+        let mut new: Vec<TermId> = terms.iter().filter(is_new).copied().collect();
+        new.sort_unstable();
+        new.dedup();
+        if new.len() > self.by_text.len() {
+            // Ranks would be spread out again and again.
+            let texts = new.into_iter().map(|term| (text(term).into(), term));
+            self.by_text.extend(texts);
+            self.spread();
+        } else {
+            for term in new {
                 self.add(term, text(term).into());
             }
         }
@@ -56,6 +65,14 @@ impl TextOrder {
             self.ranks[term.index()] = rank;
             return;
         }
+        self.spread();
+    }
+
+    /// Gives all terms ranks with gaps between them.
+    fn spread(&mut self) {
+        let most = self.by_text.values().map(|term| term.index()).max();
+        let n_ranks = most.map_or(0, |most| most + 1).max(self.ranks.len());
+        self.ranks.resize(n_ranks, 0);
         for (position, term) in self.by_text.values().enumerate() {
             self.ranks[term.index()] = (position as u64 + 1) * SPREAD;
         }

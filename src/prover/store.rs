@@ -18,6 +18,8 @@ pub enum Fault {
     TooMuchWork,
     /// Goal-directed evaluation met undecidable negation within a recursion.
     Undecided,
+    /// No answer is needed any more.
+    Stopped,
 }
 
 define_id! { IndexId }
@@ -41,6 +43,8 @@ pub struct Store {
 
 /// Argument lists up to this length are built on the stack.
 const SHORT: usize = 8;
+/// Rows between two looks at whether an answer is still needed.
+const LOOK_EVERY: u64 = 1 << 12;
 
 impl Store {
     /// An empty store for relations of these arities.
@@ -75,6 +79,27 @@ impl Store {
         self.work_left = self.limits.work;
         self.fault = None;
         self.functions.catch_up(&self.terms);
+    }
+
+    /// Counts visited rows. False beyond the limit, and when no answer is needed any more.
+    #[inline]
+    pub fn spend(&mut self, work: u64) -> bool {
+        let Some(left) = self.work_left.checked_sub(work) else {
+            self.fault = Some(Fault::TooMuchWork);
+            return false;
+        };
+        let looks = left / LOOK_EVERY != self.work_left / LOOK_EVERY;
+        self.work_left = left;
+        if looks && self.limits.is_stopped() {
+            self.fault = Some(Fault::Stopped);
+            return false;
+        }
+        true
+    }
+
+    /// Whether no answer is needed any more.
+    pub fn is_stopped(&self) -> bool {
+        self.limits.is_stopped()
     }
 
     pub fn work_done(&self) -> u64 {

@@ -38,6 +38,17 @@ struct Work {
 
 /// Fits the engine's plans to the game. The engine stays usable after an error.
 pub fn tune(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<(), ProverError> {
+    // A game beyond the soft limits would be sampled for too long.
+    if engine.choice.limits != Bounds::Soft {
+        return Ok(());
+    }
+    engine.is_tuning = true;
+    let outcome = fit(engine, roles, initial);
+    engine.is_tuning = false;
+    outcome
+}
+
+fn fit(engine: &mut Engine, roles: &[TermId], initial: &State) -> Result<(), ProverError> {
     let mut steps = playout(engine, roles, initial)?;
     if steps.is_empty() {
         return Ok(());

@@ -124,7 +124,7 @@ fn a_broken_mutex_group_falls_back_to_the_whole_network() {
         states: 200,
         states_per_game: 25,
         seed: 3,
-        until: None,
+        limits: Budget::generous(),
     };
     let found = mutex_groups::find(&network, &whole(&network), short);
     let group = propnet::shortlist(&network, &found.groups, &found.played)[0];

@@ -85,7 +85,7 @@ pub fn phased_machines(network: &Network) -> Machines {
 /// Each of the phases that the player would weigh, the most promising first.
 pub fn phases_by_play(network: &Network) -> Vec<Phases> {
     let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
-    let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), None);
+    let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), Budget::generous());
     let found = mutex_groups::find(network, &whole, budget);
     propnet::shortlist(network, &found.groups, &found.played)
         .into_iter()

@@ -91,6 +91,7 @@ pub fn examine(
     let limits = ground::Budget {
         until: Some(started + budget.time),
         max_bytes: budget.bytes,
+        stop: None,
     };
     let compiled = build::compile(&rules, limits);
     let time = started.elapsed();

@@ -17,6 +17,7 @@ use clap::Args;
 use panza::analysis::learning::{Deadline, LearningBudget, learn};
 use panza::analysis::step_budget::StepBudget;
 use panza::analysis::tuples::Tuples;
+use panza::budget::Budget;
 use panza::build::{self, BuildBudget, BuiltGame};
 use panza::commands::game_source::Game;
 use panza::commands::outcome::Outcome;
@@ -130,7 +131,7 @@ fn train_all(
     output: Output,
 ) -> anyhow::Result<()> {
     let clock = || thread_cpu_time().unwrap_or_default();
-    let structure = Structure::find(built, None);
+    let structure = Structure::find(built, Budget::generous());
     let search = SearchConfig {
         max_nodes: 1 << 16,
         samples_per_request: 16,

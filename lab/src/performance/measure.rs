@@ -63,7 +63,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    fn budget(&self) -> Budget {
+    fn budget(&self) -> Budget<'static> {
         Budget {
             until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
             ..Budget::generous()

@@ -1,5 +1,7 @@
 //! Games made to be split, and games that only look so.
 
+use std::time::Duration;
+
 use super::{Factors, factors};
 use crate::ground::{self, Budget};
 use crate::propnet::{self, Network};
@@ -15,7 +17,7 @@ fn network_of(text: &str) -> Network {
 }
 
 fn found(text: &str) -> Factors {
-    factors(&network_of(text), None).expect("there is no time limit")
+    factors(&network_of(text), Budget::generous()).expect("there is no time limit")
 }
 
 /// How many factors there are, and how many of them matter.
@@ -199,6 +201,12 @@ fn a_board_that_nothing_asks_for_is_told_apart() {
 fn nothing_is_found_after_the_deadline() {
     let network = network_of(&format!("{TURNS} {ROWS}"));
     let now = std::time::Instant::now();
-    assert_eq!(factors(&network, Some(now)), None);
-    assert!(factors(&network, Some(now + std::time::Duration::from_secs(60))).is_some());
+    assert_eq!(factors(&network, Budget::generous().until(Some(now))), None);
+    assert!(
+        factors(
+            &network,
+            Budget::generous().until(Some(now + Duration::from_secs(60)))
+        )
+        .is_some()
+    );
 }

@@ -16,7 +16,7 @@ use crate::propnet::{BuildError, Network, Node, Signal};
 pub(in crate::propnet) fn assume(
     network: &Network,
     known: &[(BaseId, bool)],
-    budget: Budget,
+    budget: Budget<'_>,
 ) -> Result<Network, BuildError> {
     let mut bases: IdVec<BaseId, Option<bool>> = network.facts.iter().map(|_| None).collect();
     known
@@ -39,7 +39,7 @@ fn with_constants(
     network: &Network,
     bases: &IdVec<BaseId, Option<bool>>,
     moves: &IdVec<MoveId, Option<bool>>,
-    budget: Budget,
+    budget: Budget<'_>,
 ) -> Result<Network, BuildError> {
     let substitute = |signal: Signal| {
         let value = match network.node(signal) {

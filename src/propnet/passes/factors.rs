@@ -19,7 +19,7 @@ use crate::propnet::{BuildError, Network, Signal};
 const MAX_ROUNDS: usize = 64;
 const MAX_DEPTH: usize = 8;
 
-pub(super) fn factors(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn factors(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut plain: Vec<Signal> = Vec::new();
         let mut terms: Vec<Vec<Signal>> = Vec::new();
@@ -43,7 +43,8 @@ fn factored(context: &mut Context<'_>, terms: Vec<Vec<Signal>>, depth: usize) ->
     let mut alternatives: Vec<Signal> = Vec::new();
     let mut waiting = terms;
     for _ in 0..if depth > 0 { MAX_ROUNDS } else { 0 } {
-        if waiting.len() < 2 {
+        let n_signals = waiting.iter().map(Vec::len).sum();
+        if waiting.len() < 2 || context.builder.is_over_after(n_signals) {
             break;
         }
         let Some(groups) = groups_by_best_factor(&waiting) else {

@@ -12,7 +12,7 @@ use super::{Context, rewrite};
 use crate::ground::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
-pub(super) fn flatten(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     let mut flat: Vec<Signal> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         flat.clear();

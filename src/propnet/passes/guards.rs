@@ -25,16 +25,19 @@ const MIN_USERS: usize = 6;
 const MIN_UPDATES: i64 = 3;
 /// A guard has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 100;
+/// Steps that weighing the groups of one place takes.
+const GUARD_STEPS: usize = 256;
 /// Signals examined, guards included.
 const MAX_SIGNALS: usize = 1000;
 
-pub(super) fn guards(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn guards(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     weighted(network, budget, |gates| {
         let mut heavy = heavy(gates);
         let mut is_changed = false;
         let mut n_examined = 0;
         while let Some(signal) = heavy.pop()
             && n_examined < MAX_SIGNALS
+            && !gates.is_over_after(gates.max_users(signal))
         {
             n_examined += 1;
             if guarded(gates, signal) {
@@ -79,7 +82,7 @@ fn guarded(gates: &mut WeightedNetwork<'_>, signal: Signal) -> bool {
     };
     let mut is_changed = false;
     let mut at = 0;
-    while at + 1 < users.len() {
+    while at + 1 < users.len() && !gates.is_over_after(GUARD_STEPS) {
         let groups = SIZES.iter().filter_map(|&size| users.get(at..at + size));
         let groups = groups.filter(|group| is_below(gates, signal, group));
         let with_gain = groups.map(|group| (gain(gates, signal, group), group));

@@ -45,12 +45,12 @@ const MAX_ROUNDS: usize = 4;
 ///
 /// The result computes the same outputs as `network` in every state, for joint moves with exactly
 /// one move per role. A budget that ends early costs gates, not correctness.
-pub fn optimise(network: Network, budget: Budget) -> Network {
+pub fn optimise(network: Network, budget: Budget<'_>) -> Network {
     optimise_with(network, &PassSet::all(), budget)
 }
 
 /// As [`optimise`], with the passes of a set.
-pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget) -> Network {
+pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget<'_>) -> Network {
     for round in 0..MAX_ROUNDS {
         let before = network.size();
         let of_round = |pass: &Pass| match pass.schedule() {
@@ -82,14 +82,14 @@ pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget) -> 
 
 pub(super) struct Context<'a> {
     pub network: &'a Network,
-    pub builder: Builder,
+    pub builder: Builder<'a>,
     /// Per new gate whether its fan-out is one.
     is_single: IdVec<GateId, bool>,
     first_gate: usize,
 }
 
-impl Target for Context<'_> {
-    fn builder(&mut self) -> &mut Builder {
+impl<'a> Target<'a> for Context<'a> {
+    fn builder(&mut self) -> &mut Builder<'a> {
         &mut self.builder
     }
 }
@@ -125,7 +125,7 @@ impl Context<'_> {
 /// in the new network.
 pub(super) fn rewrite(
     network: &Network,
-    budget: Budget,
+    budget: Budget<'_>,
     replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
 ) -> Result<Network, BuildError> {
     rewrite_with(network, budget, &|signal| signal, replace)
@@ -134,34 +134,28 @@ pub(super) fn rewrite(
 /// As [`rewrite`], with `substitute` giving what replaces the signal of a base or move.
 pub(super) fn rewrite_with(
     network: &Network,
-    budget: Budget,
+    budget: Budget<'_>,
     substitute: &dyn Fn(Signal) -> Signal,
     mut replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
 ) -> Result<Network, BuildError> {
     let n_leaves = network.facts.len() + network.moves.len();
     let mut context = Context {
         network,
-        builder: Builder::new(n_leaves),
+        builder: Builder::new(n_leaves, budget),
         is_single: IdVec::new(),
         first_gate: 1 + n_leaves,
     };
     let fan_out = network.fan_out();
     let leaf = |signal: Signal| Some(substitute(signal));
-    let copies = copy_gates(
-        network,
-        &mut context,
-        budget,
-        &leaf,
-        |context, gate, inputs, _| {
-            let signal = replace(context, inputs);
-            context.note_fan_out(signal, fan_out[gate] == 1);
-            Some(signal)
-        },
-    )?;
-    let (gates, inputs) = context.builder.into_gates();
+    let copies = copy_gates(network, &mut context, &leaf, |context, gate, inputs, _| {
+        let signal = replace(context, inputs);
+        context.note_fan_out(signal, fan_out[gate] == 1);
+        Some(signal)
+    })?;
+    let (gates, inputs) = context.builder.into_gates()?;
     let mut rebuilt = network.with_gates(gates, inputs);
     for signal in rebuilt.outputs_mut() {
         *signal = copies.of(*signal).unwrap_or(Signal::FALSE);
     }
-    Ok(normalised(rebuilt))
+    normalised(rebuilt, budget)
 }

@@ -15,7 +15,7 @@ use crate::ground::Budget;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 
-pub(super) fn one_move(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn one_move(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     let role_moves = network.role_moves();
     let mut is_excluded = vec![false; network.moves.len()];
     let mut others: Vec<Signal> = Vec::new();

@@ -30,7 +30,7 @@ const N_STARTS: usize = 8;
 /// OR ends.
 const MAX_WORK_PER_INPUT: usize = 4;
 
-pub(super) fn products(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn products(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut by_width: Vec<Vec<(Signal, Vec<Signal>)>> = vec![Vec::new(); MAX_WIDTH + 1];
         for &input in inputs.iter().filter(|input| input.is_inverted()) {
@@ -43,7 +43,7 @@ pub(super) fn products(network: &Network, budget: Budget) -> Result<Network, Bui
         let mut found: Vec<Vec<Vec<Signal>>> = Vec::new();
         for terms in by_width.iter().filter(|terms| terms.len() >= MIN_TERMS) {
             let mut cover = ProductCover::new(terms.iter().map(|(_, term)| &term[..]).collect());
-            found.extend(cover.products());
+            found.extend(cover.products(&mut |steps| context.builder.is_over_after(steps)));
             let mut covered = terms
                 .iter()
                 .zip(&cover.is_covered)
@@ -140,13 +140,16 @@ impl<'a> ProductCover<'a> {
     }
 
     /// The products that save edges, each given by its sides.
-    fn products(&mut self) -> Vec<Vec<Vec<Signal>>> {
+    /// `is_over_after` counts steps, and tells whether to end.
+    fn products(&mut self, is_over_after: &mut dyn FnMut(usize) -> bool) -> Vec<Vec<Vec<Signal>>> {
         let mut found = Vec::new();
         let max_work =
             MAX_WORK_PER_INPUT * self.terms.len() * self.terms.first().map_or(0, |term| term.len());
         let work = &mut 0;
         let mut waiting: Vec<usize> = (0..self.terms.len()).rev().collect();
-        while *work < max_work {
+        let mut counted = 0;
+        while *work < max_work && !is_over_after(work.saturating_sub(counted)) {
+            counted = *work;
             let mut starts: Vec<(usize, Vec<Vec<Signal>>)> = Vec::new();
             while starts.len() < N_STARTS && *work < max_work {
                 let Some(term) = waiting.pop() else { break };
@@ -184,6 +187,7 @@ impl<'a> ProductCover<'a> {
             self.is_covered = is_covered;
             found.push(sides);
             *work = 0;
+            counted = 0;
         }
         found
     }

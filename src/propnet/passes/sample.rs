@@ -7,8 +7,6 @@
 //! Invariants: the same network gives the same sample; the work is bounded by a few steps of a
 //! large network.
 
-use std::time::Instant;
-
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -29,7 +27,7 @@ const MAX_WORK: usize = 6_000_000;
 
 impl PlayoutSample {
     /// Plays at random; `None` when the budget ends first.
-    pub(super) fn play(network: &Network, budget: Budget) -> Option<PlayoutSample> {
+    pub(super) fn play(network: &Network, budget: Budget<'_>) -> Option<PlayoutSample> {
         // A block is iterated to its fixpoint, which a long chain of gates makes slow.
         if network.blocks.iter().map(Vec::len).sum::<usize>() > MAX_IN_BLOCKS {
             return Some(PlayoutSample::default());
@@ -52,7 +50,7 @@ impl PlayoutSample {
         let mut work = 0;
         let mut restarted = u64::MAX;
         while counted.len() < MIN_STEPS || (counted.len() < MAX_STEPS && work < MAX_WORK) {
-            if budget.until.is_some_and(|until| Instant::now() >= until) {
+            if budget.is_over() {
                 break;
             }
             counted.push(!restarted);

@@ -75,7 +75,7 @@ impl Pass {
     ///
     /// # Errors
     /// When the budget ends.
-    pub fn apply(self, network: &Network, budget: Budget) -> Result<Network, BuildError> {
+    pub fn apply(self, network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
         match self {
             Pass::Flatten => flatten::flatten(network, budget),
             Pass::Products => products::products(network, budget),

@@ -23,10 +23,12 @@ use crate::propnet::{BuildError, Network, Signal};
 
 /// Of the inputs of a wider gate only the ones that flip most are considered.
 const MAX_WIDTH: usize = 12;
+/// Steps that weighing one pair takes.
+const PAIR_STEPS: usize = 64;
 /// A pair has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn shared(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn shared(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     weighted(network, budget, |gates| {
         let sharing = PairSharing {
             min_gain: gates.n_changes() / MIN_GAIN_STEPS,
@@ -64,6 +66,9 @@ impl PairSharing<'_, '_> {
 
     fn note(&mut self, counts: &FxHashMap<(Signal, Signal), u32>) {
         for (&pair, &n_users) in counts {
+            if self.gates.is_over_after(PAIR_STEPS) {
+                return;
+            }
             let n_users = n_users as usize;
             if n_users < 2 || self.gain(n_users, pair, 0) < self.min_gain {
                 continue;
@@ -80,6 +85,9 @@ impl PairSharing<'_, '_> {
         let mut is_changed = false;
         let mut counts: FxHashMap<(Signal, Signal), u32> = FxHashMap::default();
         for gate in self.gates.editable_gates() {
+            if self.gates.is_over_after(PAIR_STEPS) {
+                return false;
+            }
             let mut inputs = self.candidates(gate);
             inputs.retain(|&input| self.gates.max_users(input) > 1);
             for (index, &left) in inputs.iter().enumerate() {
@@ -90,6 +98,10 @@ impl PairSharing<'_, '_> {
         }
         self.note(&counts);
         while let Some((gain, Reverse((left, right)))) = self.open.pop() {
+            let n_users = self.gates.max_users(left).min(self.gates.max_users(right));
+            if self.gates.is_over_after(PAIR_STEPS + n_users) {
+                break;
+            }
             let mut gates = self.gates.users_of_both(left, right);
             if gates.len() < 2 {
                 continue;
@@ -115,6 +127,9 @@ impl PairSharing<'_, '_> {
             };
             counts.clear();
             for gate in gates {
+                if self.gates.is_over_after(PAIR_STEPS) {
+                    return is_changed;
+                }
                 self.gates.replace(gate as usize, &[left, right], pair);
                 for other in self.candidates(gate as usize) {
                     if other != pair {

@@ -15,20 +15,28 @@ use crate::propnet::{BuildError, Network, Signal};
 
 /// The most terms of the OR.
 const MAX_TERMS: usize = 16;
+/// Steps that weighing one product takes.
+const SPREAD_STEPS: usize = 64;
 const MAX_FACTORS: usize = 4;
 /// The change has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn spread(network: &Network, budget: Budget) -> Result<Network, BuildError> {
+pub(super) fn spread(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     let n_users = network.fan_out();
     let mut is_single: Vec<bool> = n_users.iter().map(|&n_users| n_users == 1).collect();
     weighted(network, budget, |gates| {
         let min_gain = (gates.n_changes() / MIN_GAIN_STEPS).max(1);
         let mut is_changed = false;
         for gate in gates.editable_gates() {
+            if gates.is_over_after(gates.inputs_of(gate).len()) {
+                break;
+            }
             for input in gates.inputs_of(gate).to_vec() {
                 if !input.is_inverted() {
                     continue;
+                }
+                if gates.is_over_after(SPREAD_STEPS) {
+                    break;
                 }
                 let Some((product, terms)) = distributed(gates, &is_single, input, min_gain) else {
                     continue;

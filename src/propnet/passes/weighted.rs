@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::rewrite;
 use super::sample::Values;
-use crate::ground::Budget;
+use crate::budget::{Budget, Meter};
 use crate::ids::{GateId, Id, IdVec};
 use crate::propnet::network::Gate;
 use crate::propnet::normalise::normalised;
@@ -36,6 +36,7 @@ pub(super) struct WeightedNetwork<'a> {
     is_editable: Vec<bool>,
     /// Per node a number above those of all nodes that it depends on.
     height: Vec<u64>,
+    meter: Meter<'a>,
 }
 
 /// The difference of height between a gate and its highest input, which leaves room for new gates.
@@ -61,7 +62,7 @@ fn heights(network: &Network, first_gate: usize) -> Vec<u64> {
 /// random play unless that was done before; a network that cannot be sampled stays as it is.
 pub(super) fn weighted(
     network: &Network,
-    budget: Budget,
+    budget: Budget<'_>,
     edit: impl FnOnce(&mut WeightedNetwork<'_>) -> bool,
 ) -> Result<Network, BuildError> {
     let sample = match &network.sample {
@@ -75,18 +76,25 @@ pub(super) fn weighted(
     let Some(known) = sample.clone().filter(|sample| sample.n_changes() > 0) else {
         return Ok(unchanged());
     };
-    let mut editable = WeightedNetwork::new(network, known);
-    if !edit(&mut editable) {
+    let mut editable = WeightedNetwork::new(network, known, budget);
+    let is_changed = edit(&mut editable);
+    if editable.is_over_after(0) {
+        let gates = network.gates.len();
+        return Err(BuildError::OutOfTime { gates });
+    }
+    if !is_changed {
         return Ok(unchanged());
     }
     // Merges gates that have become equal.
-    rewrite(&editable.into_network(), budget, |context, inputs| {
-        context.builder.and(inputs)
-    })
+    rewrite(
+        &editable.into_network(budget)?,
+        budget,
+        |context, inputs| context.builder.and(inputs),
+    )
 }
 
 impl<'a> WeightedNetwork<'a> {
-    fn new(network: &'a Network, sample: Arc<PlayoutSample>) -> Self {
+    fn new(network: &'a Network, sample: Arc<PlayoutSample>, budget: Budget<'a>) -> Self {
         let first_gate = network.first_gate();
         let outputs = network.legal.iter().chain([&network.terminal]);
         let mut is_editable = network.cone(outputs.copied());
@@ -126,7 +134,13 @@ impl<'a> WeightedNetwork<'a> {
             users,
             is_editable,
             height: heights(network, first_gate),
+            meter: Meter::new(budget),
         }
+    }
+
+    /// Counts steps of an edit; whether it has to end. An edit that ends early is dropped.
+    pub(super) fn is_over_after(&mut self, steps: usize) -> bool {
+        self.meter.is_over_after(steps)
     }
 
     pub(super) fn n_changes(&self) -> i64 {
@@ -247,7 +261,7 @@ impl<'a> WeightedNetwork<'a> {
         self.signal_of(gate)
     }
 
-    fn into_network(self) -> Network {
+    fn into_network(self, budget: Budget<'_>) -> Result<Network, BuildError> {
         let mut gates: IdVec<GateId, Gate> = IdVec::new();
         let mut inputs: Vec<Signal> = Vec::new();
         for (gate, of_gate) in self.inputs.iter().enumerate() {
@@ -264,6 +278,6 @@ impl<'a> WeightedNetwork<'a> {
         network.sample = Some(self.sample);
         let network_before = || Arc::new(self.network.clone());
         network.unweighted.get_or_insert_with(network_before);
-        normalised(network)
+        normalised(network, budget)
     }
 }

@@ -1,6 +1,6 @@
 //! KeyedUpdate updates: rare changes of the next state as lists instead of gates.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::phase::PhaseSpecialiser;
 use super::{KeyedUpdate, SpecialisedPhase};
@@ -14,7 +14,7 @@ const MIN_SPARSITY: usize = 8;
 /// The keys that clear a base, and the keys that set it, each with its condition.
 type ClearsAndSets = (Vec<Signal>, Vec<(Signal, Signal)>);
 
-impl PhaseSpecialiser<'_> {
+impl PhaseSpecialiser<'_, '_> {
     /// Replaces propagated next values by keyed updates where that pays.
     ///
     /// A next value `(base ∧ ¬c ∧ …) ∨ (k ∧ s) ∨ …`, k being a base, needs no gates: `c` clears the
@@ -36,10 +36,11 @@ impl PhaseSpecialiser<'_> {
                 sets.entry(key).or_default().push((base, signal));
             }
         }
+        let initial: FxHashSet<BaseId> = self.network.initial.iter().copied().collect();
         let n_initial = sets
             .keys()
             .filter(|&&key| match self.network.node(key) {
-                Node::Base(base) => self.network.initial.contains(&base),
+                Node::Base(base) => initial.contains(&base),
                 _ => true,
             })
             .count();

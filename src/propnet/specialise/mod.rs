@@ -76,7 +76,7 @@ pub struct KeyedUpdate {
 pub fn specialise(
     whole: &Network,
     phases: Option<&Phases>,
-    budget: Budget,
+    budget: Budget<'_>,
 ) -> Result<Option<SpecialisedGame>, BuildError> {
     let (group, networks): (&[BaseId], &[Network]) = match phases {
         Some(phases) => (&phases.mutex_group, &phases.networks),
@@ -85,13 +85,13 @@ pub fn specialise(
     if !whole.blocks.is_empty() || networks.iter().any(|network| !network.blocks.is_empty()) {
         return Ok(None);
     }
-    let mut builder = Builder::new(whole.facts.len() + whole.moves.len());
-    let shared = shared_next(whole, group, &mut builder, budget)?;
+    let mut builder = Builder::new(whole.facts.len() + whole.moves.len(), budget);
+    let shared = shared_next(whole, group, &mut builder)?;
     let mut n_effects = 0;
     let mut specialised = Vec::new();
     for network in networks {
         let mut specialiser = PhaseSpecialiser::new(network, &mut builder);
-        match specialiser.run(&shared, budget, &mut n_effects)? {
+        match specialiser.run(&shared, budget.max_bytes, &mut n_effects)? {
             Some(phase) => specialised.push(phase),
             None => return Ok(None),
         }
@@ -102,16 +102,19 @@ pub fn specialise(
             outputs.push(*signal);
         });
     }
-    let (gates, inputs) = builder.into_gates();
-    let common = normalised(Network {
-        next: outputs,
-        legal: IdVec::new(),
-        terminal: Signal::FALSE,
-        goals: Vec::new(),
-        sample: None,
-        unweighted: None,
-        ..whole.with_gates(gates, inputs)
-    });
+    let (gates, inputs) = builder.into_gates()?;
+    let common = normalised(
+        Network {
+            next: outputs,
+            legal: IdVec::new(),
+            terminal: Signal::FALSE,
+            goals: Vec::new(),
+            sample: None,
+            unweighted: None,
+            ..whole.with_gates(gates, inputs)
+        },
+        budget,
+    )?;
     // The other passes were applied to the phases' networks, where they could weigh their changes.
     let common = Pass::Flatten.apply(&common, budget)?;
     let mut signals = common.next.iter();
@@ -133,8 +136,7 @@ pub fn specialise(
 fn shared_next(
     whole: &Network,
     group: &[BaseId],
-    builder: &mut Builder,
-    budget: Budget,
+    builder: &mut Builder<'_>,
 ) -> Result<IdVec<BaseId, Option<Signal>>, BuildError> {
     if group.is_empty() {
         return Ok(whole.next.iter().map(|_| None).collect());
@@ -143,13 +145,9 @@ fn shared_next(
         Node::Base(base) if group.contains(&base) => None,
         _ => Some(signal),
     };
-    let copies = copy_gates(
-        whole,
-        builder,
-        budget,
-        &leaf,
-        |builder, _, inputs, is_complete| is_complete.then(|| builder.and(inputs)),
-    )?;
+    let copies = copy_gates(whole, builder, &leaf, |builder, _, inputs, is_complete| {
+        is_complete.then(|| builder.and(inputs))
+    })?;
     Ok(whole.next.iter().map(|&signal| copies.of(signal)).collect())
 }
 

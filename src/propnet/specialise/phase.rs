@@ -3,7 +3,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::SpecialisedPhase;
-use crate::ground::Budget;
 use crate::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use crate::propnet::builder::BuildError;
 use crate::propnet::builder::Builder;
@@ -40,9 +39,9 @@ impl Dependence {
 }
 
 /// Partial evaluation of one phase's network into the common one.
-pub(super) struct PhaseSpecialiser<'a> {
+pub(super) struct PhaseSpecialiser<'a, 'b> {
     pub(super) network: &'a Network,
-    pub(super) builder: &'a mut Builder,
+    pub(super) builder: &'a mut Builder<'b>,
     /// Moves that are always or never made here.
     forced: IdVec<MoveId, Option<bool>>,
     dependence: IdVec<GateId, Dependence>,
@@ -57,8 +56,8 @@ pub(super) struct PhaseSpecialiser<'a> {
     n_visited: usize,
 }
 
-impl<'a> PhaseSpecialiser<'a> {
-    pub(super) fn new(network: &'a Network, builder: &'a mut Builder) -> Self {
+impl<'a, 'b> PhaseSpecialiser<'a, 'b> {
+    pub(super) fn new(network: &'a Network, builder: &'a mut Builder<'b>) -> Self {
         Self {
             forced: network.forced_moves(),
             dependence: IdVec::new(),
@@ -145,7 +144,7 @@ impl<'a> PhaseSpecialiser<'a> {
     pub(super) fn run(
         &mut self,
         shared: &IdVec<BaseId, Option<Signal>>,
-        budget: Budget,
+        max_bytes: usize,
         n_effects: &mut usize,
     ) -> Result<Option<SpecialisedPhase>, BuildError> {
         let network = self.network;
@@ -181,7 +180,7 @@ impl<'a> PhaseSpecialiser<'a> {
             };
             self.unmoved.push(unmoved);
         }
-        self.builder.check(budget)?;
+        self.builder.check()?;
         let mut phase = SpecialisedPhase {
             terminal: self.unmoved(network.terminal),
             legal: network.roles.iter().map(|_| Vec::new()).collect(),
@@ -212,7 +211,7 @@ impl<'a> PhaseSpecialiser<'a> {
             let bases = bases_of.remove(&role).unwrap_or_default();
             let (cheap, heavy) = self.split_by_cost(&bases, &phase.legal[role]);
             propagated.extend(heavy);
-            if !self.specialise_role(role, &cheap, &mut phase, budget, n_effects)? {
+            if !self.specialise_role(role, &cheap, &mut phase, max_bytes, n_effects)? {
                 return Ok(None);
             }
         }
@@ -231,7 +230,7 @@ impl<'a> PhaseSpecialiser<'a> {
         role: RoleId,
         bases: &[BaseId],
         phase: &mut SpecialisedPhase,
-        budget: Budget,
+        max_bytes: usize,
         n_effects: &mut usize,
     ) -> Result<bool, BuildError> {
         let moves: Vec<MoveId> = phase.legal[role].iter().map(|&(mv, _)| mv).collect();
@@ -242,15 +241,15 @@ impl<'a> PhaseSpecialiser<'a> {
         let of_node = self.bases_of_nodes(bases);
         let is_on_path = self.on_path(&of_node);
         let mut effects: Vec<Vec<(BaseId, Signal)>> = Vec::with_capacity(moves.len());
-        for (index, &mv) in moves.iter().enumerate() {
+        for &mv in &moves {
             let of_move = self.effects_of(mv, &of_node, &is_on_path);
             *n_effects += of_move.len();
-            if *n_effects > MAX_EFFECTS || *n_effects > budget.max_bytes / BYTES_PER_EFFECT {
+            if *n_effects > MAX_EFFECTS || *n_effects > max_bytes / BYTES_PER_EFFECT {
                 return Ok(false);
             }
             effects.push(of_move);
-            if index.is_multiple_of(16) {
-                self.builder.check(budget)?;
+            if self.builder.is_over_after(1) {
+                self.builder.check()?;
             }
         }
         self.choose_defaults(bases, &mut effects, phase);

@@ -12,10 +12,7 @@ use crate::{gdl, ground};
 /// The network of some rules.
 fn network(rules: &str) -> Network {
     let (rules, _) = gdl::load(rules);
-    let budget = ground::Budget {
-        until: None,
-        max_bytes: 4 << 30,
-    };
+    let budget = ground::Budget::generous();
     let program = ground::ground(&rules, budget).unwrap();
     passes::optimise(propnet::build(&program, budget).unwrap(), budget)
 }
