@@ -45,6 +45,22 @@ impl Table {
         role: &str,
         clocks: [f64; 2],
     ) -> Self {
+        let (table, answer) = Self::begin(source, settings, factories, role, clocks);
+        let begin = Instant::now();
+        assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Ready));
+        assert!(begin.elapsed().as_secs_f64() < clocks[0] + 0.05);
+        assert_eq!(table.player.info(), Status::Busy);
+        table
+    }
+
+    /// START was sent.
+    fn begin(
+        source: &str,
+        settings: &Settings,
+        factories: GameBuilders,
+        role: &str,
+        clocks: [f64; 2],
+    ) -> (Self, mpsc::Receiver<Answer>) {
         let [start_clock, play_clock] = clocks.map(Duration::from_secs_f64);
         let table = Self {
             player: Player::new(settings, factories).unwrap(),
@@ -64,11 +80,7 @@ impl Table {
             },
             reply,
         );
-        let begin = Instant::now();
-        assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Ready));
-        assert!(begin.elapsed() < start_clock + Duration::from_millis(50));
-        assert_eq!(table.player.info(), Status::Busy);
-        table
+        (table, answer)
     }
 
     /// The answer to a PLAY, which must come before its clock has run out.
@@ -216,14 +228,9 @@ fn playouts_that_never_end_do_not_delay_the_answer() {
 }
 
 #[test]
-fn an_answer_leaves_when_all_machines_fail() {
+fn a_game_without_a_machine_is_refused() {
     let broken = Mischief {
         states_panic: true,
-        ..Mischief::default()
-    };
-    let release = Arc::new(AtomicBool::new(false));
-    let stuck = Mischief {
-        legal_moves_hang: Some(Arc::clone(&release)),
         ..Mischief::default()
     };
     let none = GameBuilders {
@@ -234,17 +241,30 @@ fn an_answer_leaves_when_all_machines_fail() {
         main: piles(HIGH, "main", broken.clone()),
         fallback: Some(piles(HIGH, "fallback", broken)),
     };
+    for factories in [none, panicking] {
+        let (table, answer) = Table::begin(&rules(60), &patient(), factories, "first", [20.0, 1.0]);
+        let answer = answer.recv_timeout(PATIENCE);
+        assert!(matches!(answer, Ok(Answer::Refused(_))), "{answer:?}");
+        assert_eq!(table.player.info(), Status::Available);
+    }
+}
+
+#[test]
+fn an_answer_leaves_when_the_machine_hangs() {
+    let release = Arc::new(AtomicBool::new(false));
+    let stuck = Mischief {
+        legal_moves_hang: Some(Arc::clone(&release)),
+        ..Mischief::default()
+    };
     let hanging = GameBuilders {
         main: piles(HIGH, "main", stuck),
         fallback: None,
     };
-    for (factories, is_last) in [(none, false), (panicking, false), (hanging, true)] {
-        let table = Table::new(&patient(), factories, "first", [0.8, 1.0]);
-        assert_eq!(table.play(""), "noop");
-        assert_eq!(table.play("(take 1) noop"), "noop");
-        release.store(is_last, Ordering::Relaxed);
-        table.stop("noop (take 1)");
-    }
+    let table = Table::new(&patient(), hanging, "first", [0.8, 1.0]);
+    assert_eq!(table.play(""), "noop");
+    assert_eq!(table.play("(take 1) noop"), "noop");
+    release.store(true, Ordering::Relaxed);
+    table.stop("noop (take 1)");
 }
 
 /// Settings under which the logs of matches lie in a folder.

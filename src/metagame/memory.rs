@@ -26,6 +26,8 @@ use crate::telemetry::panic_text;
 
 /// How long after START a history is waited for.
 const READING_TIME: Duration = Duration::from_millis(200);
+/// Time between looks at whether a history is still waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long reading waits for another program that writes; it must leave time to read.
 const READING_LOCK_TIME: Duration = Duration::from_millis(100);
 /// How long writing waits for another program.
@@ -121,12 +123,18 @@ impl MatchMemory {
     }
 
     /// The same as [`history`](Self::history), however long reading takes. For threads without
-    /// deadlines.
-    pub fn history_when_read(&self) -> Option<Arc<GameHistory>> {
+    /// deadlines; `None` once `stop` is set.
+    pub fn history_when_read(&self, stop: &AtomicBool) -> Option<Arc<GameHistory>> {
         let (slot, _) = self.thread.as_ref()?;
-        let reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_running = |reading: &mut Reading| matches!(reading, Reading::Running);
-        drop(slot.changed.wait_while(reading, is_running));
+        let mut reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        while matches!(*reading, Reading::Running) {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let waited = slot.changed.wait_timeout(reading, LOOK_EVERY);
+            (reading, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(reading);
         self.history()
     }
 

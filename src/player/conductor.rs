@@ -6,7 +6,7 @@
 //! | message | idle | the running match | another match |
 //! |---|---|---|---|
 //! | PREVIEW | `done` | | `busy` |
-//! | START | begins a match; `ready` as late as the clock allows, at once when the result is proven; rules with errors are refused with a text and begin nothing | the same START again: as the first, which is `ready` at once when that was answered; a different one: `busy` | `busy` |
+//! | START | begins a match; `ready` as late as the clock allows, at once when the result is proven, later where no legal move is known; rules with errors, and rules without a machine, are refused with a text and begin nothing | the same START again: as the first, which is `ready` at once when that was answered; a different one: `busy` | `busy` |
 //! | PLAY | `busy` | follows the moves, answers ours; a repeat gets the same answer and is not followed twice | `busy` |
 //! | STOP | `busy` | `done` at once | `busy` |
 //! | ABORT | `busy` | `aborted` at once | `busy` |
@@ -139,18 +139,19 @@ impl Conductor {
 
     /// Gives the answers that are due by the clocks and the advice.
     pub fn tick(&mut self, now: Instant) {
+        self.refuse();
         let Some(game) = &self.game else {
             return;
         };
         let advice = game.link.advice(game.position);
         let is_due = match &game.turn {
             Turn::Starting(pending) => {
-                let is_proven = advice.is_some_and(|advice| advice.is_proven);
-                is_proven || now >= pending.deadlines.answer_by
+                let is_proven = advice.as_ref().is_some_and(|advice| advice.is_proven);
+                is_proven || pending.is_due(advice.is_some(), now)
             }
             Turn::Open(pending) => match advice {
-                Some(advice) => advice.is_settled() || now >= pending.deadlines.answer_by,
-                None => now >= pending.deadlines.last_call,
+                Some(advice) => advice.is_settled() || pending.is_due(true, now),
+                None => pending.is_due(false, now),
             },
             Turn::Awaited | Turn::Answered(_) => {
                 if now >= self.give_up_at(game) {
@@ -168,13 +169,31 @@ impl Conductor {
         }
     }
 
+    /// Refuses a START that is unanswered where the match thread found that the game cannot be
+    /// played, and ends the match.
+    fn refuse(&mut self) {
+        let Some(game) = &mut self.game else {
+            return;
+        };
+        let Some(why) = game.link.refusal().map(str::to_string) else {
+            return;
+        };
+        if !matches!(game.turn, Turn::Starting(_)) {
+            return;
+        }
+        if let Turn::Starting(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
+            tracing::error!(match_id = game.start.match_id, "START refused: {why}");
+            pending.answer(&Answer::Refused(why));
+        }
+        game.link.order(Order::Abandon("refused"));
+        self.set_game(None);
+    }
+
     /// When to [`tick`](Self::tick) next, if no advice comes before.
     pub fn next_tick(&self, now: Instant) -> Option<Instant> {
         let game = self.game.as_ref()?;
         Some(match &game.turn {
-            Turn::Starting(pending) => pending.deadlines.answer_by,
-            Turn::Open(pending) if now < pending.deadlines.answer_by => pending.deadlines.answer_by,
-            Turn::Open(pending) => pending.deadlines.last_call,
+            Turn::Starting(pending) | Turn::Open(pending) => pending.next_deadline(now),
             Turn::Awaited | Turn::Answered(_) => self.give_up_at(game),
         })
     }
@@ -352,7 +371,9 @@ impl Conductor {
         };
         match std::mem::replace(&mut game.turn, Turn::Awaited) {
             Turn::Starting(pending) => {
-                self.lateness.observe(pending.lateness(now));
+                if game.link.advice(game.position).is_some() {
+                    self.lateness.observe(pending.lateness(now));
+                }
                 game.record.ready(pending.received, now);
                 pending.answer(&Answer::Ready);
             }

@@ -11,6 +11,14 @@ use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::{GameInfo, Machine, Reasoner};
 use crate::planner::Plan;
 
+/// The role of this name, or at this place in the rulesheet; the first one without either.
+pub(super) fn role_of(info: &dyn GameInfo, name: &str, place: usize) -> RoleId {
+    let roles = info.roles();
+    let named = roles.iter().position(|role| role == name);
+    let place = named.or_else(|| (place < roles.len()).then_some(place));
+    RoleId::from_index(place.unwrap_or(0))
+}
+
 /// A game, the state of the match in it, and a search.
 pub(super) struct Engine {
     machine: Arc<dyn Machine>,
@@ -30,10 +38,7 @@ impl Engine {
         searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
     ) -> Self {
         let machine = Arc::clone(&game.machine);
-        let roles = machine.info().roles();
-        let named = roles.iter().position(|name| name == role.0);
-        let place = named.or_else(|| (role.1 < roles.len()).then_some(role.1));
-        let role = RoleId::from_index(place.unwrap_or(0));
+        let role = role_of(machine.info(), role.0, role.1);
         let state = machine.initial_state();
         let mut reasoner = Arc::clone(&machine).reasoner();
         reasoner.set_state(&state);
@@ -61,8 +66,9 @@ impl Engine {
     ///
     /// A known move that is not legal here is followed all the same: it was played, so our state
     /// must be wrong. An unknown or missing move is replaced by a legal one. Without any legal move
-    /// for such a role the state stays.
-    pub fn advance(&mut self, moves: &[String]) -> Vec<String> {
+    /// for such a role the state stays. `on_state` is called with the new state before the search
+    /// goes there, which may take a while.
+    pub fn advance(&mut self, moves: &[String], on_state: impl FnOnce(&mut Self)) -> Vec<String> {
         let mut faults = Vec::new();
         let n_roles = self.info().n_roles();
         if moves.len() != n_roles {
@@ -88,6 +94,7 @@ impl Engine {
         self.reasoner.next_state(&joint_move, &mut next);
         self.reasoner.set_state(&next);
         self.state = next;
+        on_state(self);
         if is_legal {
             self.searcher.advance(&joint_move, &self.state);
         } else {

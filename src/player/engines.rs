@@ -146,11 +146,22 @@ impl Engines {
         self.current.as_ref().map(|(_, engine)| engine)
     }
 
-    /// Whether the fallback must be built: the main build failed, or is late.
-    pub fn needs_fallback(&self, main_until: Instant) -> bool {
-        let is_late = self.current.is_none() && Instant::now() >= main_until;
-        matches!(self.fallback, Build::NotStarted)
-            && (matches!(self.main, Build::Failed) || is_late)
+    /// Whether the fallback must be built: it is not, and there is no game yet.
+    pub fn needs_fallback(&self) -> bool {
+        matches!(self.fallback, Build::NotStarted) && !matches!(self.main, Build::Done(_))
+    }
+
+    /// Whether no game can be played: no build is left that could become one.
+    pub fn are_all_failed(&self) -> bool {
+        matches!(self.main, Build::Failed) && matches!(self.fallback, Build::Failed)
+    }
+
+    /// Puts the fallback in use where it is there and the main build failed or is late.
+    pub fn fall_back(&mut self, main_until: Instant) {
+        let is_awaited = matches!(self.main, Build::Running) && Instant::now() < main_until;
+        if self.current.is_none() && !is_awaited && matches!(self.fallback, Build::Done(_)) {
+            self.install_first(true);
+        }
     }
 
     /// Whether the engine was replaced since the last call.
@@ -175,26 +186,31 @@ impl Engines {
     }
 
     /// Follows played moves and returns what is wrong with them.
-    pub fn advance(&mut self, moves: Vec<String>) -> Vec<String> {
+    /// `on_state` is called in the new state, before the search goes there.
+    pub fn advance(
+        &mut self,
+        moves: Vec<String>,
+        on_state: impl FnOnce(&mut Engine),
+    ) -> Vec<String> {
         // First into the list: should the engine fail, its successor replays the list.
         self.moves.push(moves.clone());
-        let faults = self.attempt(|engine| engine.advance(&moves));
+        let faults = self.attempt(|engine| engine.advance(&moves, on_state));
         faults.unwrap_or_default()
     }
 
-    /// Puts a build into use. The main build replaces the fallback, however late it comes.
+    /// Adds a build. The main build is put in use and replaces the fallback, however late it comes;
+    /// the fallback is kept for [`fall_back`](Self::fall_back).
     pub fn add(&mut self, is_fallback: bool, game: BuiltGame) {
-        let build = match is_fallback {
-            true => &mut self.fallback,
-            false => &mut self.main,
-        };
-        *build = Build::Done(game);
-        let is_better = match &self.current {
-            None => true,
-            Some((rank, _)) => rank.is_fallback && !is_fallback,
-        };
-        if is_better {
-            self.install_first(is_fallback);
+        if is_fallback {
+            self.fallback = Build::Done(game);
+            return;
+        }
+        self.main = Build::Done(game);
+        self.install_first(false);
+        if matches!(self.main, Build::Done(_)) {
+            // Built again if it is needed.
+            let fallback = std::mem::replace(&mut self.fallback, Build::NotStarted);
+            drop_elsewhere(fallback, self.alive.clone());
         }
     }
 
@@ -265,7 +281,7 @@ impl Engines {
             });
             for moves in &self.moves {
                 // Faults were logged when the moves came.
-                engine.advance(moves);
+                engine.advance(moves, |_| {});
             }
             engine
         }));

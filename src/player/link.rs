@@ -1,7 +1,8 @@
-//! The link between the conductor and the match thread: orders one way, advice the other.
+//! The link between the conductor and the match thread: orders one way, advice the other, and the
+//! flags that stop the work of the match.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
@@ -38,9 +39,53 @@ pub(super) struct Advice {
 }
 
 impl Advice {
+    /// A legal move of a position that was not searched.
+    pub fn unsearched(position: usize, text: String) -> Self {
+        Self {
+            position,
+            text,
+            value: None,
+            visits: 0,
+            is_proven: false,
+            is_only: false,
+            repeat_is_legal: true,
+        }
+    }
+
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
         self.is_proven || self.is_only
+    }
+}
+
+/// The flags that stop the work of a match, one for each piece of work.
+#[derive(Clone, Default)]
+pub(super) struct StopFlags {
+    issued: Arc<Mutex<IssuedFlags>>,
+}
+
+#[derive(Default)]
+struct IssuedFlags {
+    flags: Vec<Arc<AtomicBool>>,
+    is_over: bool,
+}
+
+impl StopFlags {
+    /// A flag for a piece of work; it is set already once the match is over.
+    pub fn issue(&self) -> Arc<AtomicBool> {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let flag = Arc::new(AtomicBool::new(issued.is_over));
+        issued.flags.push(Arc::clone(&flag));
+        flag
+    }
+
+    /// Sets all flags, those of later work included.
+    pub fn stop(&self) {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.is_over = true;
+        for flag in &issued.flags {
+            flag.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -50,6 +95,8 @@ pub(super) struct Link {
     orders: Sender<Order>,
     interrupt: Arc<AtomicBool>,
     advice: Arc<Mutex<Option<Advice>>>,
+    refusal: Arc<OnceLock<String>>,
+    stops: StopFlags,
 }
 
 impl Link {
@@ -60,19 +107,31 @@ impl Link {
             orders,
             interrupt: Arc::new(AtomicBool::new(false)),
             advice: Arc::new(Mutex::new(None)),
+            refusal: Arc::default(),
+            stops: StopFlags::default(),
         };
         let worker = WorkerLink {
             orders: taken,
             interrupt: Arc::clone(&link.interrupt),
             advice: Arc::clone(&link.advice),
+            refusal: Arc::clone(&link.refusal),
+            stops: link.stops.clone(),
         };
         (link, worker)
     }
 
-    /// Sends an order and interrupts the search.
+    /// Sends an order and interrupts the search. An order to abandon the match stops all its work.
     pub fn order(&self, order: Order) {
+        if let Order::Abandon(_) = order {
+            self.stops.stop();
+        }
         let _ = self.orders.send(order);
         self.interrupt.store(true, Ordering::Release);
+    }
+
+    /// Why the game cannot be played at all.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.get().map(String::as_str)
     }
 
     /// The latest advice for a position.
@@ -88,12 +147,26 @@ pub(super) struct WorkerLink {
     pub orders: Receiver<Order>,
     /// Set with each order; the match thread clears it before it takes orders.
     pub interrupt: Arc<AtomicBool>,
+    /// Set by the conductor when the match is abandoned.
+    pub stops: StopFlags,
     advice: Arc<Mutex<Option<Advice>>>,
+    refusal: Arc<OnceLock<String>>,
 }
 
 impl WorkerLink {
     /// Publishes advice for the conductor.
     pub fn publish(&self, advice: Option<Advice>) {
         *self.advice.lock().unwrap_or_else(PoisonError::into_inner) = advice;
+    }
+
+    /// Whether there is any advice.
+    pub fn has_advice(&self) -> bool {
+        let advice = self.advice.lock().unwrap_or_else(PoisonError::into_inner);
+        advice.is_some()
+    }
+
+    /// Says that the game cannot be played, and why.
+    pub fn refuse(&self, why: String) {
+        let _ = self.refusal.set(why);
     }
 }

@@ -6,10 +6,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Sender, after, select};
+use crossbeam::channel::{Sender, after, bounded, select};
 
 use super::engines::{Build, Engines};
 use super::link::{Advice, Order, WorkerLink};
@@ -23,12 +23,15 @@ use crate::config::MetagameSettings;
 use crate::gdl::Rules;
 use crate::metagame::{MatchMemory, Study};
 use crate::search::SearchConfig;
-use crate::telemetry::{Archive, StageTimes, panic_text};
+use crate::sync::allocator;
+use crate::telemetry::{Archive, StageTimes, panic_text, resident_bytes};
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
+/// Time between looks at the memory of the process while a build runs.
+const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -69,9 +72,12 @@ pub(super) struct Assignment {
 ///
 /// # Errors
 /// The system gives no thread.
-pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
+pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
     let record = assignment.start.record.clone();
-    let alive = assignment.alive.clone();
+    // Nothing is ever sent: the channel is disconnected when the other threads of the match are
+    // gone.
+    let (match_alive, others_gone) = bounded::<()>(0);
+    let alive = std::mem::replace(&mut assignment.alive, match_alive);
     let archive = assignment.archive.clone();
     let orders = link.orders.clone();
     let thread = MatchThread::new(assignment, link);
@@ -88,6 +94,8 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
             // Wait until the conductor has dropped its record, so that it never waits for the disk.
             while orders.recv().is_ok() {}
             drop(record);
+            let _ = others_gone.recv();
+            allocator::give_back();
             drop(alive);
             if let Some((archive, max_bytes)) = archive
                 && let Err(error) = archive.prune(max_bytes)
@@ -102,7 +110,7 @@ pub(super) fn spawn(assignment: Assignment, link: WorkerLink) -> std::io::Result
 #[derive(Clone, Copy, Default)]
 struct PositionStatus {
     is_terminal: bool,
-    is_only: bool,
+    n_legal: usize,
     repeat_is_legal: bool,
     was_advised: bool,
     was_settled: bool,
@@ -126,6 +134,13 @@ struct MatchThread {
     logged_positions: usize,
     /// What the planner had found when that was logged last.
     logged_plan: Option<PlanStatus>,
+    /// The flags that stop the main build and the fallback.
+    build_stops: [Arc<AtomicBool>; 2],
+    /// Why builds failed.
+    failures: Vec<String>,
+    /// Memory of the process when the match began, in bytes.
+    resident_at_start: u64,
+    next_watch: Instant,
 }
 
 impl MatchThread {
@@ -134,7 +149,12 @@ impl MatchThread {
         let rules = Arc::clone(&assignment.start.rules);
         let search = (assignment.search.clone(), assignment.is_factored);
         Self {
-            tasks: Tasks::new(rules, record.clone(), assignment.alive.clone()),
+            tasks: Tasks::new(
+                rules,
+                record.clone(),
+                link.stops.clone(),
+                assignment.alive.clone(),
+            ),
             engines: Engines::new(
                 assignment.start.role.clone(),
                 record.clone(),
@@ -150,12 +170,18 @@ impl MatchThread {
             time_shares: TimeShares::default(),
             logged_positions: 0,
             logged_plan: None,
+            build_stops: Default::default(),
+            failures: Vec::new(),
+            resident_at_start: resident_bytes().unwrap_or(0),
+            next_watch: Instant::now(),
             assignment,
         }
     }
 
     fn run(mut self) {
         self.engines.main = self.start_build(false);
+        // Beside it, so that a legal move is known soon whatever becomes of the main build.
+        self.engines.fallback = self.start_build(true);
         // Times before this match do not count.
         self.time_shares.since_last(&StageTimes::default(), 1.0);
         loop {
@@ -168,12 +194,7 @@ impl MatchThread {
             while let Ok(result) = self.tasks.results.try_recv() {
                 self.take(result);
             }
-            if self
-                .engines
-                .needs_fallback(self.assignment.start.build_until)
-            {
-                self.engines.fallback = self.start_build(true);
-            }
+            self.look_after_builds();
             let is_open = !self.status.is_terminal && !self.status.was_proven;
             if is_open && self.engines.current().is_some() {
                 self.search();
@@ -231,8 +252,10 @@ impl MatchThread {
     fn wait(&mut self) -> bool {
         let now = Instant::now();
         let mut until = self.next_sample;
-        let has_fallback = !matches!(self.engines.fallback, Build::NotStarted);
-        if !has_fallback && self.engines.current().is_none() {
+        if self.is_building() {
+            until = until.min(now + WATCH_EVERY);
+        }
+        if self.engines.current().is_none() && now < self.assignment.start.build_until {
             until = until.min(self.assignment.start.build_until);
         }
         if self.is_studying() {
@@ -293,7 +316,18 @@ impl MatchThread {
     /// Follows the moves that were played.
     fn advance(&mut self, moves: Vec<String>) {
         self.assignment.start.record.played(self.position(), &moves);
-        for fault in self.engines.advance(moves) {
+        let position = self.position() + 1;
+        let link = &self.link;
+        let faults = self.engines.advance(moves, |engine| {
+            // A legal move is known at once, however long the search takes to get there.
+            if let Some(&first) = engine.legal_moves().first() {
+                link.publish(Some(Advice::unsearched(
+                    position,
+                    engine.info().move_text(first),
+                )));
+            }
+        });
+        for fault in faults {
             self.assignment.start.record.warning(&fault);
         }
         self.engines.take_new();
@@ -315,13 +349,19 @@ impl MatchThread {
             let is_terminal = engine.is_terminal();
             PositionStatus {
                 is_terminal,
-                is_only: engine.legal_moves().len() == 1,
+                n_legal: engine.legal_moves().len(),
                 repeat_is_legal: !is_terminal && last.is_some_and(|last| engine.is_legal(&last)),
                 ..PositionStatus::default()
             }
         });
         if let Some(status) = status {
             self.status = status;
+            if !status.is_terminal && status.n_legal == 0 && self.position() == 0 {
+                let (role, _) = &self.assignment.start.role;
+                self.link
+                    .refuse(format!("no legal move of {role} is found at the start"));
+                (self.assignment.wake)();
+            }
             self.advise();
             self.log_position();
         }
@@ -360,7 +400,7 @@ impl MatchThread {
                 value: best.and_then(|best| best.value),
                 visits: best.map_or(0, |best| best.visits),
                 is_proven: best.is_some_and(|best| best.is_proven),
-                is_only: status.is_only,
+                is_only: status.n_legal == 1,
                 repeat_is_legal: status.repeat_is_legal,
             })
         });
@@ -404,19 +444,69 @@ impl MatchThread {
         self.assignment.start.record.sample(&sample, seconds);
     }
 
+    /// Whether a build runs.
+    fn is_building(&self) -> bool {
+        let is_running = |build: &Build| matches!(build, Build::Running);
+        is_running(&self.engines.main) || is_running(&self.engines.fallback)
+    }
+
+    /// Starts the fallback where it is needed, puts it in use where the main build is late, and
+    /// stops builds that take too much memory.
+    fn look_after_builds(&mut self) {
+        if self.engines.needs_fallback() {
+            self.engines.fallback = self.start_build(true);
+        }
+        self.engines.fall_back(self.assignment.start.build_until);
+        self.check_position();
+        if self.engines.are_all_failed() {
+            let why = self.failures.join("; ");
+            self.link.refuse(why);
+            (self.assignment.wake)();
+        }
+        self.watch_memory();
+    }
+
+    /// Stops the main build, and then the fallback, while the process has more memory than builds
+    /// may have beside what it had at the start. The stages count what they hold, but the process
+    /// holds more.
+    fn watch_memory(&mut self) {
+        let now = Instant::now();
+        if now < self.next_watch || !self.is_building() {
+            return;
+        }
+        self.next_watch = now + WATCH_EVERY;
+        let taken = resident_bytes()
+            .unwrap_or(0)
+            .saturating_sub(self.resident_at_start);
+        if taken <= self.assignment.build_memory as u64 {
+            return;
+        }
+        let running = [&self.engines.main, &self.engines.fallback];
+        for (build, stop) in running.into_iter().zip(&self.build_stops) {
+            if matches!(build, Build::Running) && !stop.swap(true, Ordering::Relaxed) {
+                let text = format!("a build was stopped, since the process took {taken} bytes");
+                self.assignment.start.record.error(&text);
+                break;
+            }
+        }
+    }
+
     /// Starts a build.
-    fn start_build(&self, is_fallback: bool) -> Build {
+    fn start_build(&mut self, is_fallback: bool) -> Build {
         let assignment = &self.assignment;
         let builder = match is_fallback {
             true => assignment.builders.fallback.clone(),
             false => Some(Arc::clone(&assignment.builders.main)),
         };
         let limits = (assignment.start.build_until, assignment.build_memory);
-        let is_running =
-            builder.is_some_and(|builder| self.tasks.build(is_fallback, builder, limits));
-        match is_running {
-            true => Build::Running,
-            false => Build::Failed,
+        let role = assignment.start.role.clone();
+        let build = |builder| self.tasks.build(is_fallback, builder, limits, role);
+        match builder.and_then(build) {
+            Some(stop) => {
+                self.build_stops[usize::from(is_fallback)] = stop;
+                Build::Running
+            }
+            None => Build::Failed,
         }
     }
 
@@ -437,10 +527,18 @@ impl MatchThread {
                     false => (&mut self.engines.main, "machine"),
                 };
                 *build = Build::Failed;
-                self.assignment
-                    .start
-                    .record
-                    .error(&format!("no {name}: {text}"));
+                let text = format!("no {name}: {text}");
+                self.assignment.start.record.error(&text);
+                self.failures.push(text);
+            }
+            TaskResult::FirstMove(found) => {
+                if let Some(text) = found
+                    && self.position() == 0
+                    && !self.link.has_advice()
+                {
+                    self.link.publish(Some(Advice::unsearched(0, text)));
+                    (self.assignment.wake)();
+                }
             }
             TaskResult::Studied(outcome) => {
                 self.studying_until = None;
@@ -469,6 +567,8 @@ impl MatchThread {
             record.parts(&sizes.collect::<Vec<_>>());
         }
         if !is_fallback {
+            // Built beside it in case this one failed.
+            self.build_stops[1].store(true, Ordering::Relaxed);
             // Its result is usually there before the first search.
             self.tasks.recall_plan(&game, &self.assignment.memory);
         }

@@ -41,6 +41,23 @@ impl PendingAnswer {
         }
     }
 
+    /// Whether it has to be given now: once its time has come, and later where no legal move is
+    /// known.
+    pub fn is_due(&self, is_move_known: bool, now: Instant) -> bool {
+        now >= match is_move_known {
+            true => self.deadlines.answer_by,
+            false => self.deadlines.last_call,
+        }
+    }
+
+    /// The next time at which it may have to be given.
+    pub fn next_deadline(&self, now: Instant) -> Instant {
+        match now < self.deadlines.answer_by {
+            true => self.deadlines.answer_by,
+            false => self.deadlines.last_call,
+        }
+    }
+
     /// How late an answer is now.
     pub fn lateness(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.deadlines.answer_by)

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
+use super::engine::role_of;
+use super::link::StopFlags;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use crate::analysis::board::{self, BoardPainter};
@@ -36,6 +38,8 @@ pub(super) enum TaskResult {
         outcome: Result<BuiltGame, String>,
         took: Duration,
     },
+    /// A legal move at the start, by the fallback; `None` if it finds none.
+    FirstMove(Option<String>),
     Studied(Result<Box<Study>, String>),
     /// The plan that earlier matches have left.
     Recalled(Result<Option<KnownPlan>, String>),
@@ -47,28 +51,27 @@ pub(super) struct Tasks {
     record: Record,
     sender: Sender<TaskResult>,
     pub results: Receiver<TaskResult>,
-    /// Set when the match ends.
-    cancelled: Arc<AtomicBool>,
+    stops: StopFlags,
     /// Dropped with the last thread.
     alive: Sender<()>,
 }
 
 impl Tasks {
-    pub fn new(rules: Arc<Rules>, record: Record, alive: Sender<()>) -> Self {
+    pub fn new(rules: Arc<Rules>, record: Record, stops: StopFlags, alive: Sender<()>) -> Self {
         let (sender, results) = unbounded();
         Self {
             rules,
             record,
             sender,
             results,
-            cancelled: Arc::default(),
+            stops,
             alive,
         }
     }
 
     /// Cancels all tasks.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.stops.stop();
     }
 
     /// Runs a task on a thread of this name; false when there is no thread.
@@ -92,30 +95,39 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Builds the game; false when there is no thread.
+    /// Builds the game, and gives the flag that stops the build; `None` when there is no thread. Of
+    /// a fallback the first legal move of a role is looked for as well.
     pub fn build(
         &self,
         is_fallback: bool,
         builder: Arc<dyn GameBuilder>,
         (until, memory): (Instant, usize),
-    ) -> bool {
+        role: (String, usize),
+    ) -> Option<Arc<AtomicBool>> {
         let rules = Arc::clone(&self.rules);
         let budget = BuildBudget {
             until,
             memory,
-            cancelled: Arc::clone(&self.cancelled),
+            cancelled: self.stops.issue(),
         };
-        self.spawn("build", move |results| {
+        let stop = Arc::clone(&budget.cancelled);
+        let spawned = self.spawn("build", move |results| {
             let begin = Instant::now();
             let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
                 .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            if let (true, Ok(game)) = (is_fallback, &outcome) {
+                let found = catch_unwind(AssertUnwindSafe(|| first_move(game, &role)));
+                // The engine will panic too, and be replaced.
+                let _ = found.map(|found| results.send(TaskResult::FirstMove(found)));
+            }
             // The match may be over.
             let _ = results.send(TaskResult::Built {
                 is_fallback,
                 outcome,
                 took: begin.elapsed(),
             });
-        })
+        });
+        spawned.then_some(stop)
     }
 
     /// Studies the game until then, with what is remembered of it; false when there is no thread.
@@ -128,7 +140,7 @@ impl Tasks {
     ) -> bool {
         let budget = StudyBudget {
             until: Some(until),
-            cancelled: Arc::clone(&self.cancelled),
+            cancelled: self.stops.issue(),
             learning: true,
             tuning,
             // Beside the search that prepares a first answer.
@@ -159,12 +171,13 @@ impl Tasks {
         if !memory.is_on() || game.info().n_roles() != 1 {
             return;
         }
-        let (game, memory) = (game.clone(), memory.clone());
+        let (game, memory, stop) = (game.clone(), memory.clone(), self.stops.issue());
         self.spawn("recall", move |results| {
-            let recalled = catch_unwind(AssertUnwindSafe(|| match memory.history_when_read() {
-                Some(history) => plan_search::known_plan(&game.machine, &history),
-                None => Ok(None),
-            }));
+            let recalled =
+                catch_unwind(AssertUnwindSafe(|| match memory.history_when_read(&stop) {
+                    Some(history) => plan_search::known_plan(&game.machine, &history),
+                    None => Ok(None),
+                }));
             drop(game);
             let outcome = match recalled {
                 Ok(recalled) => recalled.map_err(str::to_string),
@@ -179,7 +192,7 @@ impl Tasks {
     pub fn find_board(&self, game: &BuiltGame, seed: u64) {
         let machine = Arc::clone(&game.machine);
         let (rules, record) = (Arc::clone(&self.rules), self.record.clone());
-        let cancelled = Arc::clone(&self.cancelled);
+        let cancelled = self.stops.issue();
         self.spawn("board", move |_| {
             let begin = Instant::now();
             let go_on = || begin.elapsed() < BOARD_TIME && !cancelled.load(Ordering::Relaxed);
@@ -196,6 +209,15 @@ impl Tasks {
             }
         });
     }
+}
+
+/// The first of a role's legal moves at the start, as text.
+fn first_move(game: &BuiltGame, (name, place): &(String, usize)) -> Option<String> {
+    let role = role_of(game.info(), name, *place);
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    reasoner.set_state(&game.machine.initial_state());
+    let first = reasoner.legal_moves(role).first().copied()?;
+    Some(game.info().move_text(first))
 }
 
 /// Drops something on a thread of its own: a search waits for its rollout threads, which may be

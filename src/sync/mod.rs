@@ -5,7 +5,8 @@
 //! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
 //! ends the threads together and lets an idle one sleep without missing a wake-up;
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`pages`]
-//! allocates memory in huge pages; [`clock`] reads the processor time of a thread.
+//! allocates memory in huge pages; [`allocator`] gives freed memory back; [`clock`] reads the
+//! processor time of a thread.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
@@ -25,6 +26,7 @@
 
 pub(crate) mod primitives;
 
+pub mod allocator;
 pub mod clock;
 pub mod pages;
 pub mod pinning;

@@ -117,14 +117,16 @@ fn a_renamed_game_finds_its_plan() {
         is_best: true,
     };
     let (memory, gone) = begin(&service, GAME, "red");
-    assert!(memory.is_on() && memory.history_when_read().is_none());
+    assert!(memory.is_on() && memory.history_when_read(&AtomicBool::new(false)).is_none());
     let note = plan(["(go 1)", "(go 2)"]).to_json();
     memory.remember(Kind::Plan, note);
     drop(memory);
     wait(&gone);
 
     let (memory, gone) = begin(&service, RENAMED, "azul");
-    let found = memory.history_when_read().expect("the game is known");
+    let found = memory
+        .history_when_read(&AtomicBool::new(false))
+        .expect("the game is known");
     let note = found.note(Kind::Plan).and_then(PlanNote::from_json);
     assert_eq!(note, Some(plan(["(run a)", "(run b)"])));
     drop(memory);
@@ -152,7 +154,9 @@ fn damaged_notes_are_ignored_with_a_warning() {
     };
     let (alive, gone) = bounded(0);
     let memory = MemoryService::new(&path, MAX_GAMES).start(remembered, alive);
-    let found = memory.history_when_read().expect("the game is known");
+    let found = memory
+        .history_when_read(&AtomicBool::new(false))
+        .expect("the game is known");
     assert!(found.is_exact);
     assert_eq!(found.notes, [notes[1].clone()]);
     drop(memory);

@@ -78,12 +78,14 @@ impl Stage {
         })
     }
 
-    /// START at 0, answered at 18.
+    /// START at 0, answered at 18. No legal move is known after that.
     fn started() -> Self {
         let mut stage = Self::new();
         let ready = stage.start();
+        stage.publish(0, "first", |_| {});
         stage.at(18.0);
         assert_eq!(ready.try_recv(), Ok(Answer::Ready));
+        stage.links.lock().unwrap().last().unwrap().publish(None);
         stage
     }
 
@@ -337,6 +339,68 @@ fn advice_that_came_late_is_no_lateness_of_the_answer() {
     assert_eq!(first.try_recv(), moved("noop"));
     let _second = stage.play("x y");
     assert_eq!(stage.alarm(), Some(35.5));
+}
+
+#[test]
+fn ready_waits_for_a_legal_move_until_the_last_call() {
+    let mut stage = Stage::new();
+    let ready = stage.start();
+    stage.at(18.0);
+    assert!(waits(&ready));
+    assert_eq!(stage.alarm(), Some(19.5));
+    stage.publish(0, "first", |_| {});
+    stage.at(18.5);
+    assert_eq!(ready.try_recv(), Ok(Answer::Ready));
+
+    let mut stage = Stage::new();
+    let ready = stage.start();
+    stage.at(19.5);
+    assert_eq!(ready.try_recv(), Ok(Answer::Ready));
+    // That was no lateness of the answer.
+    let _first = stage.play("");
+    assert_eq!(stage.alarm(), Some(27.5));
+}
+
+#[test]
+fn a_game_that_cannot_be_played_is_refused_and_the_player_is_free() {
+    let mut stage = Stage::new();
+    let ready = stage.start();
+    stage
+        .links
+        .lock()
+        .unwrap()
+        .last()
+        .unwrap()
+        .refuse("no machine".into());
+    stage.at(3.0);
+    assert_eq!(ready.try_recv(), Ok(Answer::Refused("no machine".into())));
+    assert_eq!(stage.orders(), [Order::Abandon("refused")]);
+    assert!(!stage.is_busy());
+
+    // Once it is under way, it goes on.
+    let mut stage = Stage::started();
+    stage
+        .links
+        .lock()
+        .unwrap()
+        .last()
+        .unwrap()
+        .refuse("no machine".into());
+    stage.at(19.0);
+    assert!(stage.is_busy());
+}
+
+#[test]
+fn abandoning_a_match_stops_its_work_before_the_order_is_read() {
+    let mut stage = Stage::started();
+    let flag = stage.links.lock().unwrap().last().unwrap().stops.issue();
+    assert!(!flag.load(Ordering::Relaxed));
+    let match_id = "m".into();
+    let aborted = stage.ask(Request::Abort { match_id });
+    assert_eq!(aborted.try_recv(), Ok(Answer::Aborted));
+    assert!(flag.load(Ordering::Relaxed));
+    let later = stage.links.lock().unwrap().last().unwrap().stops.issue();
+    assert!(later.load(Ordering::Relaxed));
 }
 
 #[test]

@@ -1,0 +1,262 @@
+//! Rules that are made to exhaust time and memory, sent to a player server of its own process.
+//!
+//! The games are made here. Times and sizes are bounds for a busy machine and an unoptimised build;
+//! `docs/reliability.md` has measured ones.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::client::{ggp_base, read_to_end};
+
+/// How long the threads of a match may run after it was aborted. They take less than a second on an
+/// idle machine.
+const ENDING_TIME: Duration = Duration::from_secs(10);
+/// Threads that belong to no match, by the starts of their names.
+const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
+const MIB: u64 = 1 << 20;
+
+/// A player server as a process of its own.
+struct Server {
+    process: Child,
+    address: String,
+    /// Holds logs and the memory of matches.
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = |key: &str, value: PathBuf| format!("{key}={}", value.display());
+        let mut process = Command::new(env!("CARGO_BIN_EXE_panza"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["--set", "server.log_listen=none"])
+            .args(["--set", "search.threads=1"])
+            .args(["--set", "player.build_memory_mib=256"])
+            .args(["--set", &setting("logs.folder", folder.path().join("logs"))])
+            .args(["--set", &setting("memory.path", folder.path().join("memory.sqlite"))])
+            .env_remove("RUST_LOG")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let address = line.trim().rsplit('/').next().unwrap().to_string();
+        // The rest of its output is read and dropped.
+        std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        Self {
+            process,
+            address,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a message without waiting for its answer.
+    fn send(&self, message: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).unwrap();
+        stream.write_all(ggp_base(message).as_bytes()).unwrap();
+        stream
+    }
+
+    fn ask(&self, message: &str) -> String {
+        read_to_end(self.send(message)).body
+    }
+
+    fn folder_of_process(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}", self.process.id()))
+    }
+
+    /// Memory in RAM, in bytes.
+    fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(self.folder_of_process().join("status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
+        kibibytes.parse::<u64>().unwrap() * 1024
+    }
+
+    /// The names of threads that belong to a match.
+    fn threads_of_matches(&self) -> Vec<String> {
+        let tasks = std::fs::read_dir(self.folder_of_process().join("task")).unwrap();
+        let names = tasks.filter_map(|task| {
+            let name = std::fs::read_to_string(task.ok()?.path().join("comm")).ok()?;
+            Some(name.trim().to_string())
+        });
+        let is_of_match = |name: &String| !STANDING.iter().any(|start| name.starts_with(start));
+        names.filter(is_of_match).collect()
+    }
+
+    /// Waits until no thread of a match is left.
+    fn wait_for_end(&self, place: &str) {
+        let begin = Instant::now();
+        loop {
+            let left = self.threads_of_matches();
+            if left.is_empty() {
+                return;
+            }
+            let waited = begin.elapsed();
+            assert!(waited < ENDING_TIME, "{place}: {left:?} after {waited:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts a match with a long start clock and aborts it after a while.
+    fn start_and_abort(&self, name: &str, role: &str, rules: &str, after: Duration) {
+        let start = self.send(&format!("( START {name} {role} ( {rules} ) 60 10 )"));
+        std::thread::sleep(after);
+        let begin = Instant::now();
+        let answer = self.ask(&format!("( ABORT {name} )"));
+        assert!(answer == "aborted" || answer == "busy", "{name}: {answer}");
+        assert!(begin.elapsed() < ENDING_TIME, "{name}");
+        read_to_end(start);
+        self.wait_for_end(name);
+    }
+
+    /// The answer to the first PLAY of a match that is then aborted.
+    fn first_move(&self, name: &str, role: &str, rules: &str, clocks: &str) -> String {
+        let start = format!("( START {name} {role} ( {rules} ) {clocks} )");
+        assert_eq!(self.ask(&start), "ready", "{name}");
+        let answer = self.ask(&format!("( PLAY {name} NIL )"));
+        self.ask(&format!("( ABORT {name} )"));
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A constant for each number below `n`.
+fn values(n: usize) -> String {
+    let facts = (0..n).map(|value| format!("(d v{value})"));
+    facts.collect::<Vec<_>>().join(" ")
+}
+
+/// Terms that grow without end, two from any two.
+fn unbounded_terms() -> String {
+    "(role r) (init (n y)) (init (n z)) (legal r go) (<= terminal (true (n stop))) (goal r 50)
+     (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))"
+        .to_string()
+}
+
+/// The same in every state.
+fn unbounded_static_terms() -> String {
+    "(role r) (init (n z)) (legal r go) (<= terminal (true (n stop))) (goal r 50) (t a) (t b)
+     (<= (t (f ?x ?y)) (t ?x) (t ?y)) (<= (next (n ?x)) (t ?x))"
+        .to_string()
+}
+
+/// A rule with `100^6` instances.
+fn six_variables() -> String {
+    let facts = values(100);
+    format!(
+        "(role r) {facts} (init (n z)) (legal r go) (<= terminal (true (n stop))) (goal r 50)
+         (<= (next (p ?a ?b ?c ?d ?e ?f)) (d ?a) (d ?b) (d ?c) (d ?d) (d ?e) (d ?f))"
+    )
+}
+
+/// A rule of so many conditions, each with three matches.
+fn long_rule(n_conditions: usize) -> String {
+    let facts = values(3);
+    let mut body = String::new();
+    for condition in 0..n_conditions {
+        let _ = write!(body, " (d ?x{condition})");
+    }
+    format!(
+        "(role r) {facts} (init (n z)) (legal r go) (<= terminal (true (n stop))) (goal r 50)
+         (<= (next (n y)) (true (n z)) {body})"
+    )
+}
+
+fn many_roles(n: usize) -> String {
+    let roles = (0..n).map(|role| format!("(role r{role})"));
+    let roles = roles.collect::<Vec<_>>().join(" ");
+    format!(
+        "{roles} (init (n z)) (<= (legal ?r (go ?r)) (role ?r)) (<= (legal ?r stay) (role ?r))
+         (<= (next (n (did ?r))) (does ?r (go ?r))) (<= terminal (true (n stop)))
+         (<= (goal ?r 50) (role ?r))"
+    )
+}
+
+/// A state with `10^n_digits` legal moves.
+fn many_moves(n_digits: usize) -> String {
+    let facts = values(10);
+    let variables: Vec<String> = (0..n_digits).map(|digit| format!("?x{digit}")).collect();
+    let domains: Vec<String> = variables.iter().map(|name| format!("(d {name})")).collect();
+    let (variables, domains) = (variables.join(" "), domains.join(" "));
+    format!(
+        "(role r) {facts} (init (n z)) (<= (legal r (m {variables})) {domains})
+         (<= (next (p ?x0)) (does r (m {variables}))) (<= terminal (true (p v3)))
+         (<= (goal r 100) (true (p v3))) (<= (goal r 0) (not (true (p v3))))"
+    )
+}
+
+/// The transitive closure of a graph of `n` nodes.
+fn recursion(n: usize) -> String {
+    let mut edges = String::new();
+    for node in 0..n {
+        let (left, right) = ((node * 7 + 1) % n, (node * 3 + 2) % n);
+        let _ = write!(edges, "(succ v{node} v{left}) (succ v{node} v{right}) ");
+    }
+    format!(
+        "(role r) {edges} (init (n v0)) (<= (legal r (go ?y)) (true (n ?x)) (path ?x ?y))
+         (<= (path ?x ?y) (succ ?x ?y)) (<= (path ?x ?z) (path ?x ?y) (path ?y ?z))
+         (<= (next (n ?y)) (does r (go ?y))) (<= terminal (true (n v5)))
+         (<= (goal r 100) (true (n v5))) (<= (goal r 0) (not (true (n v5))))"
+    )
+}
+
+/// As many latches, all of which a move may set.
+fn many_latches(n: usize) -> String {
+    let facts = values(n);
+    format!(
+        "(role r) {facts} (<= (init (off ?x)) (d ?x)) (<= (legal r (flip ?x)) (true (off ?x)))
+         (<= (next (on ?x)) (does r (flip ?x))) (<= (next (on ?x)) (true (on ?x)))
+         (<= (next (off ?x)) (true (off ?x)) (not (does r (flip ?x)))) (<= open (true (off ?x)))
+         (<= terminal (not open)) (<= (goal r 100) (not open)) (<= (goal r 0) open)"
+    )
+}
+
+fn tic_tac_toe() -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("gdl-games/ticTacToe.gdl");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// A match of tic-tac-toe is answered as ever.
+fn assert_plays(server: &Server, place: &str) {
+    let answer = server.first_move("ordinary", "xplayer", &tic_tac_toe(), "5 2");
+    assert!(answer.starts_with("(mark "), "{place}: {answer}");
+    server.wait_for_end(place);
+}
+
+#[test]
+fn aborted_builds_of_hostile_rules_end_and_leave_nothing_behind() {
+    let server = Server::start();
+    assert_plays(&server, "before");
+    let second = Duration::from_secs(1);
+    let games = [
+        ("unbounded-terms", "r", unbounded_terms()),
+        ("static-terms", "r", unbounded_static_terms()),
+        ("six-variables", "r", six_variables()),
+        ("long-rule", "r", long_rule(300)),
+        ("many-roles", "r0", many_roles(3000)),
+        ("many-moves", "r", many_moves(6)),
+        ("recursion", "r", recursion(1000)),
+        ("many-latches", "r", many_latches(10_000)),
+    ];
+    for (name, role, rules) in &games {
+        server.start_and_abort(name, role, rules, second);
+    }
+    assert_plays(&server, "after");
+    let resident = server.resident() / MIB;
+    assert!(resident < 300, "{resident} MiB are held after the matches");
+}
