@@ -1,10 +1,12 @@
 //! Grounding stays within its budget on rules of extreme cost.
 
 use std::fmt::Write;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget, GroundError};
+use panza::propnet::{self, BuildError};
 
 /// A game with one rule of so many conditions on the state.
 fn with_long_rule(n: usize) -> Rules {
@@ -52,6 +54,27 @@ fn planning_a_long_rule_ends_with_the_time() {
         start.elapsed() < Duration::from_secs(5),
         "{:?}",
         start.elapsed()
+    );
+}
+
+#[test]
+fn what_is_stopped_ends_without_a_result() {
+    let stop = AtomicBool::new(true);
+    let stopped = Budget {
+        stop: Some(&stop),
+        ..Budget::generous()
+    };
+    let rules = with_long_rule(300);
+    let ended = ground::ground(&rules, stopped).err();
+    assert!(
+        matches!(ended, Some(GroundError::OutOfTime { .. })),
+        "{ended:?}"
+    );
+    let program = ground::ground(&rules, Budget::generous()).unwrap();
+    let ended = propnet::build(&program, stopped).err();
+    assert!(
+        matches!(ended, Some(BuildError::OutOfTime { .. })),
+        "{ended:?}"
     );
 }
 

@@ -17,7 +17,6 @@ use crate::support::client::{ggp_base, read_to_end};
 const ENDING_TIME: Duration = Duration::from_secs(10);
 /// Threads that belong to no match, by the starts of their names.
 const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
-const MIB: u64 = 1 << 20;
 
 /// A player server as a process of its own.
 struct Server {
@@ -73,12 +72,21 @@ impl Server {
         PathBuf::from(format!("/proc/{}", self.process.id()))
     }
 
-    /// Memory in RAM, in bytes.
+    /// Memory in RAM, in MiB.
     fn resident(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most memory that was in RAM, in MiB.
+    fn peak(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(self.folder_of_process().join("status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
         let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
-        kibibytes.parse::<u64>().unwrap() * 1024
+        kibibytes.parse::<u64>().unwrap() / 1024
     }
 
     /// The names of threads that belong to a match.
@@ -257,6 +265,71 @@ fn aborted_builds_of_hostile_rules_end_and_leave_nothing_behind() {
         server.start_and_abort(name, role, rules, second);
     }
     assert_plays(&server, "after");
-    let resident = server.resident() / MIB;
+    let resident = server.resident();
     assert!(resident < 300, "{resident} MiB are held after the matches");
+}
+
+#[test]
+fn a_state_of_a_million_moves_gets_a_legal_answer_after_hostile_matches() {
+    let server = Server::start();
+    let while_building = Duration::from_millis(300);
+    server.start_and_abort("unbounded-terms", "r", &unbounded_terms(), while_building);
+    server.start_and_abort("six-variables", "r", &six_variables(), while_building);
+    let answer = server.first_move("many-moves", "r", &many_moves(6), "14 4");
+    let digits = answer.strip_prefix("(m ").and_then(|rest| rest.strip_suffix(')'));
+    let digits: Vec<&str> = digits.unwrap_or_default().split(' ').collect();
+    let is_digit = |digit: &&str| digit.len() == 2 && digit.starts_with('v');
+    assert!(digits.len() == 6 && digits.iter().all(is_digit), "{answer}");
+    server.wait_for_end("many-moves");
+}
+
+#[test]
+fn a_game_beyond_every_machine_is_played_with_any_legal_move() {
+    let server = Server::start();
+    for (name, rules) in [
+        ("unbounded-terms", unbounded_terms()),
+        ("static-terms", unbounded_static_terms()),
+    ] {
+        assert_eq!(server.first_move(name, "r", &rules, "4 3"), "go", "{name}");
+        server.wait_for_end(name);
+    }
+    assert_plays(&server, "after");
+    // Besides what builds may have, the prover has limits of its own.
+    let peak = server.peak();
+    assert!(peak < 1500, "{peak} MiB");
+}
+
+#[test]
+fn rules_without_a_legal_move_are_refused_and_wrong_goals_are_not() {
+    let server = Server::start();
+    let stuck = "(role r) (init (n z)) (<= (legal r go) (true (n y))) (<= terminal (true (n q)))
+        (<= (next (n z)) (does r go)) (goal r 0)";
+    let answer = server.ask(&format!("( START stuck r ( {stuck} ) 20 5 )"));
+    assert!(answer.contains("no legal move of r"), "{answer}");
+    server.wait_for_end("stuck");
+    let goals = "(role r) (init (n z)) (legal r go) (legal r stay) (<= (next (n y)) (does r go))
+        (<= (next (n z)) (does r stay)) (<= terminal (true (n y))) (goal r 400) (goal r -3)";
+    let answer = server.first_move("goals", "r", goals, "3 2");
+    assert!(answer == "go" || answer == "stay", "{answer}");
+    server.wait_for_end("goals");
+}
+
+#[test]
+fn memory_is_given_back_between_matches() {
+    let server = Server::start();
+    let rules = tic_tac_toe();
+    let mut largest = Vec::new();
+    for batch in 0..4 {
+        let mut most = 0;
+        for number in 0..5 {
+            let name = format!("m{batch}.{number}");
+            let answer = server.first_move(&name, "xplayer", &rules, "0.5 0.2");
+            assert!(answer.starts_with("(mark "), "{answer}");
+            server.wait_for_end(&name);
+            most = most.max(server.resident());
+        }
+        largest.push(most);
+    }
+    // Without that it grows by some ten MiB from match to match.
+    assert!(largest[3] < largest[0] + 40, "{largest:?} MiB after batches of matches");
 }

@@ -1,5 +1,8 @@
 //! The prover on small rulesheets, one feature of the language at a time.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use panza::gdl;
 use panza::ids::{RoleId, TermId};
 use panza::prover::{Limits, Prover, ProverError, State};
@@ -382,6 +385,32 @@ fn a_large_state_is_evaluated_beside_an_endless_query() {
     let full = prover.next_state(&start, &[fill]).unwrap();
     assert_eq!(prover.facts(&full).len(), 68 * 68 * 68);
     assert!(prover.goal(&full, ROLE).is_err());
+}
+
+#[test]
+fn a_prover_that_is_stopped_answers_no_more() {
+    let digits: String = (0..30).map(|digit| format!("(digit {digit}) ")).collect();
+    let text = format!(
+        "(role r) {digits} (init go)
+         (<= (legal r (pick ?a ?b ?c)) (true go) (digit ?a) (digit ?b) (digit ?c))"
+    );
+    let limits = Limits::default();
+    let stop = Arc::clone(&limits.stop);
+    let mut prover = try_prover(&text, limits).unwrap();
+    let go = state(&mut prover, &["go"]);
+    stop.store(true, Ordering::Relaxed);
+    assert_eq!(prover.legal_moves(&go, ROLE), Err(ProverError::Stopped));
+    assert_eq!(
+        try_prover(
+            &text,
+            Limits {
+                stop,
+                ..Limits::default()
+            }
+        )
+        .err(),
+        Some(ProverError::Stopped)
+    );
 }
 
 #[test]

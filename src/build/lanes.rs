@@ -30,7 +30,7 @@ impl LanesSource {
     /// Compiles programs. `None` where they would be too large.
     pub fn programs(&self, limits: Budget<'_>, policy: PlayoutPolicy) -> Option<GangPrograms> {
         let compile = |phases: Option<&Phases>, policy| {
-            compile::compile(&self.network, phases, self.mean_length, policy)
+            compile::compile(&self.network, phases, self.mean_length, policy, limits)
         };
         let mut best = compile(None, PlayoutPolicy::Uniform);
         let mut best_phases = None;

@@ -23,16 +23,26 @@ struct Node {
     end: u32,
 }
 
+/// Hash tables that share the terms.
+const N_TABLES: usize = 32;
+
 /// The table of ground terms.
 #[derive(Clone, Debug, Default)]
 pub struct TermTable {
     nodes: Vec<Node>,
     arguments: Vec<TermId>,
-    numbers: HashTable<TermId>,
+    /// By the hash of the content. A table that grows moves all that it holds, so many small ones
+    /// keep each pause short.
+    numbers: [HashTable<TermId>; N_TABLES],
 }
 
 fn hash_of(name: Symbol, arguments: &[TermId]) -> u64 {
     FxBuildHasher.hash_one((name, arguments))
+}
+
+/// The hash table of a hash. The highest seven bits and the lowest ones find the place in it.
+fn table_of(hash: u64) -> usize {
+    (hash >> 50) as usize % N_TABLES
 }
 
 impl TermTable {
@@ -60,7 +70,7 @@ impl TermTable {
     pub fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
             + self.arguments.capacity() * size_of::<TermId>()
-            + self.numbers.capacity() * size_of::<TermId>()
+            + self.numbers.iter().map(HashTable::capacity).sum::<usize>() * size_of::<TermId>()
     }
 
     /// The number of `name` applied to `arguments`, added when new.
@@ -71,7 +81,7 @@ impl TermTable {
             let node = &nodes[id.index()];
             node.name == name && stored[node.start as usize..node.end as usize] == *arguments
         };
-        if let Some(id) = self.numbers.find(hash, is_same) {
+        if let Some(id) = self.numbers[table_of(hash)].find(hash, is_same) {
             return *id;
         }
         let id = TermId::from_index(self.nodes.len());
@@ -89,7 +99,7 @@ impl TermTable {
             end: self.arguments.len() as u32,
         });
         let (nodes, stored) = (&self.nodes, &self.arguments);
-        self.numbers.insert_unique(hash, id, |id| {
+        self.numbers[table_of(hash)].insert_unique(hash, id, |id| {
             let node = &nodes[id.index()];
             hash_of(node.name, &stored[node.start as usize..node.end as usize])
         });
@@ -98,8 +108,9 @@ impl TermTable {
 
     /// The number of `name` applied to `arguments`, if it is there.
     pub fn find(&self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
-        self.numbers
-            .find(hash_of(name, arguments), |id| {
+        let hash = hash_of(name, arguments);
+        self.numbers[table_of(hash)]
+            .find(hash, |id| {
                 self.name(*id) == name && self.arguments(*id) == arguments
             })
             .copied()

@@ -24,6 +24,9 @@ use crate::gdl::Rules;
 use crate::memory::{Kind, MemoryError, Store};
 use crate::telemetry::panic_text;
 
+/// Games of more rules are not identified, which would take seconds. Published games have some
+/// thousand.
+const MAX_RULES: usize = 50_000;
 /// How long after START a history is waited for.
 const READING_TIME: Duration = Duration::from_millis(200);
 /// Time between looks at whether a history is still waited for.
@@ -239,6 +242,10 @@ impl MemoryThread {
 
     fn run(&self, requests: &Receiver<Request>) -> Result<(), MemoryError> {
         let rules = &self.game.rules;
+        if rules.rules.len() > MAX_RULES {
+            self.warn("the game has too many rules to be remembered");
+            return Ok(());
+        }
         let (signature, canonical) = signature::identify(rules, signature::WORK);
         let mut store = Store::open(&self.path, self.max_games, READING_LOCK_TIME)?;
         let key = signature.to_string();

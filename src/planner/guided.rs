@@ -30,6 +30,10 @@ const OLD: u32 = 1 << 24;
 const MAX_SEEN_DISTANCE: u32 = 1 << 10;
 /// States expanded together; more are less greedy.
 const BATCH: usize = 8;
+/// Successors made together, unless a single state has more.
+const MAX_SUCCESSORS: usize = 1 << 14;
+/// Successors between two looks at whether to stop.
+const LOOK_EVERY: usize = 256;
 /// States of a search in which projections are worth the time to find them.
 const LARGE: usize = 4_096;
 
@@ -121,11 +125,11 @@ impl Guided {
 }
 
 impl Frontier {
-    /// Takes states from both queues in turn.
-    fn take(&mut self, batch: &mut Vec<StateId>) {
+    /// Takes states from both queues in turn, about `most`.
+    fn take(&mut self, batch: &mut Vec<StateId>, most: usize) {
         batch.clear();
         for queue in [&mut self.nearest, &mut self.newest] {
-            let mut left = BATCH / 2;
+            let mut left = (most / 2).max(1);
             while left > 0
                 && let Some((_, id)) = queue.pop()
             {
@@ -173,13 +177,18 @@ impl Solver for Guided {
 
     fn work(&mut self, report: &mut Report<'_>, until: Instant, stop: &AtomicBool) -> Status {
         while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-            self.frontier.take(&mut self.batch);
+            let most = (MAX_SUCCESSORS / self.successors.branching()).clamp(1, BATCH);
+            self.frontier.take(&mut self.batch, most);
             if self.batch.is_empty() {
                 return Status::GaveUp;
             }
             self.successors.make(&self.store, &self.batch);
             self.store.prepare(self.successors.states());
             for (index, child) in self.successors.iter().enumerate() {
+                // A state may have very many successors.
+                if index % LOOK_EVERY == 0 && stop.load(Ordering::Relaxed) {
+                    return Status::Open;
+                }
                 if let Some(goal) = child.goal {
                     report.found_after(&self.store, &child, goal);
                     continue;

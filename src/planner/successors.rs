@@ -49,15 +49,19 @@ impl Successors {
         }
     }
 
-    /// The number of parents that make a good batch.
-    pub fn batch(&self, store: &Store) -> usize {
-        let branching = match self.n_parents {
+    /// The mean number of successors of a state, at least one; a guess before the first is made.
+    pub fn branching(&self) -> usize {
+        match self.n_parents {
             0 => FIRST_BRANCHING,
             n_parents => (self.n_children / n_parents).max(1) as usize,
-        };
+        }
+    }
+
+    /// The number of parents that make a good batch.
+    pub fn batch(&self, store: &Store) -> usize {
         let children = VECTORS * self.expander.width();
         let children = children.min(MAX_BATCH_WORDS / store.state_words());
-        (children / branching).clamp(1, 4096)
+        (children / self.branching()).clamp(1, 4096)
     }
 
     /// Successors made so far.

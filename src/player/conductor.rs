@@ -181,12 +181,13 @@ impl Conductor {
         if !matches!(game.turn, Turn::Starting(_)) {
             return;
         }
-        if let Turn::Starting(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
-            tracing::error!(match_id = game.start.match_id, "START refused: {why}");
-            pending.answer(&Answer::Refused(why));
-        }
+        let turn = std::mem::replace(&mut game.turn, Turn::Awaited);
+        tracing::error!(match_id = game.start.match_id, "START refused: {why}");
         game.link.order(Order::Abandon("refused"));
         self.set_game(None);
+        if let Turn::Starting(pending) = turn {
+            pending.answer(&Answer::Refused(why));
+        }
     }
 
     /// When to [`tick`](Self::tick) next, if no advice comes before.

@@ -36,6 +36,9 @@ pub enum BuildError {
     },
 }
 
+/// Bytes that a gate and an input take, with the copies that passes and layouts make of them.
+const BYTES_PER_GATE: usize = 64;
+const BYTES_PER_INPUT: usize = 16;
 /// Inputs of new gates between two checks of the budget.
 const CHECK_EVERY: usize = 1 << 14;
 
@@ -88,8 +91,8 @@ impl<'a> Builder<'a> {
         if self.budget.is_over() {
             return Some(BuildError::OutOfTime { gates });
         }
-        let is_large = gates * 24 + self.inputs.len() * 4 > max_bytes
-            || self.inputs.len() > (u32::MAX / 4) as usize;
+        let bytes = gates * BYTES_PER_GATE + self.inputs.len() * BYTES_PER_INPUT;
+        let is_large = bytes > max_bytes || self.inputs.len() > (u32::MAX / 4) as usize;
         is_large.then_some(BuildError::OutOfMemory { max_bytes, gates })
     }
 

@@ -28,7 +28,7 @@ impl Search {
         let mut deadline = Deadline::new(limit.until);
         self.expand_root();
         loop {
-            self.receive();
+            self.receive(&mut deadline);
             if self.is_proven() {
                 return StopReason::Proven;
             }
@@ -45,7 +45,7 @@ impl Search {
                 }
                 if done + u64::from(self.pipeline.in_flight()) >= target {
                     self.pipeline.wait();
-                    self.receive_all();
+                    self.receive_all(&mut deadline);
                     deadline.read_at_next_check();
                     continue;
                 }
@@ -55,7 +55,7 @@ impl Search {
             } else {
                 // All workers are at their limit: answers make room.
                 let before = self.pipeline.in_flight();
-                self.receive_all();
+                self.receive_all(&mut deadline);
                 if self.pipeline.in_flight() == before {
                     self.pipeline.wait();
                 }
@@ -68,7 +68,7 @@ impl Search {
     pub fn settle(&mut self) {
         while self.pipeline.in_flight() > 0 {
             self.pipeline.wait();
-            self.receive_all();
+            self.receive_all(&mut Deadline::new(None));
         }
     }
 
@@ -159,7 +159,7 @@ impl Search {
         self.counters.requests += 1;
     }
 
-    fn receive(&mut self) {
+    fn receive(&mut self, deadline: &mut Deadline) {
         loop {
             match self.pipeline.receive() {
                 Received::Answer(answer) => self.arrived.push_back(answer),
@@ -172,6 +172,10 @@ impl Search {
                     self.apply_arrived();
                     self.discard_lost(lost);
                 }
+            }
+            // With thousands of roles an answer takes long.
+            if deadline.is_over() {
+                return;
             }
         }
         self.apply_arrived();
@@ -192,9 +196,9 @@ impl Search {
         }
     }
 
-    fn receive_all(&mut self) {
+    fn receive_all(&mut self, deadline: &mut Deadline) {
         for _ in 0..self.pipeline.n_threads().max(1) {
-            self.receive();
+            self.receive(deadline);
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Deadline {
     left: u32,
     /// Whether every check reads the clock, as long as iterations are not known to be fast.
     is_slow: bool,
+    /// Whether it has passed.
+    is_over: bool,
 }
 
 impl Deadline {
@@ -53,6 +55,7 @@ impl Deadline {
             last_read: None,
             left: 0,
             is_slow: true,
+            is_over: false,
         }
     }
 
@@ -61,6 +64,9 @@ impl Deadline {
         let Some(until) = self.until else {
             return false;
         };
+        if self.is_over {
+            return true;
+        }
         if self.left > 0 {
             self.left -= 1;
             return false;
@@ -71,7 +77,8 @@ impl Deadline {
             self.is_slow = now - before > Self::SLOW / Self::CHECKS * checks;
         }
         self.left = if self.is_slow { 0 } else { Self::CHECKS - 1 };
-        now >= until
+        self.is_over = now >= until;
+        self.is_over
     }
 
     /// Makes the next check read the clock.

@@ -142,8 +142,14 @@ fn compare_gang(
         "{features:?}, {n_words} words, phases: {}",
         phases.is_some()
     );
-    let programs =
-        compile(network, phases, mean_length, PlayoutPolicy::Uniform).expect("the game is small");
+    let programs = compile(
+        network,
+        phases,
+        mean_length,
+        PlayoutPolicy::Uniform,
+        Budget::generous(),
+    )
+    .expect("the game is small");
     let layout = GangLayout::new(&programs, chances.n_roles, features, n_words);
     let mut gang = Arc::new(layout).gang(random, MAX_STEPS);
     let mut states: Vec<&State> = chances.of.keys().collect();

@@ -458,7 +458,7 @@ fn only_the_same_start_is_taken_again() {
     assert_eq!(stage.ask(other_match).try_recv(), Ok(Answer::Busy));
     let again = stage.start();
     assert!(waits(&first) && waits(&again));
-    stage.at(18.0);
+    stage.at(19.5);
     assert_eq!(first.try_recv(), Ok(Answer::Ready));
     assert_eq!(again.try_recv(), Ok(Answer::Ready));
     assert_eq!(stage.start().try_recv(), Ok(Answer::Ready));

@@ -19,6 +19,7 @@ mod expander;
 mod wins;
 
 use super::program::{Location, Program};
+use crate::budget::Budget;
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
@@ -125,6 +126,8 @@ const DECISIVE_COST: f64 = 8.0;
 
 /// Games with larger programs are left to other engines.
 const MAX_OPERATIONS: usize = 1 << 20;
+/// The same for the programs of all phases together, which become machine code.
+const MAX_OPERATIONS_OF_PHASES: usize = 1 << 22;
 
 /// The slot that `look` sets where the playout is over.
 const OVER: u32 = 0;
@@ -138,15 +141,16 @@ pub fn n_operations(piece: &[ProgramSection]) -> usize {
 }
 
 /// Compiles a game, whole or in phases with fixed successors. `mean_length` is the approximate
-/// length of a playout in steps. `None` when the programs would be too large, or a phase has
-/// several successors.
+/// length of a playout in steps. `None` when the programs would be too large, a phase has several
+/// successors, or the game is no longer needed.
 pub fn compile(
     network: &Network,
     phases: Option<&Phases>,
     mean_length: f64,
     policy: PlayoutPolicy,
+    limits: Budget<'_>,
 ) -> Option<GangPrograms> {
-    if !is_small_enough(network) {
+    if !is_small_enough(network) || limits.is_stopped() {
         return None;
     }
     let whole = (policy == PlayoutPolicy::Decisive).then_some(network);
@@ -154,11 +158,18 @@ pub fn compile(
         None => (Vec::new(), vec![phase(network, None, None, 0, mean_length)]),
         Some(split) => {
             let networks = split.networks.iter().zip(successors(split)?);
-            let phases = networks.map(|(network, successor)| {
+            let mut phases = Vec::new();
+            let mut left = MAX_OPERATIONS_OF_PHASES;
+            for (network, successor) in networks {
                 let after = Some(&split.networks[successor]);
-                phase(network, whole, after, successor, mean_length)
-            });
-            (split.mutex_group.clone(), phases.collect())
+                let made = phase(network, whole, after, successor, mean_length);
+                left = left.checked_sub(made.n_operations())?;
+                if limits.is_stopped() {
+                    return None;
+                }
+                phases.push(made);
+            }
+            (split.mutex_group.clone(), phases)
         }
     };
     let programs = GangPrograms {

@@ -162,7 +162,14 @@ fn layouts(network: &Network) -> Vec<Arc<ExpanderLayout>> {
 /// their legal moves.
 fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachine> {
     let features = Features::detect();
-    let gangs = compile(network, None, 10.0, PlayoutPolicy::Uniform).unwrap();
+    let gangs = compile(
+        network,
+        None,
+        10.0,
+        PlayoutPolicy::Uniform,
+        ground::Budget::generous(),
+    )
+    .unwrap();
     let gangs = gang::GangLayout::new(&gangs, network.roles.len(), features, 4);
     let layout = ExpanderLayout::new(compile_expander(network).unwrap(), features, 4);
     let time = Duration::from_millis(5);
