@@ -199,19 +199,21 @@ impl Engines {
     }
 
     /// Adds a build. The main build is put in use and replaces the fallback, however late it comes;
-    /// the fallback is kept for [`fall_back`](Self::fall_back).
-    pub fn add(&mut self, is_fallback: bool, game: BuiltGame) {
+    /// the fallback is kept for [`fall_back`](Self::fall_back). Returns whether the fallback is not
+    /// needed any more; it is built again should the machine fail.
+    pub fn add(&mut self, is_fallback: bool, game: BuiltGame) -> bool {
         if is_fallback {
             self.fallback = Build::Done(game);
-            return;
+            return false;
         }
         self.main = Build::Done(game);
         self.install_first(false);
-        if matches!(self.main, Build::Done(_)) {
-            // Built again if it is needed.
+        let is_main_in_use = matches!(self.main, Build::Done(_));
+        if is_main_in_use {
             let fallback = std::mem::replace(&mut self.fallback, Build::NotStarted);
             drop_elsewhere(fallback, self.alive.clone());
         }
+        is_main_in_use
     }
 
     /// Whether the preferred engine is in use.

@@ -6,12 +6,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Sender, after, bounded, select};
 
-use super::engines::{Build, Engines};
+use super::builds::Builds;
+use super::engines::Engines;
 use super::link::{Advice, Order, WorkerLink};
 use super::plan_memory::PlanMemory;
 use super::record::Record;
@@ -24,14 +25,12 @@ use crate::gdl::Rules;
 use crate::metagame::{MatchMemory, Study};
 use crate::search::SearchConfig;
 use crate::sync::allocator;
-use crate::telemetry::{Archive, StageTimes, panic_text, resident_bytes};
+use crate::telemetry::{Archive, StageTimes, panic_text};
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
-/// Time between looks at the memory of the process while a build runs.
-const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -121,6 +120,7 @@ struct MatchThread {
     assignment: Assignment,
     link: WorkerLink,
     tasks: Tasks,
+    builds: Builds,
     engines: Engines,
     /// Deadline of the study that runs. A late study gets no more time.
     studying_until: Option<Instant>,
@@ -134,13 +134,6 @@ struct MatchThread {
     logged_positions: usize,
     /// What the planner had found when that was logged last.
     logged_plan: Option<PlanStatus>,
-    /// The flags that stop the main build and the fallback.
-    build_stops: [Arc<AtomicBool>; 2],
-    /// Why builds failed.
-    failures: Vec<String>,
-    /// Memory of the process when the match began, in bytes.
-    resident_at_start: u64,
-    next_watch: Instant,
 }
 
 impl MatchThread {
@@ -154,6 +147,12 @@ impl MatchThread {
                 record.clone(),
                 link.stops.clone(),
                 assignment.alive.clone(),
+            ),
+            builds: Builds::new(
+                assignment.builders.clone(),
+                (assignment.start.build_until, assignment.build_memory),
+                assignment.start.role.clone(),
+                record.clone(),
             ),
             engines: Engines::new(
                 assignment.start.role.clone(),
@@ -170,18 +169,12 @@ impl MatchThread {
             time_shares: TimeShares::default(),
             logged_positions: 0,
             logged_plan: None,
-            build_stops: Default::default(),
-            failures: Vec::new(),
-            resident_at_start: resident_bytes().unwrap_or(0),
-            next_watch: Instant::now(),
             assignment,
         }
     }
 
     fn run(mut self) {
-        self.engines.main = self.start_build(false);
-        // Beside it, so that a legal move is known soon whatever becomes of the main build.
-        self.engines.fallback = self.start_build(true);
+        self.builds.start(&mut self.engines, &self.tasks);
         // Times before this match do not count.
         self.time_shares.since_last(&StageTimes::default(), 1.0);
         loop {
@@ -194,7 +187,11 @@ impl MatchThread {
             while let Ok(result) = self.tasks.results.try_recv() {
                 self.take(result);
             }
-            self.look_after_builds();
+            self.builds.look_after(&mut self.engines, &self.tasks);
+            self.check_position();
+            if let Some(why) = self.builds.refusal(&self.engines) {
+                self.refuse(why);
+            }
             let is_open = !self.status.is_terminal && !self.status.was_proven;
             if is_open && self.engines.current().is_some() {
                 self.search();
@@ -252,11 +249,8 @@ impl MatchThread {
     fn wait(&mut self) -> bool {
         let now = Instant::now();
         let mut until = self.next_sample;
-        if self.is_building() {
-            until = until.min(now + WATCH_EVERY);
-        }
-        if self.engines.current().is_none() && now < self.assignment.start.build_until {
-            until = until.min(self.assignment.start.build_until);
+        if let Some(look) = self.builds.next_look(&self.engines) {
+            until = until.min(look);
         }
         if self.is_studying() {
             until = until.min(now + PAUSE_WHILE_STUDYING);
@@ -358,15 +352,19 @@ impl MatchThread {
             self.status = status;
             if !status.is_terminal && status.n_legal == 0 && self.position() == 0 {
                 let (role, _) = &self.assignment.start.role;
-                self.link
-                    .refuse(format!("no legal move of {role} is found at the start"));
-                (self.assignment.wake)();
+                self.refuse(format!("no legal move of {role} is found at the start"));
             }
             self.advise();
             self.log_position();
         }
         // After a panic the next engine is in use.
         self.check_position();
+    }
+
+    /// Says that the game cannot be played, and why.
+    fn refuse(&self, why: String) {
+        self.link.refuse(why);
+        (self.assignment.wake)();
     }
 
     /// Logs the position, once.
@@ -444,93 +442,18 @@ impl MatchThread {
         self.assignment.start.record.sample(&sample, seconds);
     }
 
-    /// Whether a build runs.
-    fn is_building(&self) -> bool {
-        let is_running = |build: &Build| matches!(build, Build::Running);
-        is_running(&self.engines.main) || is_running(&self.engines.fallback)
-    }
-
-    /// Starts the fallback where it is needed, puts it in use where the main build is late, and
-    /// stops builds that take too much memory.
-    fn look_after_builds(&mut self) {
-        if self.engines.needs_fallback() {
-            self.engines.fallback = self.start_build(true);
-        }
-        self.engines.fall_back(self.assignment.start.build_until);
-        self.check_position();
-        if self.engines.are_all_failed() {
-            let why = self.failures.join("; ");
-            self.link.refuse(why);
-            (self.assignment.wake)();
-        }
-        self.watch_memory();
-    }
-
-    /// Stops the main build, and then the fallback, while the process has more memory than builds
-    /// may have beside what it had at the start. The stages count what they hold, but the process
-    /// holds more.
-    fn watch_memory(&mut self) {
-        let now = Instant::now();
-        if now < self.next_watch || !self.is_building() {
-            return;
-        }
-        self.next_watch = now + WATCH_EVERY;
-        let taken = resident_bytes()
-            .unwrap_or(0)
-            .saturating_sub(self.resident_at_start);
-        if taken <= self.assignment.build_memory as u64 {
-            return;
-        }
-        let running = [&self.engines.main, &self.engines.fallback];
-        for (build, stop) in running.into_iter().zip(&self.build_stops) {
-            if matches!(build, Build::Running) && !stop.swap(true, Ordering::Relaxed) {
-                let text = format!("a build was stopped, since the process took {taken} bytes");
-                self.assignment.start.record.error(&text);
-                break;
-            }
-        }
-    }
-
-    /// Starts a build.
-    fn start_build(&mut self, is_fallback: bool) -> Build {
-        let assignment = &self.assignment;
-        let builder = match is_fallback {
-            true => assignment.builders.fallback.clone(),
-            false => Some(Arc::clone(&assignment.builders.main)),
-        };
-        let limits = (assignment.start.build_until, assignment.build_memory);
-        let role = assignment.start.role.clone();
-        let build = |builder| self.tasks.build(is_fallback, builder, limits, role);
-        match builder.and_then(build) {
-            Some(stop) => {
-                self.build_stops[usize::from(is_fallback)] = stop;
-                Build::Running
-            }
-            None => Build::Failed,
-        }
-    }
-
     fn take(&mut self, result: TaskResult) {
         match result {
             TaskResult::Built {
                 is_fallback,
-                outcome: Ok(game),
+                outcome,
                 took,
-            } => self.take_game(is_fallback, game, took),
-            TaskResult::Built {
-                is_fallback,
-                outcome: Err(text),
-                ..
-            } => {
-                let (build, name) = match is_fallback {
-                    true => (&mut self.engines.fallback, "fallback machine"),
-                    false => (&mut self.engines.main, "machine"),
-                };
-                *build = Build::Failed;
-                let text = format!("no {name}: {text}");
-                self.assignment.start.record.error(&text);
-                self.failures.push(text);
-            }
+                stop,
+            } => match self.builds.wanted(is_fallback, &stop, outcome) {
+                Some(Ok(game)) => self.take_game(is_fallback, game, took),
+                Some(Err(why)) => self.builds.failed(is_fallback, &why, &mut self.engines),
+                None => {}
+            },
             TaskResult::FirstMove(found) => {
                 if let Some(text) = found
                     && self.position() == 0
@@ -567,12 +490,12 @@ impl MatchThread {
             record.parts(&sizes.collect::<Vec<_>>());
         }
         if !is_fallback {
-            // Built beside it in case this one failed.
-            self.build_stops[1].store(true, Ordering::Relaxed);
             // Its result is usually there before the first search.
             self.tasks.recall_plan(&game, &self.assignment.memory);
         }
-        self.engines.add(is_fallback, game.clone());
+        if self.engines.add(is_fallback, game.clone()) {
+            self.builds.stop_fallback();
+        }
         self.check_position();
         self.tasks.find_board(&game, self.assignment.search.seed);
         if !is_fallback {

@@ -30,6 +30,7 @@ mod plan_search;
 mod engine;
 mod tasks;
 mod engines;
+mod builds;
 mod plan_memory;
 mod match_thread;
 

@@ -37,6 +37,8 @@ pub(super) enum TaskResult {
         is_fallback: bool,
         outcome: Result<BuiltGame, String>,
         took: Duration,
+        /// The flag that stops the build.
+        stop: Arc<AtomicBool>,
     },
     /// A legal move at the start, by the fallback; `None` if it finds none.
     FirstMove(Option<String>),
@@ -125,6 +127,7 @@ impl Tasks {
                 is_fallback,
                 outcome,
                 took: begin.elapsed(),
+                stop: budget.cancelled,
             });
         });
         spawned.then_some(stop)
