@@ -394,23 +394,16 @@ fn a_prover_that_is_stopped_answers_no_more() {
         "(role r) {digits} (init go)
          (<= (legal r (pick ?a ?b ?c)) (true go) (digit ?a) (digit ?b) (digit ?c))"
     );
+    let (rules, _) = gdl::load(&text);
     let limits = Limits::default();
     let stop = Arc::clone(&limits.stop);
-    let mut prover = try_prover(&text, limits).unwrap();
-    let go = state(&mut prover, &["go"]);
+    let mut prover = Prover::untuned(&rules, limits.clone()).unwrap();
+    let start = prover.initial_state();
     stop.store(true, Ordering::Relaxed);
-    assert_eq!(prover.legal_moves(&go, ROLE), Err(ProverError::Stopped));
-    assert_eq!(
-        try_prover(
-            &text,
-            Limits {
-                stop,
-                ..Limits::default()
-            }
-        )
-        .err(),
-        Some(ProverError::Stopped)
-    );
+    let ended = prover.legal_moves(&start, ROLE);
+    assert_eq!(ended.map(|moves| moves.len()), Err(ProverError::Stopped));
+    let ended = Prover::with_limits(&rules, limits);
+    assert_eq!(ended.err(), Some(ProverError::Stopped));
 }
 
 #[test]
