@@ -18,6 +18,9 @@ use crate::machine::multiversion::with_wide_vectors;
 const MIN_IN_FLIGHT: u32 = 16;
 const VISITS_PER_REQUEST: u32 = 64;
 
+/// Answers that are taken before they are applied.
+const ANSWERS_AT_ONCE: usize = 16;
+
 impl Search {
     /// Searches until the limit is reached or the position is proven. A limit that has passed
     /// already ends the run before its first iteration.
@@ -159,26 +162,35 @@ impl Search {
         self.counters.requests += 1;
     }
 
+    /// Takes answers and applies them, until there are none or the time is over.
     fn receive(&mut self, deadline: &mut Deadline) {
         loop {
+            let are_more = self.take_arrived();
+            self.apply_arrived();
+            // With thousands of roles an answer takes long.
+            if !are_more || deadline.is_over() {
+                return;
+            }
+        }
+    }
+
+    /// Takes some answers; whether there may be more.
+    fn take_arrived(&mut self) -> bool {
+        while self.arrived.len() < ANSWERS_AT_ONCE {
             match self.pipeline.receive() {
                 Received::Answer(answer) => self.arrived.push_back(answer),
                 Received::WriterAnswer(answer) => {
                     self.counters.writer_playouts += u64::from(answer.tally.playouts);
                     self.arrived.push_back(answer);
                 }
-                Received::Nothing => break,
+                Received::Nothing => return false,
                 Received::Lost(lost) => {
                     self.apply_arrived();
                     self.discard_lost(lost);
                 }
             }
-            // With thousands of roles an answer takes long.
-            if deadline.is_over() {
-                return;
-            }
         }
-        self.apply_arrived();
+        true
     }
 
     /// Applies the answers that have arrived. What the look-up of their states reads is loaded
