@@ -13,9 +13,10 @@ use rustc_hash::FxHasher;
 use super::graph::Graph;
 use super::pool::{Linked, PoolId};
 use super::record::{
-    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, MoveBlockId,
-    RoleMoves, RoleMovesId, SIMULTANEOUS, UntriedMove,
+    EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, MoveBlockId, RoleMoves, RoleMovesId,
+    SIMULTANEOUS, UntriedMove,
 };
+use super::slots::EDGES_PER_BLOCK;
 use crate::ids::{MoveId, NodeId};
 
 /// The moves without an edge of a new node.

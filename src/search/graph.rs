@@ -31,9 +31,10 @@ use std::sync::Arc;
 use super::config::SearchConfig;
 use super::pool::{Budget, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
-    Bounds, EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly,
-    MoveBlock, MoveBlockId, Node, RoleMoves, RoleMovesId, RoleValue, StateId, UntriedMove,
+    Bounds, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly, MoveBlock,
+    MoveBlockId, Node, RoleMoves, RoleMovesId, RoleValue, StateId, UntriedMove,
 };
+use super::slots::EDGES_PER_BLOCK;
 use crate::analysis::score_ranges::ScoreRange;
 use crate::ids::{Id, MoveId, NodeId};
 

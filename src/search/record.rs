@@ -6,7 +6,7 @@
 //! Never knows: where records are stored.
 
 use super::pool::{Linked, PoolId, define_pool_ids};
-use super::slots::{Slots, each, greater, lesser};
+use super::slots::{EDGES_PER_BLOCK, Slots, each, greater, lesser};
 use crate::ids::{MoveId, NodeId};
 
 define_pool_ids! {
@@ -24,8 +24,6 @@ define_pool_ids! {
     EdgeId;
 }
 
-/// Edges in a block.
-pub(super) const EDGES_PER_BLOCK: usize = 8;
 /// Moves in a block of untried moves.
 pub(super) const MOVES_PER_BLOCK: usize = 7;
 /// [`Node::mover`] where several roles have a choice.

@@ -21,7 +21,8 @@
 use super::Search;
 use super::graph::Graph;
 use super::pool::PoolId;
-use super::record::{EDGES_PER_BLOCK, EdgeId, RoleMoves, SIMULTANEOUS};
+use super::record::{EdgeId, RoleMoves, SIMULTANEOUS};
+use super::slots::EDGES_PER_BLOCK;
 use crate::ids::NodeId;
 use crate::machine::random::Random;
 

@@ -31,12 +31,11 @@ use super::path::Path;
 use super::pool::{Pool, PoolId};
 use super::proof::ProofUpdate;
 use super::record::{
-    EDGES_PER_BLOCK, EdgeBlock, EdgeBlockId, EdgeId, Node, Prior, RoleMoves, SIMULTANEOUS,
-    UntriedMove, clamped,
+    EdgeBlock, EdgeBlockId, EdgeId, Node, Prior, RoleMoves, SIMULTANEOUS, UntriedMove, clamped,
 };
 use super::regret_matching;
 use super::request::RequestKind;
-use super::slots::{Slots, each, first_greatest, greater, lesser};
+use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater, lesser};
 use crate::ids::NodeId;
 use crate::sync::pages::prefetch;
 

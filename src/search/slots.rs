@@ -8,7 +8,8 @@
 
 use std::hint::black_box;
 
-use super::record::EDGES_PER_BLOCK;
+/// Edges in a block.
+pub(super) const EDGES_PER_BLOCK: usize = 8;
 
 /// A number for each slot of a block.
 pub(super) type Slots = [f32; EDGES_PER_BLOCK];

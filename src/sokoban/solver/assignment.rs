@@ -155,7 +155,8 @@ mod tests {
                 }
             }
                         let mut assignment = Assignment::default();
-            let refused = assignment.refused(&places, first as usize + shift, &mut (0..sets.len() as u32));
+            let mut boxes = 0..sets.len() as u32;
+            let refused = assignment.refused(&places, first as usize + shift, &mut boxes);
             prop_assert_eq!(refused, sets.len() - largest(&sets, first));
         }
     }

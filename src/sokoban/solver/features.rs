@@ -5,10 +5,10 @@
 //! it how many boxes block others and how many can be moved. The cells take turns, and each turn
 //! makes the cheapest macro move of a cell. Advisors choose macro moves of a position: one that
 //! fills more of the plan costs nothing, one that serves another feature a little, and all others
-//! cost more; costs add up along a path. No advisor chooses a macro move that takes a box's place in
-//! the plan away. The source is Y. Shoham and J. Schaeffer, "The FESS algorithm: a feature based
-//! approach to single-agent search", 2020; places in the plan are their boxes out of plan, counted
-//! by a matching, and boxes that block others are their hotspots.
+//! cost more; costs add up along a path. No advisor chooses a macro move that takes a box's place
+//! in the plan away. The source is Y. Shoham and J. Schaeffer, "The FESS algorithm: a feature based
+//! approach to single-agent search", 2020; boxes without a place are their boxes out of plan, and
+//! boxes that block others are their hotspots.
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
 //! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were

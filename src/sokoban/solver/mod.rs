@@ -1,9 +1,9 @@
 //! Solvers: searches for any solution.
 //!
 //! The portfolio holds several searches of one level, forwards and backwards, with different cells
-//! and packing plans. They take turns on all threads. A turn is a number of positions that moves led
-//! to, so that turns of different searches last about as long; the turns of a search double, so that
-//! an easy level ends with the first search that suits it. Iterative deepening takes no turns:
+//! and packing plans. They take turns on all threads. A turn is a number of positions that moves
+//! led to, so that turns of different searches last about as long; the turns of a search double, so
+//! that an easy level ends with the first search that suits it. Iterative deepening takes no turns:
 //! it keeps a thread to itself.
 //!
 //! Modules, in reading order: `problem`, `macros`, `assignment`, `packing`, `features`.
