@@ -207,7 +207,7 @@ impl<'a> FeatureSearch<'a> {
     }
 
     /// Bytes of the nodes.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let node = size_of::<Node>() + 32 + 2 * self.problem.start.len();
         self.nodes.len() * node + self.kept * size_of::<MacroMove>()
     }

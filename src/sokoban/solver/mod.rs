@@ -3,8 +3,8 @@
 //! The portfolio holds several searches of one level, forwards and backwards, with different cells
 //! and packing plans. They take turns on all threads. A turn is a number of positions that moves
 //! led to, so that turns of different searches last about as long; the turns of a search double, so
-//! that an easy level ends with the first search that suits it. Iterative deepening takes no turns:
-//! it keeps a thread to itself.
+//! that an easy level ends with the first search that suits it. Each long turn lets a further search
+//! begin, with another plan. Iterative deepening takes no turns: it keeps a thread to itself.
 //!
 //! Modules, in reading order: `problem`, `macros`, `assignment`, `packing`, `features`.
 //!
@@ -20,7 +20,7 @@ mod problem;
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::board::{Board, is_solution};
@@ -36,6 +36,13 @@ use problem::Problem;
 const FIRST_TURN: u64 = 20_000;
 /// Positions that moves lead to in the longest turn.
 const LONGEST_TURN: u64 = 2_560_000;
+
+/// A search begins for each turn of so many positions.
+const LONG_TURN: u64 = LONGEST_TURN / 4;
+/// The variation of the plan of the first such search: the others use less.
+const FIRST_FURTHER_VARIATION: u64 = 3;
+/// The most further searches of a level.
+const MOST_FURTHER: u64 = 64;
 
 /// A way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,8 +157,10 @@ struct Portfolio<'a> {
     waiting: Mutex<VecDeque<Start>>,
     /// Searches that wait for a turn.
     started: Mutex<VecDeque<Entry<'a>>>,
-    /// Bytes for each search that takes turns.
-    memory: usize,
+    /// Further searches so far.
+    further: AtomicU64,
+    /// Bytes of all searches that take turns.
+    bytes: AtomicUsize,
     nodes: AtomicU64,
     found: Mutex<Option<Outcome>>,
 }
@@ -167,7 +176,6 @@ pub fn solve(
         found: Arc::default(),
         ..budget.clone()
     };
-    let waiting = starts(&options.methods, options.seed);
     let portfolio = Portfolio {
         board,
         options,
@@ -175,9 +183,10 @@ pub fn solve(
         progress,
         forward: &Problem::new(board, Play::Push),
         backward: &Problem::new(board, Play::Pull),
-        memory: budget.memory / waiting.len().max(1),
-        waiting: Mutex::new(waiting),
+        waiting: Mutex::new(starts(&options.methods, options.seed)),
         started: Mutex::default(),
+        further: AtomicU64::new(0),
+        bytes: AtomicUsize::new(0),
         nodes: AtomicU64::new(0),
         found: Mutex::default(),
     };
@@ -207,15 +216,46 @@ impl<'a> Portfolio<'a> {
     fn work(&self) {
         while !self.budget.is_spent(self.nodes()) {
             let start = locked(&self.waiting).pop_front();
-            match start {
-                Some(start) => self.begin(&start),
-                None => {
-                    let entry = locked(&self.started).pop_front();
-                    let Some(entry) = entry else { break };
-                    self.turn(entry);
+            if let Some(start) = start {
+                self.begin(&start);
+                continue;
+            }
+            let entry = locked(&self.started).pop_front();
+            let is_long = entry.as_ref().is_none_or(|entry| entry.turn >= LONG_TURN);
+            if let Some(entry) = entry {
+                self.turn(entry);
+            }
+            if is_long {
+                match self.further() {
+                    Some(start) => locked(&self.waiting).push_back(start),
+                    None if self.is_idle() => break,
+                    None => {}
                 }
             }
         }
+    }
+
+    /// A further search with another plan.
+    fn further(&self) -> Option<Start> {
+        let method = [Method::Forward, Method::Backward]
+            .into_iter()
+            .find(|method| self.options.methods.contains(method))?;
+        let number = self.further.fetch_add(1, Ordering::Relaxed);
+        (number < MOST_FURTHER).then(|| Start {
+            method,
+            variation: FIRST_FURTHER_VARIATION + number,
+            settings: Settings {
+                by_blocking: number % 3 == 1,
+                by_movable: number % 3 == 2,
+                even_costs: false,
+                seed: self.options.seed,
+            },
+        })
+    }
+
+    /// Whether no search waits.
+    fn is_idle(&self) -> bool {
+        locked(&self.started).is_empty() && locked(&self.waiting).is_empty()
     }
 
     fn nodes(&self) -> u64 {
@@ -243,8 +283,10 @@ impl<'a> Portfolio<'a> {
         let Some(packing) = Packing::new(problem, start.variation, self.budget) else {
             return;
         };
+        let search = FeatureSearch::new(problem, packing, start.settings, self.budget);
+        self.bytes.fetch_add(search.bytes(), Ordering::Relaxed);
         self.turn(Entry {
-            search: FeatureSearch::new(problem, packing, start.settings, self.budget),
+            search,
             method: start.method,
             turn: FIRST_TURN,
         });
@@ -253,11 +295,12 @@ impl<'a> Portfolio<'a> {
     /// Gives a search its turn and lets it wait for the next.
     fn turn(&self, mut entry: Entry<'a>) {
         self.report(entry.method);
-        let before = entry.search.nodes();
+        let (before, bytes) = (entry.search.nodes(), entry.search.bytes());
+        let others = self.bytes.load(Ordering::Relaxed).saturating_sub(bytes);
         let left = self.budget.nodes.saturating_sub(self.nodes());
         let budget = Budget {
             nodes: before.saturating_add(left),
-            memory: self.memory,
+            memory: self.budget.memory.saturating_sub(others),
             ..self.budget.clone()
         };
         let verdict = entry.search.run(&budget, entry.turn);
@@ -265,7 +308,10 @@ impl<'a> Portfolio<'a> {
             .fetch_add(entry.search.nodes() - before, Ordering::Relaxed);
         let goes_on = verdict == Verdict::Unknown && !entry.search.is_full(&budget);
         self.end(verdict, false, entry.method);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         if goes_on {
+            self.bytes
+                .fetch_add(entry.search.bytes(), Ordering::Relaxed);
             entry.turn = (entry.turn * 2).min(LONGEST_TURN);
             locked(&self.started).push_back(entry);
         }
