@@ -3,8 +3,9 @@
 //! The portfolio holds several searches of one level, forwards and backwards, with different cells
 //! and packing plans. They take turns on all threads. A turn is a number of positions that moves
 //! led to, so that turns of different searches last about as long; the turns of a search double, so
-//! that an easy level ends with the first search that suits it. Each long turn lets a further search
-//! begin, with another plan. Iterative deepening takes no turns: it keeps a thread to itself.
+//! that an easy level ends with the first search that suits it. Each long turn lets a further
+//! search begin, with another plan. Iterative deepening takes no turns: it keeps a thread to
+//! itself.
 //!
 //! Modules, in reading order: `problem`, `macros`, `assignment`, `packing`, `features`.
 //!
@@ -37,9 +38,9 @@ const FIRST_TURN: u64 = 20_000;
 /// Positions that moves lead to in the longest turn.
 const LONGEST_TURN: u64 = 2_560_000;
 
-/// A search begins for each turn of so many positions.
+/// Each turn of at least so many positions lets a further search begin.
 const LONG_TURN: u64 = LONGEST_TURN / 4;
-/// The variation of the plan of the first such search: the others use less.
+/// The variation of the plan of the first further search; those before it have smaller ones.
 const FIRST_FURTHER_VARIATION: u64 = 3;
 /// The most further searches of a level.
 const MOST_FURTHER: u64 = 64;
