@@ -8,7 +8,7 @@
 /// Gives free memory of all heaps back to the system. Takes some milliseconds, in which other
 /// threads may have to wait for memory. Does nothing with other allocators than that of glibc.
 pub fn give_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]
     // SAFETY: the function may be called at any time from any thread, and changes nothing of memory
     // that is in use.
     unsafe {
