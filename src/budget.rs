@@ -1,9 +1,9 @@
 //! What a piece of work may cost, and whether it is still wanted.
 //!
-//! Whoever starts work hands it a [`Budget`]: a deadline, a number of bytes, and a flag that
-//! another thread sets when the result is no longer needed. Every loop whose length follows from
-//! the rules asks the budget once in a few thousand steps and ends early. What is made by then is
-//! dropped or kept, as the work's documentation says.
+//! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, and a stop flag,
+//! which another thread sets when the result is no longer needed. Every loop whose length depends
+//! on the rules checks the budget once in a few thousand steps and ends early when it is over. The
+//! documentation of the work says whether its unfinished result is dropped or kept.
 //!
 //! Invariants: a budget that is stopped stays stopped; one that is over stays over.
 //!

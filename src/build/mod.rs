@@ -80,7 +80,7 @@ pub struct BuildBudget {
     pub until: Instant,
     /// Bytes of memory.
     pub memory: usize,
-    /// Set once the game is no longer needed; the build then ends within a second.
+    /// Set once the game is no longer needed. The loops of a build check it and end early.
     pub cancelled: Arc<AtomicBool>,
 }
 

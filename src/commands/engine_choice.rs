@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::build::{self, Compiled, PlayoutPolicy};
 use crate::gdl::Rules;
-use crate::ground::Budget;
 use crate::machine::Machine;
 
 /// The number of lanes, unless a command is given another.

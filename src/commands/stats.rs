@@ -8,8 +8,8 @@ use serde_json::json;
 use super::game_source::Game;
 use super::outcome::Outcome;
 use super::output::{Output, grouped, spinner};
+use crate::budget::Budget;
 use crate::build::{Compiled, compile};
-use crate::ground::Budget;
 use crate::machine::Machine;
 use crate::telemetry::peak_resident_bytes;
 

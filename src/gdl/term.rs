@@ -31,8 +31,8 @@ const N_TABLES: usize = 32;
 pub struct TermTable {
     nodes: Vec<Node>,
     arguments: Vec<TermId>,
-    /// By the hash of the content. A table that grows moves all that it holds, so many small ones
-    /// keep each pause short.
+    /// Each term is in the table that its hash chooses. A hash table that grows moves all its
+    /// entries at once; 32 tables pause 32 times shorter than one.
     numbers: [HashTable<TermId>; N_TABLES],
 }
 
@@ -40,7 +40,8 @@ fn hash_of(name: Symbol, arguments: &[TermId]) -> u64 {
     FxBuildHasher.hash_one((name, arguments))
 }
 
-/// The hash table of a hash. The highest seven bits and the lowest ones find the place in it.
+/// The number of the hash table for a hash, from bits that `HashTable` does not use itself: it uses
+/// the highest seven and the lowest ones.
 fn table_of(hash: u64) -> usize {
     (hash >> 50) as usize % N_TABLES
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use thiserror::Error;
 
 use super::network::{Gate, GateKind, Signal};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{GateId, Id, IdVec};
 
 /// Why there is no network.
@@ -60,7 +60,7 @@ fn hash_of(inputs: &[Signal]) -> u64 {
 }
 
 impl<'a> Builder<'a> {
-    /// No gates yet, over so many bases and moves together.
+    /// No gates yet; `n_inputs` is the number of bases and moves together.
     pub(super) fn new(n_inputs: usize, budget: Budget<'a>) -> Self {
         Self {
             first_gate: 1 + n_inputs,

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use super::builder::Builder;
 use super::copy::copy_gates;
 use super::network::{Gate, GateKind, Network, Node, Signal};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, GateId, GroupedLists, Id, IdVec, MoveId, RoleId};
 
 const CHECK_EVERY: usize = 1 << 10;

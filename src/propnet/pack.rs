@@ -11,7 +11,7 @@ use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, IdVec};
 
 /// Bytes of a packed network.

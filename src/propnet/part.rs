@@ -11,7 +11,7 @@ use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 
 /// The bases and moves of a factor.

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 
 use super::network::{Network, Node, Signal};
 use super::passes::{PassSet, assume, optimise_with};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, Id, MoveId};
 
 /// Bases of which exactly one is true in each state, as far as play or proof has shown: a mutex

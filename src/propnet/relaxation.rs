@@ -13,7 +13,7 @@ use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{GateId, Id, IdVec, MoveId, RoleId};
 
 /// Bytes of a relaxation.

@@ -1,8 +1,8 @@
 use super::*;
+use crate::budget::Budget;
 use crate::build;
 use crate::commands::game_source::EMBEDDED;
 use crate::gdl;
-use crate::ground::Budget;
 
 const BUDGET: SampleBudget = SampleBudget {
     games: 400,

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{PlayoutSample, rewrite_with};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, IdVec, MoveId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 

@@ -12,7 +12,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// Rounds of factoring per OR.

@@ -9,7 +9,7 @@
 //! 8×8 300 to 228.
 
 use super::{Context, rewrite};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {

@@ -14,7 +14,7 @@
 //! is too small for them.
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// Gates in one group.

@@ -33,7 +33,7 @@ use super::copy::{Target, copy_gates};
 use super::network::{Network, Signal};
 use super::normalise::normalised;
 pub use super::playout_sample::PlayoutSample;
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{GateId, Id, IdVec};
 use set::Schedule;
 pub use set::{Pass, PassSet};

@@ -11,7 +11,7 @@
 //! 206,218 become 98,698.
 
 use super::{Context, rewrite};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{Id, MoveId, RoleId};
 use crate::propnet::{BuildError, Network, Node, Signal};
 

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// Smaller ORs are left to [`super::factors`].

@@ -10,7 +10,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, GateId, Id};
 use crate::propnet::playout_sample::PlayoutSample;
 use crate::propnet::{GateKind, Network, Signal};

@@ -4,7 +4,7 @@
 //! [`Pass::all`] lists them in the order of a round.
 
 use super::{factors, flatten, guards, one_move, products, shared, spread};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network};
 
 /// One pass.

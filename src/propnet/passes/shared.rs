@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// Of the inputs of a wider gate only the ones that flip most are considered.

@@ -10,7 +10,7 @@
 //! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::propnet::{BuildError, Network, Signal};
 
 /// The most terms of the OR.

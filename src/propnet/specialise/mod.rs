@@ -25,7 +25,7 @@ use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes::Pass;
 use super::phases::Phases;
-use crate::ground::Budget;
+use crate::budget::Budget;
 use crate::ids::{BaseId, IdVec, MoveId, RoleId};
 use phase::PhaseSpecialiser;
 

@@ -12,8 +12,8 @@
 //!
 //! Invariants: a position is stored once; a solution is the path of macro moves to a position with
 //! all boxes on targets; nothing is called unsolvable unless all macro moves of all positions were
-//! made. Positions are told apart by hashes of 64 bits, and both claims rest on these not
-//! colliding.
+//! made. Positions are compared by 64-bit hashes: if two positions have the same hash, only the
+//! first is searched, and a level may then be called unsolvable wrongly.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;

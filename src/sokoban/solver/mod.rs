@@ -38,7 +38,7 @@ const FIRST_TURN: u64 = 20_000;
 /// Positions that moves lead to in the longest turn.
 const LONGEST_TURN: u64 = 2_560_000;
 
-/// Each turn of at least so many positions lets a further search begin.
+/// A turn that may visit this many positions or more is long: after it a further search begins.
 const LONG_TURN: u64 = LONGEST_TURN / 4;
 /// The variation of the plan of the first further search; those before it have smaller ones.
 const FIRST_FURTHER_VARIATION: u64 = 3;

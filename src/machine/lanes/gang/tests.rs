@@ -4,10 +4,16 @@ use super::*;
 use crate::ids::MoveId;
 use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
-use crate::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
+use crate::machine::lanes::compile::{GangPrograms, PlayoutPolicy, compile, is_in_lockstep};
 use crate::machine::{Machine, Reasoner};
 use crate::propnet::{self, Network, passes};
 use crate::{gdl, ground};
+
+/// Programs whose playouts choose uniformly, without limits on their compilation.
+fn uniform(network: &Network, phases: Option<&propnet::Phases>, mean_length: f64) -> GangPrograms {
+    let (policy, budget) = (PlayoutPolicy::Uniform, ground::Budget::generous());
+    compile(network, phases, mean_length, policy, budget).unwrap()
+}
 
 /// The network of some rules.
 fn network(rules: &str) -> Network {
@@ -27,14 +33,7 @@ struct Checker {
 
 impl Checker {
     fn new(network: &Network, phases: Option<&propnet::Phases>) -> Self {
-        let programs = compile(
-            network,
-            phases,
-            40.0,
-            PlayoutPolicy::Uniform,
-            ground::Budget::generous(),
-        )
-        .unwrap();
+        let programs = uniform(network, phases, 40.0);
         let layout = GangLayout::new(&programs, network.roles.len(), Features::Portable, 4);
         let machine = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
         let initial = machine.initial_state();
@@ -251,14 +250,7 @@ fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(
-            &network,
-            phases.as_ref(),
-            20.0,
-            PlayoutPolicy::Uniform,
-            ground::Budget::generous(),
-        )
-        .unwrap();
+        let programs = uniform(&network, phases.as_ref(), 20.0);
         let initial = initial_state(&network);
         let mut of_width = Vec::new();
         for n_words in [4, 8, 16] {
@@ -298,14 +290,7 @@ fn goals_and_lengths_agree_with_the_counters() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(
-            &network,
-            phases.as_ref(),
-            20.0,
-            PlayoutPolicy::Uniform,
-            ground::Budget::generous(),
-        )
-        .unwrap();
+        let programs = uniform(&network, phases.as_ref(), 20.0);
         let layout = GangLayout::new(&programs, network.roles.len(), Features::detect(), 8);
         let initial = initial_state(&network);
         // Many requests show the spread of their means.
@@ -379,14 +364,7 @@ fn pick_one_of(n_moves: usize, n_forbidden: usize) -> String {
 fn every_legal_move_is_as_likely_as_any_other() {
     for n_moves in [1, 2, 3, 63, 64, 65, 300] {
         let network = network(&pick_one_of(n_moves, 0));
-        let programs = compile(
-            &network,
-            None,
-            1.0,
-            PlayoutPolicy::Uniform,
-            ground::Budget::generous(),
-        )
-        .unwrap();
+        let programs = uniform(&network, None, 1.0);
         let layout = GangLayout::new(&programs, 1, Features::detect(), 8);
         let mut gang = Gang::<8>::new(Arc::new(layout), &mut Random::new(n_moves as u64), 10);
         let initial = initial_state(&network);
@@ -437,14 +415,7 @@ fn playouts_are_cut_off_at_the_limit_and_counted() {
         "(role r) (init (p)) (legal r a) (legal r b) (next (p)) (<= (goal r 30) (true (p))) (<= terminal (true (q)))
         (<= (next (q)) (true (q))) (<= (base (p))) (<= (base (q))) (input r a) (input r b)",
     );
-    let programs = compile(
-        &network,
-        None,
-        40.0,
-        PlayoutPolicy::Uniform,
-        ground::Budget::generous(),
-    )
-    .unwrap();
+    let programs = uniform(&network, None, 40.0);
     let layout = GangLayout::new(&programs, 1, Features::Portable, 4);
     let mut gang = Arc::new(layout).gang(&mut Random::new(1), 7);
     let initial = initial_state(&network);
@@ -472,14 +443,7 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
-        let programs = compile(
-            &network,
-            phases.as_ref(),
-            10.0,
-            PlayoutPolicy::Uniform,
-            ground::Budget::generous(),
-        )
-        .unwrap();
+        let programs = uniform(&network, phases.as_ref(), 10.0);
         let layout = Arc::new(GangLayout::new(
             &programs,
             network.roles.len(),
@@ -532,14 +496,7 @@ fn states_in_which_nothing_can_be_played_end_at_once() {
 #[cfg_attr(miri, ignore = "too many playouts for it")]
 fn each_final_state_is_observed_once_with_its_goals() {
     let network = game("ticTacToe");
-    let programs = compile(
-        &network,
-        None,
-        20.0,
-        PlayoutPolicy::Uniform,
-        ground::Budget::generous(),
-    )
-    .unwrap();
+    let programs = uniform(&network, None, 20.0);
     let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 8));
     let mut gang = layout.gang(&mut Random::new(3), 100);
     let cell = "(cell 2 2 ";
