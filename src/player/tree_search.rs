@@ -23,6 +23,9 @@ const MEASURING_TIME: Duration = Duration::from_millis(10);
 const ITERATION_TIME: Duration = Duration::from_micros(3);
 /// Playouts per request without rollout threads, at most: more say little more about a position.
 const MAX_OWN_SAMPLES: u32 = 16;
+/// Expansions of the proof-number search for each iteration. With 0.25 the tree loses as much as
+/// proofs gain.
+const PROOF_EFFORT: f32 = 0.1;
 /// Root moves in a sample.
 pub(super) const MAX_SAMPLED_MOVES: usize = 32;
 
@@ -40,6 +43,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         ring_capacity: settings.ring_capacity,
         rollout_threads,
         pin_threads: settings.pin_threads,
+        proof_effort: PROOF_EFFORT,
         ..SearchConfig::deterministic(seed)
     }
 }
@@ -119,6 +123,10 @@ impl TreeSearch {
         if config.rollout_threads == 0 && config.samples_per_request == 0 {
             config.samples_per_request =
                 own_samples(machine, state, config.max_playout_steps).unwrap_or(1);
+        }
+        if machine.kind() == "prover" {
+            // It generates one child at a time, which may take longer than a clock allows.
+            config.proof_effort = 0.0;
         }
         let mut search = Search::new(Arc::clone(machine), role, config);
         if state != machine.initial_state() {

@@ -30,7 +30,8 @@ pub struct SearchConfig {
     /// Greatest number of nodes; at least 2.
     pub max_nodes: u32,
     /// Greatest number of bytes of the graph; nodes with their states get at most half of it. Every
-    /// pool may hold 1024 records regardless.
+    /// pool may hold 1024 records regardless. The table of the
+    /// proof-number search takes up to a sixteenth more.
     pub max_bytes: usize,
     /// Playouts averaged into one result. 0 adapts the number to the rollout threads. Without them
     /// it is a minimum: while few requests may be in flight, each asks for more to fill the lanes.
@@ -49,6 +50,9 @@ pub struct SearchConfig {
     pub evaluation_share: f32,
     /// Goal ranges that follow from settled facts (latches). Wrong ranges make proofs wrong.
     pub score_ranges: Arc<[ScoreRange]>,
+    /// Expansions of the proof-number search for each iteration, in games of two roles; 0 leaves it
+    /// out.
+    pub proof_effort: f32,
     /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
     pub placements: Option<Arc<Placements>>,
     /// Weight of AMAF values: playouts through a move after which its AMAF value counts as much as
@@ -80,6 +84,7 @@ impl SearchConfig {
             evaluation: None,
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
+            proof_effort: 0.0,
             placements: None,
             amaf_playouts: 200.0,
             symmetries: None,
@@ -182,6 +187,8 @@ pub struct SearchStatistics {
     pub cut_off: u64,
     /// Playouts run by the writer.
     pub writer_playouts: u64,
+    /// Positions expanded by the proof-number search.
+    pub proof_expansions: u64,
     /// Requests sent.
     pub requests: u64,
     /// Requests answered.

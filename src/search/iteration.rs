@@ -32,6 +32,7 @@ impl Search {
         self.expand_root();
         loop {
             self.receive(&mut deadline);
+            self.solve();
             if self.is_proven() {
                 return StopReason::Proven;
             }

@@ -10,6 +10,7 @@
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
 //!   `expand`: growth; `backpropagate`, `proof`: the way back;
+//! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
 //!
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
@@ -35,6 +36,8 @@ mod pipeline;
 mod playout_queue;
 mod pool;
 mod proof;
+mod proof_numbers;
+mod questions;
 mod record;
 mod regret_matching;
 mod report;
@@ -62,6 +65,7 @@ use self::expand::{ForcedLineEnd, WriterGame};
 use self::graph::Graph;
 use self::pipeline::Pipeline;
 use self::pool::PoolId;
+use self::questions::Questions;
 use self::record::{Bounds, EdgeId};
 use self::request::BoxedRequest;
 use self::spread::Spread;
@@ -105,6 +109,8 @@ pub struct Search {
     amaf: Option<Amaf>,
     /// The table for the last node of the path of the current descent.
     amaf_table: Option<TableId>,
+    /// None where no positions are solved beside the tree.
+    questions: Option<Questions>,
     /// The sum of both roles' goals in the first result, and whether it differed in another.
     first_sum: Option<u64>,
     has_varying_sum: bool,
@@ -152,6 +158,7 @@ impl Search {
                 .as_ref()
                 .map(|found| Amaf::new(found, roles, config.amaf_playouts)),
             amaf_table: None,
+            questions: Questions::new(&machine, &config),
             first_sum: None,
             has_varying_sum: false,
             max_depth: 0,
@@ -229,6 +236,9 @@ impl Search {
     fn begin_position(&mut self) {
         self.counters_at_current = self.counters;
         self.max_depth = 0;
+        if let Some(questions) = &mut self.questions {
+            questions.leave();
+        }
         self.strategy_draw = regret_matching::unit_interval(&mut self.strategy_random);
         self.reset_regrets();
     }

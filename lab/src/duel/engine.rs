@@ -245,6 +245,7 @@ impl Overrides {
             "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
             "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
             "minimax_share" => self.minimax_share = Some(real(key, value, 0.0, 1.0)?),
+            "proof_effort" => search.proof_effort = real(key, value, 0.0, 1e3)?,
             "amaf_playouts" => search.amaf_playouts = real(key, value, 0.0, 1e6)?,
             "prior_temperature" => self.prior_temperature = Some(real(key, value, 0.0, 1e3)?),
             "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
@@ -272,7 +273,7 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, width"
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, proof_effort, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, width"
             ),
         }
         Ok(())

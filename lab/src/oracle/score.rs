@@ -88,6 +88,8 @@ pub struct Score {
     pub positions: u32,
     /// Positions in which the choice loses value.
     pub losing: u32,
+    /// Positions that the search has proven.
+    pub proven: u32,
     /// Sum of the points lost.
     pub lost: f64,
     /// Sum of the points lost by choosing all moves alike.
@@ -105,6 +107,7 @@ struct ScoreReport<'a> {
     milliseconds: Option<u64>,
     positions: u32,
     losing: u32,
+    proven: u32,
     share: f64,
     share_low: f64,
     share_high: f64,
@@ -113,12 +116,13 @@ struct ScoreReport<'a> {
     iterations_per_second: f64,
 }
 
-const HEADS: [&str; 8] = [
+const HEADS: [&str; 9] = [
     "oracle",
     "budget",
     "positions",
     "losing %",
     "95 %",
+    "proven %",
     "points lost",
     "by chance",
     "iterations / s",
@@ -262,6 +266,7 @@ fn examine(
     Ok(Score {
         positions: 1,
         losing: u32::from(lost >= LOSING),
+        proven: u32::from(root.proven.is_some()),
         lost,
         lost_by_chance: setup.table.lost_by_chance(),
         iterations: root.iterations,
@@ -345,6 +350,7 @@ impl Score {
     pub fn add(&mut self, other: &Self) {
         self.positions += other.positions;
         self.losing += other.losing;
+        self.proven += other.proven;
         self.lost += other.lost;
         self.lost_by_chance += other.lost_by_chance;
         self.iterations += other.iterations;
@@ -377,6 +383,7 @@ impl Score {
             milliseconds,
             positions: self.positions,
             losing: self.losing,
+            proven: self.proven,
             share,
             share_low,
             share_high,
@@ -386,7 +393,7 @@ impl Score {
         }
     }
 
-    fn cells(&self, oracle: &str, budget: SearchBudget) -> [String; 8] {
+    fn cells(&self, oracle: &str, budget: SearchBudget) -> [String; 9] {
         let (share, (low, high)) = self.share();
         [
             oracle.to_string(),
@@ -394,6 +401,7 @@ impl Score {
             count(self.positions),
             format!("{:.1}", 100.0 * share),
             format!("{:.1} to {:.1}", 100.0 * low, 100.0 * high),
+            format!("{:.1}", 100.0 * self.mean(self.proven.into())),
             format!("{:.2}", self.mean(self.lost)),
             format!("{:.2}", self.mean(self.lost_by_chance)),
             quantity(self.iterations_per_second()),
@@ -410,19 +418,20 @@ impl fmt::Display for SearchBudget {
     }
 }
 
-fn row(cells: [String; 8]) -> String {
+fn row(cells: [String; 9]) -> String {
     let [
         oracle,
         budget,
         positions,
         share,
         interval,
+        proven,
         lost,
         chance,
         rate,
     ] = cells;
     format!(
-        "{oracle:<20} {budget:<20} {positions:>9} {share:>8} {interval:>13} {lost:>11} {chance:>9} {rate:>14}"
+        "{oracle:<20} {budget:<20} {positions:>9} {share:>8} {interval:>13} {proven:>8} {lost:>11} {chance:>9} {rate:>14}"
     )
 }
 

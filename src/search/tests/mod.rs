@@ -7,6 +7,7 @@ mod lanes;
 mod matrix_game;
 mod memory;
 mod play;
+mod proof_numbers;
 mod proofs;
 mod regret_matching;
 mod threads;

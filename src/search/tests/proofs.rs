@@ -206,12 +206,12 @@ fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
 /// The shape of a random game tree: its seed, depth, and greatest number of moves for a role.
 type Shape = (u64, u32, u32);
 
-fn shape() -> impl Strategy<Value = Shape> {
+pub(super) fn shape() -> impl Strategy<Value = Shape> {
     (any::<u64>(), 1u32..5, 2u32..4)
 }
 
 /// A random game tree. With `several`, several roles may choose at once.
-fn table((seed, depth, width): Shape, roles: usize, several: bool) -> Table {
+pub(super) fn table((seed, depth, width): Shape, roles: usize, several: bool) -> Table {
     let mut random = Random::new(seed);
     let mut table = Table {
         roles,
@@ -273,10 +273,11 @@ proptest! {
     #[test]
     fn two_role_games_are_proven_right(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), step in 1u64..20,
+        proof_effort in prop_oneof![Just(0.0f32), Just(2.0f32)],
     ) {
         let table = table(shape, 2, false);
         let values = minimax(&table, 0, role, &mut Random::new(seed));
-        let config = SearchConfig { seed, ..config() };
+        let config = SearchConfig { seed, proof_effort, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         // Every intermediate bound holds.
@@ -330,9 +331,12 @@ proptest! {
     fn proofs_stay_right_in_a_small_graph_that_follows_the_match(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), max_nodes in 2u32..40,
         several in any::<bool>(), first_play_visits in prop_oneof![Just(0.0f32), Just(2.0f32)],
+        proof_effort in prop_oneof![Just(0.0f32), Just(2.0f32)],
     ) {
         let table = table(shape, 2, several);
-        let config = SearchConfig { seed, max_nodes, first_play_visits, ..config() };
+        let config = SearchConfig {
+            seed, max_nodes, first_play_visits, proof_effort, ..config()
+        };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         let mut random = Random::new(seed);
