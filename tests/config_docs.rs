@@ -54,6 +54,9 @@ fn comment_faults(text: &str, key: &Key) -> Vec<String> {
         | Kind::Text { .. }
         | Kind::Address
         | Kind::AddressOrNone
+        | Kind::Networks
+        | Kind::HostNames
+        | Kind::Secret
         | Kind::Choice(_) => &[],
     };
     let words = comment.join(" ");

@@ -27,7 +27,7 @@ fn get_at(address: SocketAddr, target: &str, headers: &str) -> Answer {
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
-    let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     read_to_end(stream)
 }

@@ -5,6 +5,8 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
+use super::access::{HostNames, LONGEST_LIST, Networks, SECRET_BYTES, Secret};
+
 /// A setting: its place, unit and range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {
@@ -51,6 +53,12 @@ pub enum Kind {
     Address,
     /// An IP address or a host name, with a port; or the word `none`.
     AddressOrNone,
+    /// IP addresses and networks, or the word `all`.
+    Networks,
+    /// Names of hosts, or the word `none`.
+    HostNames,
+    /// A secret word, or the word `none`.
+    Secret,
     /// One of some words.
     Choice(&'static [&'static str]),
 }
@@ -71,7 +79,11 @@ pub const KEYS: &[Key] = keys! {
     server.name, "none", Kind::Word { longest: 40 };
     server.listen, "none", Kind::Address;
     server.log_listen, "none", Kind::AddressOrNone;
+    server.allow, "none", Kind::Networks;
+    server.game_port_pages, "none", Kind::Flag;
     server.pages_for, "none", Kind::Choice(&["local", "all"]);
+    server.pages_secret, "none", Kind::Secret;
+    server.host_names, "none", Kind::HostNames;
     server.max_message_bytes, "bytes", integer(65_536, 1_073_741_824);
     server.read_timeout_seconds, "seconds", number(0.1, 600.0);
     server.idle_abort_seconds, "seconds", number(1.0, 86_400.0);
@@ -133,6 +145,16 @@ impl Kind {
             Kind::AddressOrNone => {
                 "IP address or host name and port, such as 127.0.0.1:9199, or none".to_string()
             }
+            Kind::Networks => format!(
+                "all, or addresses and networks like 10.0.0.0/8, by commas; at most {LONGEST_LIST} bytes"
+            ),
+            Kind::HostNames => {
+                format!("none, or host names with commas, in at most {LONGEST_LIST} bytes")
+            }
+            Kind::Secret => {
+                let (least, most) = SECRET_BYTES;
+                format!("none, or {least} to {most} ASCII letters, digits, `-`, `_` or `.`")
+            }
             Kind::Choice(words) => words.join(", "),
         }
     }
@@ -143,7 +165,12 @@ impl Kind {
         match self {
             Kind::Integer { .. } => format!("a whole number from {range}"),
             Kind::Number { .. } => format!("a number from {range}"),
-            Kind::Flag | Kind::Word { .. } | Kind::Text { .. } => range,
+            Kind::Flag
+            | Kind::Word { .. }
+            | Kind::Text { .. }
+            | Kind::Networks
+            | Kind::HostNames
+            | Kind::Secret => range,
             Kind::Address | Kind::AddressOrNone => format!("an {range}"),
             Kind::Choice(_) => format!("one of {range}"),
         }
@@ -157,6 +184,9 @@ impl Kind {
             | Kind::Text { .. }
             | Kind::Address
             | Kind::AddressOrNone
+            | Kind::Networks
+            | Kind::HostNames
+            | Kind::Secret
             | Kind::Choice(_) => true,
         }
     }
@@ -184,6 +214,9 @@ impl Kind {
             (Kind::AddressOrNone, Value::String(found)) => {
                 found == "none" || resolve(found).is_some()
             }
+            (Kind::Networks, Value::String(found)) => Networks::read(found).is_some(),
+            (Kind::HostNames, Value::String(found)) => HostNames::read(found).is_some(),
+            (Kind::Secret, Value::String(found)) => Secret::read(found).is_some(),
             (Kind::Choice(words), Value::String(found)) => words.contains(&found.as_str()),
             _ => false,
         }

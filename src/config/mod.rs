@@ -11,10 +11,12 @@
 //! Never knows: the meaning of a setting. Other modules have small structs of their own, which
 //! `player` and `commands` fill from here.
 
+mod access;
 mod error;
 mod keys;
 mod layers;
 
+pub use access::{HostNames, Networks, Secret};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind};
 
@@ -58,8 +60,16 @@ pub struct ServerSettings {
     /// Where the log service listens, if it does.
     #[serde(with = "address_or_none")]
     pub log_listen: Option<SocketAddr>,
+    /// Who may use the player's port.
+    pub allow: Networks,
+    /// Whether the player's port has pages beside messages.
+    pub game_port_pages: bool,
     /// Who gets pages on the player's port, and sees live matches.
     pub pages_for: PagesFor,
+    /// The secret with which a browser on another machine sees all pages.
+    pub pages_secret: Secret,
+    /// The names under which pages are served, beside IP addresses and `localhost`.
+    pub host_names: HostNames,
     /// The longest request body that is read, in bytes.
     pub max_message_bytes: usize,
     /// How long a client may take to send a whole request.
@@ -201,7 +211,8 @@ impl Settings {
         layers::typed(table)
     }
 
-    /// The settings as TOML that [`load`](Settings::load) reads back.
+    /// The settings as TOML that [`load`](Settings::load) reads back, but for a secret, which is
+    /// not written.
     pub fn to_toml(&self) -> String {
         match toml::to_string(self) {
             Ok(text) => text,

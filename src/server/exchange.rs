@@ -1,5 +1,6 @@
 //! Answers one HTTP request.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -14,9 +15,11 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
+use super::access::Access;
 use super::connections::Progress;
 use super::message::{self, Message};
 use super::pages::{Asked, CONTENT_POLICY, Page, Pages};
+use super::request::{Came, asks_to_keep_alive, is_message_target, manager, target};
 use crate::config::ServerSettings;
 use crate::player::{Answer, Manager, Player, Reply, Status};
 
@@ -25,26 +28,20 @@ const LOGGED_BYTES: usize = 200;
 /// A body that is too long is read up to this multiple of the limit, since a client that is still
 /// writing would not see the answer.
 const READ_ON: usize = 4;
-/// A body whose announced length is too long is refused at once, and read for at most this long.
+/// A body that is refused at once is read for at most this long.
 const READ_ON_TIME: Duration = Duration::from_secs(1);
-
-/// Limit on headers with names of game managers and players, in bytes.
-const LONGEST_NAMES: usize = 1000;
+/// Bytes of a body that are read from a client that is refused whatever it sends.
+const READ_ON_REFUSED: usize = 64 * 1024;
 
 /// Pages made at the same time: cheap ones, and those that read and pack a whole match.
 const LIGHT_PAGES: usize = 8;
 const HEAVY_PAGES: usize = 1;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Came {
-    pub peer: SocketAddr,
-    /// Whether it came to the log service's port, which takes no messages.
-    pub at_log_service: bool,
-}
-
 pub(super) struct Exchange {
     player: Player,
+    access: Access,
     pages: Pages,
+    has_pages: bool,
     light_pages: Arc<Semaphore>,
     heavy_pages: Arc<Semaphore>,
     name: String,
@@ -94,7 +91,9 @@ impl Outcome {
 impl Exchange {
     pub fn new(player: Player, settings: &ServerSettings) -> Self {
         Self {
+            access: Access::new(settings),
             pages: Pages::new(player.clone(), settings),
+            has_pages: settings.game_port_pages,
             player,
             light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
             heavy_pages: Arc::new(Semaphore::new(HEAVY_PAGES)),
@@ -145,13 +144,15 @@ impl Exchange {
         received: Instant,
     ) -> Outcome {
         let peer = came.peer;
+        if let Some(why) = self.access.refusal(&request, came) {
+            read_on(request.into_body(), READ_ON_REFUSED);
+            return Outcome::fault(StatusCode::FORBIDDEN, why);
+        }
         let method = request.method().as_str().to_ascii_uppercase();
-        let target = request
-            .uri()
-            .path_and_query()
-            .map(|target| decoded_target(target.as_str()));
-        let asked = asked(&request, came);
-        let manager = manager(&request);
+        let has_message = is_message_target(&request);
+        let target = target(&request).unwrap_or_default();
+        let asked = Asked::new(&request, came, &self.access);
+        let manager = manager(&request, peer);
         // The body is always read, so that a client that writes before it reads sees the answer.
         let body = match self.read(request.into_body(), received).await {
             Ok(body) => body,
@@ -170,16 +171,12 @@ impl Exchange {
                 return Outcome::fault(StatusCode::BAD_REQUEST, text);
             }
             "POST" => message::decoded(&body),
-            "GET" | "HEAD" => match &target {
-                Some(target)
-                    if target.trim_start().starts_with('(')
-                        && method == "GET"
-                        && !came.at_log_service =>
-                {
-                    message::decoded(target.as_bytes())
-                }
-                _ => return self.show(asked).await,
-            },
+            "GET" if has_message && !came.at_log_service => Cow::from(target),
+            "GET" | "HEAD" if !came.at_log_service && !self.has_pages => {
+                let text = "this port takes messages only, expected POST or GET /( INFO )";
+                return Outcome::fault(StatusCode::NOT_FOUND, text);
+            }
+            "GET" | "HEAD" => return self.show(asked).await,
             _ => {
                 let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
                 return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
@@ -229,7 +226,7 @@ impl Exchange {
         let deadline = received + self.read_timeout;
         let most = self.max_message_bytes.saturating_mul(READ_ON);
         if body.size_hint().lower() > self.max_message_bytes as u64 {
-            tokio::spawn(tokio::time::timeout(READ_ON_TIME, discard(body, most)));
+            read_on(body, most);
             return Err(too_long());
         }
         let read = async {
@@ -252,7 +249,12 @@ impl Exchange {
         };
         match tokio::time::timeout_at(deadline.into(), read).await {
             Ok(Ok((bytes, length))) if length <= self.max_message_bytes => Ok(bytes),
-            Ok(Ok(_)) => Err(too_long()),
+            Ok(Ok((_, length))) => {
+                if length > most {
+                    read_on(body, most);
+                }
+                Err(too_long())
+            }
             Ok(Err(error)) => Err(Outcome::fault(
                 StatusCode::BAD_REQUEST,
                 format!("the body ended early: {error}"),
@@ -372,15 +374,18 @@ impl Exchange {
     }
 }
 
-/// Reads up to `most` bytes of a body that is refused.
-async fn discard(mut body: Incoming, most: usize) {
-    let mut length = 0;
-    while let Some(Ok(frame)) = body.frame().await {
-        length += frame.data_ref().map_or(0, Bytes::len);
-        if length > most {
-            return;
+/// Reads up to `most` bytes of a body that is refused, for a short time, while the answer leaves.
+fn read_on(mut body: Incoming, most: usize) {
+    let discard = async move {
+        let mut length = 0usize;
+        while let Some(Ok(frame)) = body.frame().await {
+            length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+            if length > most {
+                return;
+            }
         }
-    }
+    };
+    tokio::spawn(tokio::time::timeout(READ_ON_TIME, discard));
 }
 
 fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
@@ -418,6 +423,8 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     let texts = [
         (header::ETAG, page.tag),
         (header::CONTENT_DISPOSITION, download),
+        (header::LOCATION, page.location),
+        (header::SET_COOKIE, page.cookie),
     ];
     for (name, text) in texts {
         if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
@@ -426,80 +433,6 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     }
     headers.insert(header::CONTENT_LENGTH, length);
     response
-}
-
-fn asked(request: &Request<Incoming>, came: Came) -> Asked {
-    let has = |name: HeaderName, word: &str| {
-        let values = request.headers().get_all(name);
-        values
-            .iter()
-            .any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
-    };
-    let tag = request.headers().get(header::IF_NONE_MATCH);
-    Asked {
-        path: request.uri().path().to_string(),
-        query: request.uri().query().unwrap_or_default().to_string(),
-        accepts_gzip: has(header::ACCEPT_ENCODING, "gzip"),
-        accepts_html: has(header::ACCEPT, "text/html"),
-        known_tag: tag.and_then(|tag| tag.to_str().ok().map(String::from)),
-        at_log_service: came.at_log_service,
-        is_from_here: came.peer.ip().to_canonical().is_loopback(),
-    }
-}
-
-/// Names in the headers of game managers.
-fn manager(request: &Request<Incoming>) -> Manager {
-    let text = |name: &str| {
-        let value = request.headers().get(name)?.to_str().ok()?.trim();
-        let is_fit = !value.is_empty() && value.len() <= LONGEST_NAMES;
-        is_fit.then(|| value.to_string())
-    };
-    let players = text("GGP-Match-Players").unwrap_or_default();
-    let names = players.trim_matches(['[', ']', '(', ')']).split(',');
-    Manager {
-        host: text("GGP-Match-Host").or_else(|| text("Sender")),
-        players: names
-            .map(|name| name.trim().trim_matches('"').to_string())
-            .filter(|name| !name.is_empty())
-            .collect(),
-    }
-}
-
-/// Whether the client asks for keep-alive. Any other connection is closed after the answer.
-fn asks_to_keep_alive(request: &Request<Incoming>) -> bool {
-    let asks = |value: &HeaderValue| {
-        value.to_str().is_ok_and(|value| {
-            value
-                .split(',')
-                .any(|word| word.trim().eq_ignore_ascii_case("keep-alive"))
-        })
-    };
-    request
-        .headers()
-        .get_all(header::CONNECTION)
-        .iter()
-        .any(asks)
-}
-
-/// The message in the target of a GET: without the slash, with `+` and percent codes decoded.
-fn decoded_target(target: &str) -> String {
-    let target = target.strip_prefix('/').unwrap_or(target).as_bytes();
-    let mut bytes = Vec::with_capacity(target.len());
-    let mut at = 0;
-    while let Some(&byte) = target.get(at) {
-        let code = target
-            .get(at + 1..at + 3)
-            .filter(|code| byte == b'%' && code.iter().all(u8::is_ascii_hexdigit))
-            .and_then(|code| std::str::from_utf8(code).ok())
-            .and_then(|code| u8::from_str_radix(code, 16).ok());
-        bytes.push(match (code, byte) {
-            (Some(code), _) => code,
-            (None, b'+') => b' ',
-            (None, byte) => byte,
-        });
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    message::decoded(&bytes).into_owned()
 }
 
 /// The start of a text on one line, for the log.
@@ -543,14 +476,6 @@ impl Body for Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn targets_are_decoded() {
-        assert_eq!(decoded_target("/(%20INFO+)"), "( INFO )");
-        assert_eq!(decoded_target("/(a?x=%3Fy)"), "(a?x=?y)");
-        assert_eq!(decoded_target("/%zz%4"), "%zz%4");
-        assert_eq!(decoded_target("/%E4"), "\u{e4}");
-    }
 
     #[test]
     fn logged_texts_are_short_and_on_one_line() {

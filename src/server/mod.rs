@@ -16,11 +16,13 @@
 //!
 //! Never knows: nodes, gates, the phases of a match.
 
+mod access;
 mod connections;
 mod exchange;
 mod first_line;
 mod message;
 mod pages;
+mod request;
 
 use std::future::Future;
 use std::io;
@@ -37,7 +39,8 @@ use tokio::task::JoinSet;
 use crate::config::Settings;
 use crate::player::{GameBuilders, Player};
 use connections::{Connections, Place};
-use exchange::{Came, Exchange};
+use exchange::Exchange;
+use request::Came;
 
 /// Connections served at the same time.
 pub const MAX_CONNECTIONS: usize = 256;

@@ -12,13 +12,16 @@
 //!
 //! Pages read the disk and may wait for it, so they are made on blocking threads. On the player's
 //! port everything but metrics and assets is for this machine, and so are live matches on both
-//! ports, unless `server.pages_for` is `all`.
+//! ports, unless `server.pages_for` is `all` or the client shows the secret. Under an unknown host
+//! name there are no matches but `/MATCH-ID`, which databases fetch under any name and whose answer
+//! every page may read.
 //!
 //! Invariants: only logs and embedded files are served, whatever is requested; texts from outside
 //! are data in JSON, never parts of a page.
 //!
 //! Never knows: connections, the GGP protocol, the state of a match.
 
+mod asked;
 mod assets;
 mod metrics;
 mod tiltyard;
@@ -33,9 +36,13 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 
+use super::access::{Access, PARAMETER, Shown, UNKNOWN_HOST};
+use super::request::parameter;
 use crate::config::{PagesFor, ServerSettings};
 use crate::player::{Player, Status};
 use crate::telemetry::{Archive, COMMIT, Entry, Part, health};
+
+pub(super) use asked::Asked;
 
 /// Limit on the bytes of a file in one answer.
 const MOST_BYTES: usize = 4 << 20;
@@ -49,20 +56,6 @@ const LONGEST_SEARCH: usize = 200;
 pub(super) const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
      style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
-    /// The path as sent, with percent codes.
-    pub path: String,
-    pub query: String,
-    pub accepts_gzip: bool,
-    /// Whether the client accepts a page, as a browser does.
-    pub accepts_html: bool,
-    /// The entity tag of the client's copy.
-    pub known_tag: Option<String>,
-    pub at_log_service: bool,
-    pub is_from_here: bool,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Page {
     pub status: StatusCode,
@@ -75,6 +68,10 @@ pub(super) struct Page {
     pub download: Option<String>,
     /// Whether pages of other origins may read it.
     pub is_for_all: bool,
+    /// Where to go instead.
+    pub location: Option<String>,
+    /// A cookie for the browser.
+    pub cookie: Option<String>,
 }
 
 impl Page {
@@ -87,6 +84,8 @@ impl Page {
             tag: None,
             download: None,
             is_for_all: false,
+            location: None,
+            cookie: None,
         }
     }
 
@@ -114,6 +113,7 @@ pub(super) struct Pages {
     player: Player,
     name: Arc<str>,
     pages_for: PagesFor,
+    access: Access,
 }
 
 impl Pages {
@@ -123,6 +123,7 @@ impl Pages {
             player,
             name: settings.name.as_str().into(),
             pages_for: settings.pages_for,
+            access: Access::new(settings),
         }
     }
 
@@ -140,7 +141,22 @@ impl Pages {
             return self.nothing(asked);
         };
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
-        let sees_all = asked.is_from_here || self.pages_for == PagesFor::All;
+        match asked.secret {
+            Shown::Wrong => {
+                let text = "this is not the secret of server.pages_secret\n";
+                return Page::text(StatusCode::FORBIDDEN, text);
+            }
+            Shown::InAddress => return self.without_secret(asked),
+            Shown::InHeader | Shown::Nothing => {}
+        }
+        let has_secret = asked.secret == Shown::InHeader;
+        let shows_matches = matches!(segments.as_slice(), ["" | "matches" | "api", ..]);
+        if shows_matches && asked.names_unknown_host && !has_secret {
+            return Page::text(StatusCode::FORBIDDEN, format!("{UNKNOWN_HOST}\n"));
+        }
+        let sees_all = (asked.is_from_here && !asked.names_unknown_host)
+            || self.pages_for == PagesFor::All
+            || has_secret;
         // Nothing of any match is in these.
         let is_for_everyone =
             matches!(segments.as_slice(), ["metrics" | "healthz"] | ["assets", _]);
@@ -228,6 +244,25 @@ impl Pages {
             "nothing is here, expected GET /( INFO ) or a message by POST, or / in a browser"
         };
         Page::text(StatusCode::NOT_FOUND, text)
+    }
+
+    /// Sends a browser that has shown the secret to the same address without it, with a cookie.
+    fn without_secret(&self, asked: &Asked) -> Page {
+        // A path that began with two slashes would name another host.
+        let path = asked.path.trim_start_matches(['/', '\\']);
+        let pairs = form_urlencoded::parse(asked.query.as_bytes());
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs.filter(|(name, _)| name != PARAMETER))
+            .finish();
+        let location = match query.as_str() {
+            "" => format!("/{path}"),
+            query => format!("/{path}?{query}"),
+        };
+        Page {
+            location: Some(location),
+            cookie: self.access.cookie(),
+            ..Page::text(StatusCode::SEE_OTHER, "")
+        }
     }
 
     fn list(&self, query: &str, with_live: bool) -> Page {
@@ -337,12 +372,6 @@ fn is_about(entry: &Entry, wanted: &str) -> bool {
         || summary.players.iter().flatten().any(|player| has(player))
 }
 
-fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
-    form_urlencoded::parse(query.as_bytes())
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value)
-}
-
 fn number(query: &str, name: &str) -> Option<usize> {
     parameter(query, name)?.parse().ok()
 }
@@ -394,6 +423,17 @@ mod tests {
         let listed = String::from_utf8_lossy(&listed);
         assert!(listed.contains("\"folder\":\"ended\""), "{listed}");
         assert!(!listed.contains("\"folder\":\"live\""), "{listed}");
+        for (secret, code) in [(Shown::InHeader, 200), (Shown::Nothing, 404)] {
+            for at_log_service in [false, true] {
+                let asked = Asked {
+                    path: "/api/matches/live/series".into(),
+                    at_log_service,
+                    secret,
+                    ..Asked::default()
+                };
+                assert_eq!(pages.answer(&asked).status.as_u16(), code, "{asked:?}");
+            }
+        }
         settings.server.pages_for = PagesFor::All;
         let pages = Pages::new(player, &settings.server);
         assert_eq!(status(&pages, "/matches/live", false, false), 200);

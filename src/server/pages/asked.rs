@@ -1,0 +1,58 @@
+//! What a request asks of the pages.
+
+use hyper::Request;
+use hyper::header::{self, HeaderName};
+
+use crate::server::access::{Access, Shown};
+use crate::server::request::Came;
+
+#[derive(Clone, Debug, Default)]
+pub(in crate::server) struct Asked {
+    /// The path as sent, with percent codes.
+    pub path: String,
+    pub query: String,
+    pub accepts_gzip: bool,
+    /// Whether the client accepts a page, as a browser does.
+    pub accepts_html: bool,
+    /// The entity tag of the client's copy.
+    pub known_tag: Option<String>,
+    pub at_log_service: bool,
+    /// Whether a client on this machine asks, and for no other one.
+    pub is_from_here: bool,
+    /// Whether the request names a host under which no matches are shown.
+    pub names_unknown_host: bool,
+    /// What the request shows of the secret.
+    pub secret: Shown,
+}
+
+impl Asked {
+    /// What a request asks for.
+    pub fn new<B>(request: &Request<B>, came: Came, access: &Access) -> Self {
+        let has = |name: HeaderName, word: &str| {
+            let values = request.headers().get_all(name);
+            values
+                .iter()
+                .any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
+        };
+        let tag = request.headers().get(header::IF_NONE_MATCH);
+        Self {
+            path: request.uri().path().to_string(),
+            query: request.uri().query().unwrap_or_default().to_string(),
+            accepts_gzip: has(header::ACCEPT_ENCODING, "gzip"),
+            accepts_html: has(header::ACCEPT, "text/html"),
+            known_tag: tag.and_then(|tag| tag.to_str().ok().map(String::from)),
+            at_log_service: came.at_log_service,
+            is_from_here: came.peer.ip().to_canonical().is_loopback() && !is_forwarded(request),
+            names_unknown_host: !access.knows_host(request),
+            secret: access.shown(request),
+        }
+    }
+}
+
+/// Whether a proxy asks for a client that may be anywhere.
+fn is_forwarded<B>(request: &Request<B>) -> bool {
+    let names = ["forwarded", "x-forwarded-for", "via"];
+    names
+        .iter()
+        .any(|name| request.headers().contains_key(*name))
+}

@@ -1,0 +1,201 @@
+//! Who may use which port: client addresses, Host names, the secret.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::support::client::{
+    AVAILABLE, Answer, Running, check_common, check_ggp, ggp_base, read_to_end,
+};
+use crate::support::pile::rules;
+use crate::support::{settings, sound};
+
+const SECRET: &str = "correct-horse-battery";
+
+fn server(items: &[&str]) -> (Running, tempfile::TempDir) {
+    let root = tempfile::tempdir().unwrap();
+    let folder = format!("logs.folder={}", root.path().display());
+    let mut all = vec![
+        "logs.match_logs=true",
+        "server.log_listen=127.0.0.1:0",
+        folder.as_str(),
+    ];
+    all.extend(items);
+    (Running::new(settings(&all), sound(4)), root)
+}
+
+fn send(address: SocketAddr, request: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    read_to_end(stream)
+}
+
+fn get(address: SocketAddr, target: &str, headers: &str) -> Answer {
+    send(address, &format!("GET {target} HTTP/1.1\r\n{headers}\r\n"))
+}
+
+fn post(address: SocketAddr, headers: &str) -> Answer {
+    let length = "Content-Length: 8\r\n\r\n( INFO )";
+    send(address, &format!("POST / HTTP/1.1\r\n{headers}{length}"))
+}
+
+/// Starts a match, so that a live one is there.
+fn start(server: &Running) {
+    let message = format!("( START m first ( {} ) 0.2 600 )", rules(4));
+    assert_eq!(server.ask(&message), "ready");
+}
+
+#[test]
+fn addresses_outside_the_list_are_refused_before_the_body() {
+    let (server, _root) = server(&["server.allow=10.0.0.0/8, 192.0.2.7"]);
+    for request in [
+        ggp_base("( INFO )"),
+        // A body that never comes.
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n".to_string(),
+        "GET /( INFO ) HTTP/1.0\r\n\r\n".to_string(),
+        "GET / HTTP/1.0\r\n\r\n".to_string(),
+        "GET /metrics HTTP/1.0\r\n\r\n".to_string(),
+        "OPTIONS / HTTP/1.0\r\n\r\n".to_string(),
+    ] {
+        let answer = server.raw(request.as_bytes());
+        assert_eq!(answer.code(), "403", "{request}");
+        check_common(&answer);
+        assert!(answer.body.contains("server.allow"), "{}", answer.body);
+    }
+    // The log service has its own users.
+    let answer = get(server.logs.unwrap(), "/", "Host: localhost\r\n");
+    assert_eq!(answer.code(), "200");
+}
+
+#[test]
+fn addresses_in_the_list_are_served() {
+    let (server, _root) = server(&["server.allow=10.0.0.0/8, 127.0.0.0/8"]);
+    server.assert_available();
+}
+
+#[test]
+fn a_port_for_messages_alone_has_no_pages() {
+    let (server, _root) = server(&["server.game_port_pages=false"]);
+    for target in ["/", "/metrics", "/healthz", "/viewer", "/assets/style.css"] {
+        let answer = get(server.address, target, "Host: localhost\r\n");
+        assert_eq!(answer.code(), "404", "{target}");
+        assert!(answer.body.contains("messages only"), "{}", answer.body);
+        let answer = get(server.logs.unwrap(), target, "Host: localhost\r\n");
+        assert_eq!(answer.code(), "200", "{target}");
+    }
+    assert_eq!(get(server.address, "/(INFO)", "").body, AVAILABLE);
+    server.assert_available();
+}
+
+#[test]
+fn matches_are_not_shown_under_unknown_host_names() {
+    let (server, _root) = server(&["server.host_names=panza.example.org"]);
+    start(&server);
+    let (player, logs) = (server.address, server.logs.unwrap());
+    for target in ["/", "/matches/m", "/api/matches", "/api/matches/m/log"] {
+        for address in [player, logs] {
+            for host in ["evil.example", "evil.example:9147", "localhost.evil"] {
+                let answer = get(address, target, &format!("Host: {host}\r\n"));
+                assert_eq!(answer.code(), "403", "{host} {target}");
+                assert!(answer.body.contains("server.host_names"));
+            }
+            for host in ["127.0.0.1:9147", "[::1]", "localhost", "Panza.example.org"] {
+                let answer = get(address, target, &format!("Host: {host}\r\n"));
+                assert_eq!(answer.code(), "200", "{host} {target}");
+            }
+            // No browser leaves it out.
+            assert_eq!(get(address, target, "").code(), "200", "{target}");
+        }
+    }
+    // Nothing of a match is in these.
+    for target in ["/metrics", "/healthz", "/assets/style.css"] {
+        assert_eq!(get(player, target, "Host: x\r\n").code(), "200", "{target}");
+    }
+    assert_eq!(get(logs, "/viewer", "Host: x\r\n").code(), "200");
+    // A match database fetches finished matches under any name, but no live one.
+    assert_eq!(get(logs, "/m", "Host: x\r\n").code(), "404");
+    assert_eq!(get(logs, "/m", "Host: localhost\r\n").code(), "200");
+    assert_eq!(server.ask("( STOP m NIL )"), "done");
+    let mut answer = get(logs, "/m", "Host: x\r\n");
+    while answer.code() == "404" {
+        answer = get(logs, "/m", "Host: x\r\n");
+    }
+    assert_eq!(answer.code(), "200");
+}
+
+#[test]
+fn messages_of_browsers_need_a_known_host() {
+    let (server, _root) = server(&[]);
+    let address = server.address;
+    // Game managers name any host, or none.
+    for headers in ["Host: evil.example\r\n", "", "Host: 127.0.0.1\r\n"] {
+        let answer = post(address, headers);
+        check_ggp(&answer);
+        assert_eq!(answer.body, AVAILABLE);
+    }
+    for mark in [
+        "Origin: http://evil.example",
+        "Sec-Fetch-Site: same-origin",
+        "User-Agent: Mozilla/5.0 (X11)",
+    ] {
+        let answer = post(address, &format!("Host: evil.example\r\n{mark}\r\n"));
+        assert_eq!(answer.code(), "403", "{mark}");
+        let headers = format!("Host: evil.example\r\n{mark}\r\n");
+        assert_eq!(get(address, "/(INFO)", &headers).code(), "403", "{mark}");
+        // Game managers in browsers name the player as it is entered.
+        let answer = post(address, &format!("Host: 127.0.0.1:9147\r\n{mark}\r\n"));
+        check_ggp(&answer);
+    }
+}
+
+#[test]
+fn the_secret_becomes_a_cookie() {
+    let (server, root) = server(&[&format!("server.pages_secret={SECRET}")]);
+    start(&server);
+    let address = server.address;
+    // What needs the secret here is an unknown host.
+    let host = "Host: evil.example\r\n";
+    let shown = |headers: &str| get(address, "/api/matches", &format!("{host}{headers}"));
+    assert_eq!(shown("").code(), "403");
+    let target = format!("//matches/m?a=b%20c&secret={SECRET}&d=e");
+    let answer = get(address, &target, host);
+    assert_eq!(answer.code(), "303");
+    assert_eq!(answer.header("location"), Some("/matches/m?a=b+c&d=e"));
+    let cookie = answer.header("set-cookie").unwrap();
+    let (cookie, attributes) = cookie.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
+    assert_eq!(shown(&format!("Cookie: a=b; {cookie}\r\n")).code(), "200");
+    assert_eq!(
+        shown(&format!("Authorization: Bearer {SECRET}\r\n")).code(),
+        "200"
+    );
+    for headers in ["Authorization: Bearer x\r\n", "Cookie: panza_secret=x\r\n"] {
+        assert_eq!(shown(headers).code(), "403", "{headers}");
+    }
+    let answer = get(address, "/?secret=wrong", "Host: localhost\r\n");
+    assert_eq!(answer.code(), "403");
+    assert_eq!(answer.header("set-cookie"), None);
+    assert_eq!(server.ask("( STOP m NIL )"), "done");
+    drop(server);
+    // The settings are part of the log of a match.
+    let events = std::fs::read_to_string(root.path().join("m/events.jsonl")).unwrap();
+    assert!(events.contains("pages_secret = \\\"hidden\\\""), "{events}");
+    assert!(!events.contains(SECRET));
+}
+
+#[test]
+fn what_a_proxy_forwards_is_not_from_here() {
+    let (server, _root) = server(&[]);
+    let get = |header: &str| get(server.address, "/", &format!("Host: localhost\r\n{header}"));
+    assert_eq!(get("").code(), "200");
+    for header in [
+        "X-Forwarded-For: 192.0.2.7",
+        "Forwarded: for=x",
+        "Via: 1.1 x",
+    ] {
+        assert_eq!(get(&format!("{header}\r\n")).code(), "404", "{header}");
+    }
+}
