@@ -113,13 +113,18 @@ impl Table {
         assert!(self.player.shut_down(PATIENCE), "threads are left");
     }
 
-    /// Plays as the first role up to the end; every move must be legal.
+    /// Plays as the first role up to the end.
     fn plays_soundly(&self) {
+        self.answers_soundly();
+        self.stop("noop (take 1)");
+    }
+
+    /// Plays as the first role; every move must be legal.
+    fn answers_soundly(&self) {
         assert!(is_take(&self.play("")));
         assert_eq!(self.play("(take 1) noop"), "noop");
         assert!(is_take(&self.play("noop (take 2)")));
         assert_eq!(self.play("(take 1) noop"), "noop");
-        self.stop("noop (take 1)");
     }
 }
 
@@ -204,14 +209,15 @@ fn a_late_build_takes_over() {
     assert!(is_take(&table.play("(take 2) noop")));
     assert_eq!(table.play("noop (take 2)"), "noop");
     release.store(true, Ordering::Relaxed);
-    assert_eq!(takes.recv_timeout(PATIENCE), Ok(()));
+    // The follower of the build takes it first, then the engine on the match thread.
+    while takes.recv_timeout(PATIENCE).expect("an engine is made") != "match" {}
     // The real machine has one token left here, the other one two.
     assert_eq!(table.play("(take 2) noop"), "(take 1)");
     table.stop("noop (take 1)");
 }
 
-#[test]
-fn playouts_that_never_end_do_not_delay_the_answer() {
+/// Plays with these settings on a machine whose playouts never end.
+fn plays_with_endless_playouts(settings: &Settings) {
     let release = Arc::new(AtomicBool::new(false));
     let mischief = Mischief {
         playouts_hang: Some(Arc::clone(&release)),
@@ -221,9 +227,97 @@ fn playouts_that_never_end_do_not_delay_the_answer() {
         main: piles(HIGH, "main", mischief),
         fallback: None,
     };
+    let table = Table::new(settings, factories, "first", [0.8, 1.0]);
+    table.answers_soundly();
+    release.store(true, Ordering::Relaxed);
+    table.stop("noop (take 1)");
+}
+
+#[test]
+fn playouts_that_never_end_do_not_delay_the_answer() {
+    plays_with_endless_playouts(&patient());
+}
+
+#[test]
+fn a_search_that_never_ends_leaves_legal_moves() {
+    // Without rollout threads the match thread itself plays out.
+    plays_with_endless_playouts(&settings(&[
+        "player.margin_seconds=0.4",
+        "search.threads=0",
+    ]));
+}
+
+#[test]
+fn a_panic_costs_its_thread_only() {
+    for thread in ["match", "build", "board", "study", "rollout-0"] {
+        let mischief = Mischief {
+            panics_on: Some(thread),
+            ..Mischief::default()
+        };
+        Table::new(&patient(), with_last_resort(mischief), "first", [0.8, 1.0]).plays_soundly();
+    }
+}
+
+#[test]
+fn a_thread_that_hangs_does_not_cost_the_answers() {
+    for thread in ["match", "build", "board", "study", "rollout-0"] {
+        let release = Arc::new(AtomicBool::new(false));
+        let mischief = Mischief {
+            hangs_on: Some((thread, Arc::clone(&release))),
+            ..Mischief::default()
+        };
+        let table = Table::new(&patient(), with_last_resort(mischief), "first", [0.8, 1.0]);
+        table.answers_soundly();
+        release.store(true, Ordering::Relaxed);
+        table.stop("noop (take 1)");
+    }
+}
+
+#[test]
+fn a_panic_of_the_match_thread_beside_the_engines_is_survived() {
+    // The kind of the machine is asked for as an engine is made, and for the log.
+    for n_panics in [1, 2, 3, 4, 1_000] {
+        let mischief = Mischief {
+            kind_panics: Arc::new(n_panics.into()),
+            ..Mischief::default()
+        };
+        Table::new(&patient(), with_last_resort(mischief), "first", [0.8, 1.0]).plays_soundly();
+    }
+}
+
+#[test]
+fn the_fallback_follows_where_the_machine_begins_to_hang() {
+    let is_fine = Arc::new(AtomicBool::new(true));
+    let stuck = Mischief {
+        legal_moves_hang: Some(Arc::clone(&is_fine)),
+        ..Mischief::default()
+    };
+    let (taken, takes) = mpsc::channel();
+    let takes = std::sync::Mutex::new(takes);
+    let factories = GameBuilders {
+        main: factory(move |_, _| {
+            // Only an idle fallback is kept beside the machine.
+            let _ = takes.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(Arc::new(Pile {
+                mischief: stuck.clone(),
+                ..Pile::new(HIGH)
+            }))
+        }),
+        fallback: Some(piles(
+            HIGH,
+            "fallback",
+            Mischief {
+                taken: Some(taken),
+                ..Mischief::default()
+            },
+        )),
+    };
     let table = Table::new(&patient(), factories, "first", [0.8, 1.0]);
     assert!(is_take(&table.play("")));
-    release.store(true, Ordering::Relaxed);
+    is_fine.store(false, Ordering::Relaxed);
+    assert_eq!(table.play("(take 1) noop"), "noop");
+    assert!(is_take(&table.play("noop (take 2)")));
+    is_fine.store(true, Ordering::Relaxed);
     table.stop("(take 1) noop");
 }
 

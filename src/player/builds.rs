@@ -1,9 +1,9 @@
 //! The builds of a match: the machine, and beside it the fallback.
 //!
 //! Both start with the match, so that a legal move is known soon whatever becomes of the machine.
-//! The stages of a build count the memory they hold, but the process holds more. So its resident
-//! memory is compared with that at the start of the match, and builds that take too much are
-//! stopped: the machine first, then the fallback.
+//! The stages of the main build count the memory they hold, but the process holds more. So the
+//! resident memory of the process is compared with that at the start of the match, and a main build
+//! under which it has grown too much is stopped. The fallback has limits of its own.
 //!
 //! Invariant: the result of a build that is no longer wanted is dropped.
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::engines::{Build, Engines};
 use super::record::Record;
 use super::tasks::Tasks;
-use crate::build::{BuiltGame, GameBuilders};
+use crate::build::GameBuilders;
 use crate::telemetry::resident_bytes;
 
 /// Time between looks at the memory of the process.
@@ -25,7 +25,7 @@ pub(super) struct Builds {
     builders: GameBuilders,
     /// Deadline of builds.
     until: Instant,
-    /// Bytes that builds may take.
+    /// The most bytes by which the process may grow while the main build runs.
     memory: usize,
     /// Our role's name and its place in the rulesheet.
     role: (String, usize),
@@ -40,7 +40,8 @@ pub(super) struct Builds {
 }
 
 impl Builds {
-    /// Nothing is built yet. Builds may take so many bytes until then.
+    /// Nothing is built yet. All builds end at `until`; the main one is stopped when the process
+    /// has grown by more than `memory` bytes.
     pub fn new(
         builders: GameBuilders,
         (until, memory): (Instant, usize),
@@ -82,7 +83,7 @@ impl Builds {
     }
 
     /// Starts the fallback where there is no machine, puts it in use where the machine is late, and
-    /// stops builds that take too much memory.
+    /// stops a main build that takes too much memory.
     pub fn look_after(&mut self, engines: &mut Engines, tasks: &Tasks) {
         if engines.needs_fallback() {
             engines.fallback = self.build(true, tasks);
@@ -93,50 +94,30 @@ impl Builds {
 
     fn watch_memory(&mut self, engines: &Engines) {
         let now = Instant::now();
-        if now < self.next_watch || !is_building(engines) {
+        if now < self.next_watch || !is_running(&engines.main) {
             return;
         }
         self.next_watch = now + WATCH_EVERY;
         let resident = resident_bytes().unwrap_or(0);
         let taken = resident.saturating_sub(self.resident_at_start);
-        if taken <= self.memory as u64 {
-            return;
-        }
-        for (build, stop) in [&engines.main, &engines.fallback]
-            .into_iter()
-            .zip(&self.stops)
-        {
-            if matches!(build, Build::Running) && !stop.swap(true, Ordering::Relaxed) {
-                let text = format!("a build was stopped, since the process took {taken} bytes");
-                self.record.error(&text);
-                break;
-            }
+        let [main, _] = &self.stops;
+        if taken > self.memory as u64 && !main.swap(true, Ordering::Relaxed) {
+            let text = format!("the machine was given up, since the process took {taken} bytes");
+            self.record.error(&text);
         }
     }
 
     /// When to look after the builds again, at the latest.
     pub fn next_look(&self, engines: &Engines) -> Option<Instant> {
         let now = Instant::now();
-        let watch = is_building(engines).then(|| now + WATCH_EVERY);
+        let watch = is_running(&engines.main).then(|| now + WATCH_EVERY);
         let awaited = engines.current().is_none() && now < self.until;
         watch.into_iter().chain(awaited.then_some(self.until)).min()
     }
 
-    /// The outcome of a build that `stop` would have stopped; `None` if it is not wanted any more.
-    pub fn wanted(
-        &self,
-        is_fallback: bool,
-        stop: &Arc<AtomicBool>,
-        outcome: Result<BuiltGame, String>,
-    ) -> Option<Result<BuiltGame, String>> {
-        if !Arc::ptr_eq(stop, &self.stops[usize::from(is_fallback)]) {
-            return None;
-        }
-        // A fallback that was stopped answers nothing.
-        match is_fallback && stop.load(Ordering::Relaxed) {
-            true => Some(Err("it was stopped".into())),
-            false => Some(outcome),
-        }
+    /// Whether a build that `stop` would have stopped is still wanted.
+    pub fn is_wanted(&self, is_fallback: bool, stop: &Arc<AtomicBool>) -> bool {
+        Arc::ptr_eq(stop, &self.stops[usize::from(is_fallback)])
     }
 
     /// Notes that a build failed.
@@ -156,15 +137,16 @@ impl Builds {
         engines.are_all_failed().then(|| self.failures.join("; "))
     }
 
-    /// Stops the fallback, which is not needed beside the machine.
-    pub fn stop_fallback(&mut self) {
+    /// Stops the fallback, which is not needed beside the machine. The follower of an idle one goes
+    /// on, since it holds little memory.
+    pub fn stop_fallback(&mut self, is_idle: bool) {
         let stop = std::mem::take(&mut self.stops[1]);
-        stop.store(true, Ordering::Relaxed);
+        if !is_idle {
+            stop.store(true, Ordering::Relaxed);
+        }
     }
 }
 
-/// Whether a build runs.
-fn is_building(engines: &Engines) -> bool {
-    let is_running = |build: &Build| matches!(build, Build::Running);
-    is_running(&engines.main) || is_running(&engines.fallback)
+fn is_running(build: &Build) -> bool {
+    matches!(build, Build::Running)
 }

@@ -1,8 +1,8 @@
 //! The clock arithmetic of a match, as pure functions of instants.
 //!
 //! An answer has two deadlines. At the first it leaves with the best move so far. Without a legal
-//! move it waits until the second. Both lie before the end of the clock by a margin, which grows
-//! with observed lateness and takes at most half of the clock.
+//! move it waits until the second. Both lie before the end of the clock by a margin, which takes at
+//! most half of the clock.
 
 use std::time::{Duration, Instant};
 
@@ -40,23 +40,6 @@ pub(super) fn give_up_at(
     idle_abort: Duration,
 ) -> Instant {
     last_message.max(clock_end) + idle_abort
-}
-
-/// The expected delay of an answer: the largest one seen, which decays by an eighth with each
-/// answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Lateness(Duration);
-
-impl Lateness {
-    /// Records the delay of an answer.
-    pub fn observe(&mut self, delay: Duration) {
-        self.0 = delay.max(self.0 * 7 / 8);
-    }
-
-    /// What to add to the margin.
-    pub fn expected(self) -> Duration {
-        self.0
-    }
 }
 
 #[cfg(test)]
@@ -100,15 +83,5 @@ mod tests {
             SECOND * 90
         );
         assert_eq!(give_up_at(heard, heard, SECOND * 60) - heard, SECOND * 60);
-    }
-
-    #[test]
-    fn lateness_rises_at_once_and_is_forgotten_slowly() {
-        let mut lateness = Lateness::default();
-        lateness.observe(SECOND * 8);
-        lateness.observe(Duration::ZERO);
-        assert_eq!(lateness.expected(), SECOND * 7);
-        lateness.observe(SECOND * 9);
-        assert_eq!(lateness.expected(), SECOND * 9);
     }
 }

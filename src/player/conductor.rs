@@ -25,9 +25,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::clock::{Deadlines, Lateness, build_until, deadlines, give_up_at};
+use super::assignment::NewMatch;
+use super::clock::{Deadlines, build_until, deadlines, give_up_at};
 use super::link::{Link, Order};
-use super::match_thread::NewMatch;
+use super::margin::Margin;
 use super::pending::PendingAnswer;
 use super::record::Record;
 use super::start_rules::{place_of, read_rules};
@@ -89,7 +90,7 @@ enum Turn {
 pub(super) struct Conductor {
     settings: Arc<Settings>,
     launch: Launch,
-    lateness: Lateness,
+    margin: Margin,
     game: Option<Match>,
     /// Whether a match runs; updated before any answer is given.
     is_busy: Arc<AtomicBool>,
@@ -99,17 +100,17 @@ impl Conductor {
     /// An idle conductor, which publishes in `is_busy` whether a match runs.
     pub fn new(settings: Arc<Settings>, is_busy: Arc<AtomicBool>, launch: Launch) -> Self {
         Self {
+            margin: Margin::new(settings.player.margin),
             settings,
             launch,
-            lateness: Lateness::default(),
             game: None,
             is_busy,
         }
     }
 
-    /// Records the time from an answer to its arrival on the wire.
+    /// Records the time from the last answer until its bytes were handed to the socket.
     pub fn note_delay(&mut self, delay: Duration) {
-        self.lateness.observe(delay);
+        self.margin.handed_over(delay);
     }
 
     /// Handles a message.
@@ -122,7 +123,9 @@ impl Conductor {
             Request::Start(start) => self.start(start, reply, now),
             Request::Play(play) => self.play(play, reply, now),
             Request::Stop { match_id, moves } if self.is_running(&match_id) => {
-                self.end(Order::Finish(moves.map(texts)), now);
+                let moves = moves.map(texts);
+                self.judge(moves.as_deref());
+                self.end(Order::Finish(moves), now);
                 reply(Answer::Done);
             }
             Request::Abort { match_id } if self.is_running(&match_id) => {
@@ -140,10 +143,16 @@ impl Conductor {
     /// Gives the answers that are due by the clocks and the advice.
     pub fn tick(&mut self, now: Instant) {
         self.refuse();
-        let Some(game) = &self.game else {
+        let Some(game) = &mut self.game else {
             return;
         };
         let advice = game.link.advice(game.position);
+        if let (None, Turn::Starting(pending) | Turn::Open(pending)) = (&advice, &mut game.turn) {
+            pending.note_without_move(now);
+        }
+        let Some(game) = &self.game else {
+            return;
+        };
         let is_due = match &game.turn {
             Turn::Starting(pending) => {
                 let is_proven = advice.as_ref().is_some_and(|advice| advice.is_proven);
@@ -226,8 +235,7 @@ impl Conductor {
     }
 
     fn deadlines(&self, received: Instant, clock: Duration) -> Deadlines {
-        let margin = self.settings.player.margin + self.lateness.expected();
-        deadlines(received, clock, margin)
+        deadlines(received, clock, self.margin.get())
     }
 
     fn start(&mut self, start: StartRequest, reply: Reply, now: Instant) {
@@ -265,6 +273,7 @@ impl Conductor {
             .map(|role| rules.show_term(role, &[]).to_string())
             .collect();
         let record = Record::new(&self.settings, &start, &roles);
+        self.margin.begin_match(start.manager.address);
         let our_place = match place_of(&role, &roles) {
             Some(place) => place,
             None => {
@@ -327,6 +336,12 @@ impl Conductor {
             // The manager has gone on: a START that is still unanswered is answered now.
             self.settle(now);
         }
+        let moves = play.moves.map(texts);
+        let game = self.game.as_ref();
+        let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref()));
+        if !is_repeat {
+            self.judge(moves.as_deref());
+        }
         let play_clock = self.game.as_ref().map(|game| game.start.play_clock);
         let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
         let Some(game) = &mut self.game else {
@@ -334,8 +349,7 @@ impl Conductor {
         };
         game.last_message = now;
         let pending = |reply| PendingAnswer::new(reply, play.received, deadlines);
-        let moves = play.moves.map(texts);
-        if game.is_repeat(moves.as_deref()) {
+        if is_repeat {
             match &mut game.turn {
                 Turn::Open(pending) => pending.add(reply),
                 Turn::Answered(move_text) => {
@@ -371,34 +385,50 @@ impl Conductor {
             return;
         };
         match std::mem::replace(&mut game.turn, Turn::Awaited) {
+            // Answers leave before anything is logged.
             Turn::Starting(pending) => {
-                if game.link.advice(game.position).is_some() {
-                    self.lateness.observe(pending.lateness(now));
+                let received = pending.received;
+                if let Some(delay) = pending.delay(now) {
+                    self.margin.delayed(delay);
                 }
-                game.record.ready(pending.received, now);
                 pending.answer(&Answer::Ready);
+                game.record.ready(received, now);
             }
             Turn::Open(pending) => {
                 let advice = game.link.advice(game.position);
                 let move_text = match &advice {
-                    Some(advice) => {
-                        self.lateness.observe(pending.lateness(now));
-                        advice.text.clone()
-                    }
-                    None => {
-                        let text = format!("no legal move is known, {DEFAULT_MOVE} is answered");
-                        game.record.error(&text);
-                        DEFAULT_MOVE.to_string()
-                    }
+                    Some(advice) => advice.text.clone(),
+                    None => DEFAULT_MOVE.to_string(),
                 };
                 let took = now.saturating_duration_since(pending.received);
-                game.record
-                    .answered(game.position, &move_text, advice.as_ref(), took);
-                game.link.order(Order::Answered(game.position));
+                let due = pending.due_after();
+                self.margin.answered(pending.delay(now));
                 game.turn = Turn::Answered(move_text.clone());
-                pending.answer(&Answer::Move(move_text));
+                pending.answer(&Answer::Move(move_text.clone()));
+                if advice.is_none() {
+                    let text = format!("no legal move is known, {DEFAULT_MOVE} is answered");
+                    game.record.error(&text);
+                }
+                game.record
+                    .answered(game.position, &move_text, advice.as_ref(), (took, due));
+                game.link.order(Order::Answered(game.position));
             }
             turn => game.turn = turn,
+        }
+    }
+
+    /// Compares the last answer with the moves that were played, which show whether it came in
+    /// time.
+    fn judge(&mut self, moves: Option<&[String]>) {
+        let (Some(moves), Some(game)) = (moves, &self.game) else {
+            return;
+        };
+        let (Some(played), Turn::Answered(ours)) = (moves.get(game.our_place), &game.turn) else {
+            return;
+        };
+        if self.margin.played(played.eq_ignore_ascii_case(ours)) {
+            let text = format!("{ours} was answered and {played} played: it came too late");
+            game.record.warning(&text);
         }
     }
 

@@ -1,180 +1,38 @@
-//! A game, the state of the match in it, and a search.
-//!
-//! Moves arrive as text and may be unknown or illegal here. The engine follows them as far as they
-//! make sense, returns what is wrong with them, and always has one consistent state.
+//! The position of a match and a search of it.
 
-use std::sync::Arc;
-
+use super::position::Position;
 use super::searcher::Searcher;
 use crate::build::BuiltGame;
-use crate::ids::{Id, MoveId, RoleId};
-use crate::machine::{GameInfo, Machine, Reasoner};
-use crate::planner::Plan;
+use crate::ids::RoleId;
 
-/// The role of this name, or at this place in the rulesheet; the first one without either.
-pub(super) fn role_of(info: &dyn GameInfo, name: &str, place: usize) -> RoleId {
-    let roles = info.roles();
-    let named = roles.iter().position(|role| role == name);
-    let place = named.or_else(|| (place < roles.len()).then_some(place));
-    RoleId::from_index(place.unwrap_or(0))
-}
-
-/// A game, the state of the match in it, and a search.
+/// A position and its search.
 pub(super) struct Engine {
-    machine: Arc<dyn Machine>,
-    reasoner: Box<dyn Reasoner>,
-    role: RoleId,
-    state: Vec<u64>,
+    pub position: Position,
     pub searcher: Box<dyn Searcher>,
 }
 
 impl Engine {
-    /// An engine in the initial state. `role` is the role's name and its place in the rulesheet;
-    /// without either the first role is played, which is wrong but yields moves. `searcher` makes
-    /// the search of a role in a state.
+    /// An engine in the initial position of a role, which is given by its name and its place in the
+    /// rulesheet. `searcher` makes the search of a role in a state.
     pub fn new(
         game: &BuiltGame,
         role: (&str, usize),
         searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
     ) -> Self {
-        let machine = Arc::clone(&game.machine);
-        let role = role_of(machine.info(), role.0, role.1);
-        let state = machine.initial_state();
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        reasoner.set_state(&state);
-        let searcher = searcher(role, &state);
-        Self {
-            machine,
-            reasoner,
-            role,
-            state,
-            searcher,
-        }
-    }
-
-    /// The names of roles, moves and facts.
-    pub fn info(&self) -> &dyn GameInfo {
-        self.machine.info()
-    }
-
-    /// The kind of the machine.
-    pub fn kind(&self) -> &'static str {
-        self.machine.kind()
+        let position = Position::new(&game.machine, role);
+        let searcher = searcher(position.role(), position.state());
+        Self { position, searcher }
     }
 
     /// Follows the moves that were played, in role order, and returns what is wrong with them.
-    ///
-    /// A known move that is not legal here is followed all the same: it was played, so our state
-    /// must be wrong. An unknown or missing move is replaced by a legal one. Without any legal move
-    /// for such a role the state stays. `on_state` is called with the new state before the search
-    /// goes there, which may take a while.
-    pub fn advance(&mut self, moves: &[String], on_state: impl FnOnce(&mut Self)) -> Vec<String> {
-        let mut faults = Vec::new();
-        let n_roles = self.info().n_roles();
-        if moves.len() != n_roles {
-            faults.push(format!("{} moves for {n_roles} roles", moves.len()));
+    pub fn advance(&mut self, moves: &[String]) -> Vec<String> {
+        let step = self.position.advance(moves);
+        let state = self.position.state();
+        match step.made {
+            Some((joint_move, true)) => self.searcher.advance(&joint_move, state),
+            Some((_, false)) => self.searcher.set_state(state),
+            None => {}
         }
-        let mut joint_move = Vec::with_capacity(n_roles);
-        let mut is_legal = true;
-        for role in (0..n_roles).map(RoleId::from_index) {
-            let text = moves.get(role.index()).map(String::as_str);
-            match self.resolve(role, text, &mut faults) {
-                Some((mv, legal)) => {
-                    joint_move.push(mv);
-                    is_legal &= legal;
-                }
-                None => {
-                    let name = self.info().role_name(role);
-                    faults.push(format!("{name} has no legal move here, so the state stays"));
-                    return faults;
-                }
-            }
-        }
-        let mut next = Vec::with_capacity(self.state.len());
-        self.reasoner.next_state(&joint_move, &mut next);
-        self.reasoner.set_state(&next);
-        self.state = next;
-        on_state(self);
-        if is_legal {
-            self.searcher.advance(&joint_move, &self.state);
-        } else {
-            self.searcher.set_state(&self.state);
-        }
-        faults
-    }
-
-    /// The move of this text, and whether it is legal here.
-    fn resolve(
-        &mut self,
-        role: RoleId,
-        text: Option<&str>,
-        faults: &mut Vec<String>,
-    ) -> Option<(MoveId, bool)> {
-        let machine = Arc::clone(&self.machine);
-        let info = machine.info();
-        let name = info.role_name(role);
-        let known = text.and_then(|text| info.find_move(role, text));
-        let legal = self.reasoner.legal_moves(role);
-        if let Some(mv) = known {
-            let is_legal = legal.contains(&mv);
-            if !is_legal {
-                let text = info.move_text(mv);
-                faults.push(format!("{name} played {text}, which is not legal here"));
-            }
-            return Some((mv, is_legal));
-        }
-        let is_same =
-            |mv: &MoveId| text.is_some_and(|text| info.move_text(*mv).eq_ignore_ascii_case(text));
-        let in_other_case = legal.iter().copied().find(is_same);
-        let substitute = in_other_case.or_else(|| legal.first().copied())?;
-        faults.push(format!(
-            "{name} played {}, which the rules do not know; {} is followed instead",
-            text.unwrap_or("nothing"),
-            info.move_text(substitute)
-        ));
-        Some((substitute, true))
-    }
-
-    /// Whether the joint move could be played again here.
-    pub fn is_legal(&mut self, moves: &[String]) -> bool {
-        let machine = Arc::clone(&self.machine);
-        moves.len() == machine.info().n_roles()
-            && moves.iter().enumerate().all(|(index, text)| {
-                let role = RoleId::from_index(index);
-                let known = machine.info().find_move(role, text);
-                known.is_some_and(|mv| self.reasoner.legal_moves(role).contains(&mv))
-            })
-    }
-
-    /// A plan from here behind the moves that were played, replayed from the initial state. `None`
-    /// if it does not replay.
-    pub fn plan_from_start(&self, played: &[Vec<String>], plan: &[MoveId]) -> Option<Plan> {
-        let played = played.iter();
-        let moves = played.map(|moves| self.info().find_move(self.role, moves.first()?));
-        let mut moves = moves.collect::<Option<Vec<MoveId>>>()?;
-        moves.extend(plan);
-        Plan::replay(&self.machine, &self.machine.initial_state(), &moves)
-    }
-
-    /// The facts that hold here.
-    pub fn facts(&self) -> Vec<String> {
-        self.info().state_facts(&self.state)
-    }
-
-    /// Our legal moves here.
-    pub fn legal_moves(&mut self) -> &[MoveId] {
-        self.reasoner.legal_moves(self.role)
-    }
-
-    /// Whether the game is over here.
-    pub fn is_terminal(&mut self) -> bool {
-        self.reasoner.is_terminal()
-    }
-
-    /// Each role with its goal here.
-    pub fn goals(&mut self) -> Vec<(String, Option<u8>)> {
-        let mut goals = vec![None; self.info().n_roles()];
-        self.reasoner.goals(&mut goals);
-        self.info().roles().into_iter().zip(goals).collect()
+        step.faults
     }
 }

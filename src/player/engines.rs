@@ -186,15 +186,10 @@ impl Engines {
     }
 
     /// Follows played moves and returns what is wrong with them.
-    /// `on_state` is called in the new state, before the search goes there.
-    pub fn advance(
-        &mut self,
-        moves: Vec<String>,
-        on_state: impl FnOnce(&mut Engine),
-    ) -> Vec<String> {
+    pub fn advance(&mut self, moves: Vec<String>) -> Vec<String> {
         // First into the list: should the engine fail, its successor replays the list.
         self.moves.push(moves.clone());
-        let faults = self.attempt(|engine| engine.advance(&moves, on_state));
+        let faults = self.attempt(|engine| engine.advance(&moves));
         faults.unwrap_or_default()
     }
 
@@ -214,6 +209,20 @@ impl Engines {
             drop_elsewhere(fallback, self.alive.clone());
         }
         is_main_in_use
+    }
+
+    /// Whether the fallback is there and no search has used it.
+    pub fn has_idle_fallback(&self) -> bool {
+        let current = self.current.as_ref();
+        let is_in_use = current.is_some_and(|(rank, _)| rank.is_fallback);
+        matches!(self.fallback, Build::Done(_)) && !is_in_use
+    }
+
+    /// Replaces the engine in use by the next one, after a panic beside its code.
+    pub fn replace(&mut self) {
+        if let Some((rank, _)) = self.current {
+            self.install_after(rank);
+        }
     }
 
     /// Whether the preferred engine is in use.
@@ -283,13 +292,13 @@ impl Engines {
             });
             for moves in &self.moves {
                 // Faults were logged when the moves came.
-                engine.advance(moves, |_| {});
+                engine.advance(moves);
             }
-            engine
+            let names = (engine.searcher.name(), engine.position.kind());
+            (engine, names)
         }));
         match made {
-            Ok(engine) => {
-                let (name, kind) = (engine.searcher.name(), engine.kind());
+            Ok((engine, (name, kind))) => {
                 self.record
                     .note(&format!("plays with the {name} on the {kind} machine"));
                 self.current = Some((rank, engine));

@@ -10,9 +10,10 @@ use crossbeam::channel::{
     Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
 };
 
+use super::assignment::{Assignment, NewMatch};
 use super::conductor::{Conductor, Launch, Request};
 use super::link::Link;
-use super::match_thread::{Assignment, NewMatch, spawn};
+use super::match_thread::spawn;
 use super::tree_search::search_config;
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
 use crate::build::GameBuilders;
@@ -23,7 +24,7 @@ use crate::telemetry::{Archive, panic_text};
 
 /// An event for the conductor's thread.
 enum Event {
-    Request(Request, Reply),
+    Request(Box<Request>, Reply),
     /// An answer took this long to reach the wire.
     Delay(Duration),
     ShutDown,
@@ -132,7 +133,7 @@ impl Player {
     }
 
     fn send(&self, request: Request, reply: Reply) {
-        if let Err(lost) = self.events.send(Event::Request(request, reply))
+        if let Err(lost) = self.events.send(Event::Request(Box::new(request), reply))
             && let Event::Request(_, reply) = lost.into_inner()
         {
             reply(Answer::Busy);
@@ -155,7 +156,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
         // No game code runs here; this keeps the player alive through a defect of its own.
         let outcome = catch_unwind(AssertUnwindSafe(|| match event {
             Some(Event::Request(request, reply)) => {
-                conductor.handle(request, reply, Instant::now());
+                conductor.handle(*request, reply, Instant::now());
             }
             Some(Event::Delay(delay)) => conductor.note_delay(delay),
             Some(Event::ShutDown) => {}
@@ -218,7 +219,7 @@ fn launch(
                 .match_logs
                 .then(|| (Arc::clone(&archive), settings.logs.max_mib << 20)),
             // A full channel holds a wake-up call already.
-            wake: Box::new(move || {
+            wake: Arc::new(move || {
                 let _ = wake.try_send(());
             }),
             alive: alive.clone(),

@@ -1,8 +1,13 @@
-//! The link between the conductor and the match thread: orders one way, advice the other, and the
-//! flags that stop the work of the match.
+//! The link between the conductor and the threads of a match: orders and moves one way, advice the
+//! other, and the flags that stop the work of the match.
+//!
+//! Advice has three sources: the search, and a follower of each build, which knows a legal move.
+//! The conductor takes the first that knows the position. No source can hold up another, since each
+//! has a slot of its own, which is locked only to copy or replace a move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
@@ -39,19 +44,6 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// A legal move of a position that was not searched.
-    pub fn unsearched(position: usize, text: String) -> Self {
-        Self {
-            position,
-            text,
-            value: None,
-            visits: 0,
-            is_proven: false,
-            is_only: false,
-            repeat_is_legal: true,
-        }
-    }
-
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
         self.is_proven || self.is_only
@@ -89,12 +81,45 @@ impl StopFlags {
     }
 }
 
-/// The conductor's end of a match thread.
-#[derive(Clone)]
+/// Where advice comes from, the best source first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Search,
+    Machine,
+    Fallback,
+}
+
+/// The moves of a match.
+#[derive(Default)]
+struct Course {
+    moves: Vec<Vec<String>>,
+    is_over: bool,
+}
+
+/// What the threads of a match share.
+#[derive(Default)]
+struct Shared {
+    advice: [Mutex<Option<Advice>>; 3],
+    course: Mutex<Course>,
+    /// Notified when the course changes.
+    changed: Condvar,
+}
+
+impl Shared {
+    fn slot(&self, source: Source) -> MutexGuard<'_, Option<Advice>> {
+        lock(&self.advice[source as usize])
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The conductor's end. The match is over for all its threads when it is dropped.
 pub(super) struct Link {
     orders: Sender<Order>,
     interrupt: Arc<AtomicBool>,
-    advice: Arc<Mutex<Option<Advice>>>,
+    shared: Arc<Shared>,
     refusal: Arc<OnceLock<String>>,
     stops: StopFlags,
 }
@@ -106,14 +131,14 @@ impl Link {
         let link = Link {
             orders,
             interrupt: Arc::new(AtomicBool::new(false)),
-            advice: Arc::new(Mutex::new(None)),
+            shared: Arc::default(),
             refusal: Arc::default(),
             stops: StopFlags::default(),
         };
         let worker = WorkerLink {
             orders: taken,
             interrupt: Arc::clone(&link.interrupt),
-            advice: Arc::clone(&link.advice),
+            shared: Arc::clone(&link.shared),
             refusal: Arc::clone(&link.refusal),
             stops: link.stops.clone(),
         };
@@ -122,8 +147,13 @@ impl Link {
 
     /// Sends an order and interrupts the search. An order to abandon the match stops all its work.
     pub fn order(&self, order: Order) {
-        if let Order::Abandon(_) = order {
-            self.stops.stop();
+        match &order {
+            Order::Abandon(_) => self.stops.stop(),
+            Order::Advance(moves) => {
+                lock(&self.shared.course).moves.push(moves.clone());
+                self.shared.changed.notify_all();
+            }
+            Order::Answered(_) | Order::Finish(_) => {}
         }
         let _ = self.orders.send(order);
         self.interrupt.store(true, Ordering::Release);
@@ -136,8 +166,18 @@ impl Link {
 
     /// The latest advice for a position.
     pub fn advice(&self, position: usize) -> Option<Advice> {
-        let advice = self.advice.lock().unwrap_or_else(PoisonError::into_inner);
-        advice.clone().filter(|advice| advice.position == position)
+        let sources = [Source::Search, Source::Machine, Source::Fallback];
+        let mut advice = sources
+            .into_iter()
+            .filter_map(|source| self.shared.slot(source).clone());
+        advice.find(|advice| advice.position == position)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        lock(&self.shared.course).is_over = true;
+        self.shared.changed.notify_all();
     }
 }
 
@@ -149,24 +189,86 @@ pub(super) struct WorkerLink {
     pub interrupt: Arc<AtomicBool>,
     /// Set by the conductor when the match is abandoned.
     pub stops: StopFlags,
-    advice: Arc<Mutex<Option<Advice>>>,
+    shared: Arc<Shared>,
     refusal: Arc<OnceLock<String>>,
 }
 
 impl WorkerLink {
     /// Publishes advice for the conductor.
     pub fn publish(&self, advice: Option<Advice>) {
-        *self.advice.lock().unwrap_or_else(PoisonError::into_inner) = advice;
-    }
-
-    /// Whether there is any advice.
-    pub fn has_advice(&self) -> bool {
-        let advice = self.advice.lock().unwrap_or_else(PoisonError::into_inner);
-        advice.is_some()
+        *self.shared.slot(Source::Search) = advice;
     }
 
     /// Says that the game cannot be played, and why.
     pub fn refuse(&self, why: String) {
         let _ = self.refusal.set(why);
+    }
+
+    /// The end of the followers.
+    pub fn followers(&self) -> FollowerLinks {
+        FollowerLinks(Arc::clone(&self.shared))
+    }
+}
+
+/// Makes the ends of followers.
+pub(super) struct FollowerLinks(Arc<Shared>);
+
+impl FollowerLinks {
+    /// The end of the follower of a build.
+    pub fn of(&self, is_fallback: bool) -> FollowerLink {
+        FollowerLink {
+            shared: Arc::clone(&self.0),
+            source: match is_fallback {
+                true => Source::Fallback,
+                false => Source::Machine,
+            },
+        }
+    }
+}
+
+/// The end of a follower.
+pub(super) struct FollowerLink {
+    shared: Arc<Shared>,
+    source: Source,
+}
+
+impl FollowerLink {
+    /// Waits until the position is another than the one after `n_made` moves, and returns the moves
+    /// to it; `None` once the match is over. The fallback's follower skips positions that the
+    /// machine's knows within its `patience`.
+    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<Vec<String>>> {
+        let Shared {
+            course, changed, ..
+        } = &*self.shared;
+        let mut seen = n_made;
+        loop {
+            let is_seen = |course: &mut Course| !course.is_over && course.moves.len() == seen;
+            let course = changed.wait_while(lock(course), is_seen);
+            let mut course = course.unwrap_or_else(PoisonError::into_inner);
+            let position = course.moves.len();
+            if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
+                let is_same =
+                    |course: &mut Course| !course.is_over && course.moves.len() == position;
+                let waited = changed.wait_timeout_while(course, patience, is_same);
+                course = waited.unwrap_or_else(PoisonError::into_inner).0;
+                let known = self.shared.slot(Source::Machine);
+                if known
+                    .as_ref()
+                    .is_some_and(|known| known.position == position)
+                {
+                    seen = position;
+                    if !course.is_over {
+                        continue;
+                    }
+                }
+            }
+            return (!course.is_over)
+                .then(|| course.moves.get(n_made..).unwrap_or_default().to_vec());
+        }
+    }
+
+    /// Publishes advice for the conductor.
+    pub fn publish(&self, advice: Option<Advice>) {
+        *self.shared.slot(self.source) = advice;
     }
 }

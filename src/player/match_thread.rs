@@ -3,29 +3,29 @@
 //! It takes orders between slices of search; an order sets the interrupt flag, which ends the
 //! slice. Its advice for the position lies in a slot that the conductor reads, renewed after each
 //! slice. Other work runs in [`Tasks`].
+//!
+//! A panic of game code costs the engine, which is replaced. So does any other panic here; after
+//! [`MAX_PANICS`] of those the search ends, and the followers go on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Sender, after, bounded, select};
+use crossbeam::channel::{TryRecvError, after, bounded, select};
 
+use super::assignment::Assignment;
 use super::builds::Builds;
 use super::engines::Engines;
 use super::link::{Advice, Order, WorkerLink};
 use super::plan_memory::PlanMemory;
-use super::record::Record;
 use super::searcher::PlanStatus;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
-use crate::build::{BuiltGame, GameBuilders};
-use crate::config::MetagameSettings;
-use crate::gdl::Rules;
-use crate::metagame::{MatchMemory, Study};
-use crate::search::SearchConfig;
+use crate::build::BuiltGame;
+use crate::metagame::Study;
 use crate::sync::allocator;
-use crate::telemetry::{Archive, StageTimes, panic_text};
+use crate::telemetry::{StageTimes, panic_text};
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
@@ -34,38 +34,9 @@ const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
-/// A match that begins, as the conductor hands it on.
-pub(super) struct NewMatch {
-    pub match_id: String,
-    pub rules: Arc<Rules>,
-    /// Our role's name and its place in the rulesheet.
-    pub role: (String, usize),
-    /// Deadline of builds; without a game by then the fallback is built.
-    pub build_until: Instant,
-    /// When START is answered.
-    pub ready_by: Instant,
-    pub record: Record,
-}
-
-/// A match for a match thread.
-pub(super) struct Assignment {
-    pub start: NewMatch,
-    /// Memory limit of builds, in bytes.
-    pub build_memory: usize,
-    pub builders: GameBuilders,
-    /// The search settings of an unstudied game.
-    pub search: SearchConfig,
-    pub metagame: MetagameSettings,
-    /// Whether games that factor are searched by parts.
-    pub is_factored: bool,
-    pub memory: MatchMemory,
-    /// All logs and their limit in bytes; `None` where this match has no log.
-    pub archive: Option<(Arc<Archive>, u64)>,
-    /// Called when the conductor should read the advice.
-    pub wake: Box<dyn Fn() + Send>,
-    /// Dropped when the last thread of the match is gone.
-    pub alive: Sender<()>,
-}
+/// Panics beside game code after which a match is not searched any more: more than there are
+/// engines.
+const MAX_PANICS: u32 = 8;
 
 /// Starts a match thread.
 ///
@@ -84,11 +55,10 @@ pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Re
         .name("match".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            // Panics of game code are caught by the engines; this is for other panics.
+            // Panics are caught where they can be mended; this is for all others.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
                 let text = panic_text(&*panic);
                 record.error(&format!("the match thread panicked: {text}"));
-                record.ended("the match thread panicked", &[]);
             }
             // Wait until the conductor has dropped its record, so that it never waits for the disk.
             while orders.recv().is_ok() {}
@@ -145,7 +115,8 @@ impl MatchThread {
             tasks: Tasks::new(
                 rules,
                 record.clone(),
-                link.stops.clone(),
+                &link,
+                Arc::clone(&assignment.wake),
                 assignment.alive.clone(),
             ),
             builds: Builds::new(
@@ -177,32 +148,65 @@ impl MatchThread {
         self.builds.start(&mut self.engines, &self.tasks);
         // Times before this match do not count.
         self.time_shares.since_last(&StageTimes::default(), 1.0);
+        let mut n_panics = 0;
         loop {
-            self.link.interrupt.store(false, Ordering::Release);
-            while let Ok(order) = self.link.orders.try_recv() {
-                if !self.obey(order) {
-                    return;
+            match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(panic) => {
+                    n_panics += 1;
+                    let text = panic_text(&*panic);
+                    let record = &self.assignment.start.record;
+                    record.error(&format!("the match thread panicked: {text}"));
+                    if n_panics == MAX_PANICS {
+                        return self.end("the match thread panicked", &[]);
+                    }
+                    self.engines.replace();
                 }
             }
-            while let Ok(result) = self.tasks.results.try_recv() {
-                self.take(result);
-            }
-            self.builds.look_after(&mut self.engines, &self.tasks);
-            self.check_position();
-            if let Some(why) = self.builds.refusal(&self.engines) {
-                self.refuse(why);
-            }
-            let is_open = !self.status.is_terminal && !self.status.was_proven;
-            if is_open && self.engines.current().is_some() {
-                self.search();
-                if self.is_studying() && !self.wait() {
-                    return;
-                }
-            } else if !self.wait() {
-                return;
-            }
-            self.sample();
         }
+    }
+
+    /// Takes what has come, and searches or waits for a while; false at the end of the match.
+    fn turn(&mut self) -> bool {
+        self.link.interrupt.store(false, Ordering::Release);
+        loop {
+            match self.link.orders.try_recv() {
+                Ok(order) => {
+                    if !self.obey(order) {
+                        return false;
+                    }
+                }
+                Err(TryRecvError::Empty) => break,
+                // A panic has cost the last order.
+                Err(TryRecvError::Disconnected) => return self.is_left_alone(),
+            }
+        }
+        while let Ok(result) = self.tasks.results.try_recv() {
+            self.take(result);
+        }
+        self.builds.look_after(&mut self.engines, &self.tasks);
+        self.check_position();
+        if let Some(why) = self.builds.refusal(&self.engines) {
+            self.refuse(why);
+        }
+        let is_open = !self.status.is_terminal && !self.status.was_proven;
+        if is_open && self.engines.current().is_some() {
+            self.search();
+            if self.is_studying() && !self.wait() {
+                return false;
+            }
+        } else if !self.wait() {
+            return false;
+        }
+        self.sample();
+        true
+    }
+
+    /// Ends the match, since the conductor is gone.
+    fn is_left_alone(&mut self) -> bool {
+        self.end("the player is gone", &[]);
+        false
     }
 
     /// Runs an order; false at the end of the match.
@@ -224,9 +228,12 @@ impl MatchThread {
                 if let Some(moves) = moves {
                     self.advance(moves);
                 }
-                let goals = self
-                    .engines
-                    .attempt(|engine| engine.is_terminal().then(|| engine.goals()));
+                let goals = self.engines.attempt(|engine| {
+                    engine
+                        .position
+                        .is_terminal()
+                        .then(|| engine.position.goals())
+                });
                 self.end("stopped", &goals.flatten().unwrap_or_default());
                 return false;
             }
@@ -259,10 +266,7 @@ impl MatchThread {
         select! {
             recv(self.link.orders) -> order => match order {
                 Ok(order) => self.obey(order),
-                Err(_) => {
-                    self.end("the player is gone", &[]);
-                    false
-                }
+                Err(_) => self.is_left_alone(),
             },
             // The tasks hold a sender themselves, so this never fails.
             recv(self.tasks.results) -> result => {
@@ -302,27 +306,21 @@ impl MatchThread {
         let is_known = logged.is_some_and(|logged| plan.continues(logged));
         if !is_known || (is_answered && plan.goal.is_none()) {
             let record = &self.assignment.start.record;
-            record.plan(self.position(), &plan, |mv| engine.info().move_text(mv));
+            record.plan(self.position(), &plan, |mv| {
+                engine.position.info().move_text(mv)
+            });
             self.logged_plan = Some(plan);
         }
     }
 
     /// Follows the moves that were played.
     fn advance(&mut self, moves: Vec<String>) {
-        self.assignment.start.record.played(self.position(), &moves);
-        let position = self.position() + 1;
-        let link = &self.link;
-        let faults = self.engines.advance(moves, |engine| {
-            // A legal move is known at once, however long the search takes to get there.
-            if let Some(&first) = engine.legal_moves().first() {
-                link.publish(Some(Advice::unsearched(
-                    position,
-                    engine.info().move_text(first),
-                )));
-            }
-        });
+        let record = self.assignment.start.record.clone();
+        let (position, played) = (self.position(), moves.clone());
+        let faults = self.engines.advance(moves);
+        record.played(position, &played);
         for fault in faults {
-            self.assignment.start.record.warning(&fault);
+            record.warning(&fault);
         }
         self.engines.take_new();
         self.begin_position();
@@ -340,11 +338,12 @@ impl MatchThread {
         self.status = PositionStatus::default();
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
-            let is_terminal = engine.is_terminal();
+            let is_terminal = engine.position.is_terminal();
             PositionStatus {
                 is_terminal,
-                n_legal: engine.legal_moves().len(),
-                repeat_is_legal: !is_terminal && last.is_some_and(|last| engine.is_legal(&last)),
+                n_legal: engine.position.legal_moves().len(),
+                repeat_is_legal: !is_terminal
+                    && last.is_some_and(|last| engine.position.is_legal(&last)),
                 ..PositionStatus::default()
             }
         });
@@ -374,7 +373,7 @@ impl MatchThread {
             return;
         }
         self.logged_positions = position + 1;
-        if let Some(facts) = self.engines.attempt(|engine| engine.facts()) {
+        if let Some(facts) = self.engines.attempt(|engine| engine.position.facts()) {
             let record = &self.assignment.start.record;
             record.position(position, &facts, self.status.is_terminal);
         }
@@ -390,8 +389,8 @@ impl MatchThread {
             // In a broken game or a finished one, any legal move.
             let mv = best
                 .map(|best| best.mv)
-                .or_else(|| engine.legal_moves().first().copied())?;
-            let text = engine.info().move_text(mv);
+                .or_else(|| engine.position.legal_moves().first().copied())?;
+            let text = engine.position.info().move_text(mv);
             (!text.is_empty()).then(|| Advice {
                 position,
                 text,
@@ -449,20 +448,11 @@ impl MatchThread {
                 outcome,
                 took,
                 stop,
-            } => match self.builds.wanted(is_fallback, &stop, outcome) {
-                Some(Ok(game)) => self.take_game(is_fallback, game, took),
-                Some(Err(why)) => self.builds.failed(is_fallback, &why, &mut self.engines),
-                None => {}
+            } if self.builds.is_wanted(is_fallback, &stop) => match outcome {
+                Ok(game) => self.take_game(is_fallback, game, took),
+                Err(why) => self.builds.failed(is_fallback, &why, &mut self.engines),
             },
-            TaskResult::FirstMove(found) => {
-                if let Some(text) = found
-                    && self.position() == 0
-                    && !self.link.has_advice()
-                {
-                    self.link.publish(Some(Advice::unsearched(0, text)));
-                    (self.assignment.wake)();
-                }
-            }
+            TaskResult::Built { .. } => {}
             TaskResult::Studied(outcome) => {
                 self.studying_until = None;
                 match outcome {
@@ -482,6 +472,11 @@ impl MatchThread {
     }
 
     fn take_game(&mut self, is_fallback: bool, game: BuiltGame, took: Duration) {
+        // First of all, so that no panic below costs the build.
+        let is_fallback_idle = self.engines.has_idle_fallback();
+        if self.engines.add(is_fallback, game.clone()) {
+            self.builds.stop_fallback(is_fallback_idle);
+        }
         let record = &self.assignment.start.record;
         record.built(game.machine.kind(), is_fallback, took);
         if let Some(parts) = &game.parts {
@@ -492,9 +487,6 @@ impl MatchThread {
         if !is_fallback {
             // Its result is usually there before the first search.
             self.tasks.recall_plan(&game, &self.assignment.memory);
-        }
-        if self.engines.add(is_fallback, game.clone()) {
-            self.builds.stop_fallback();
         }
         self.check_position();
         self.tasks.find_board(&game, self.assignment.search.seed);

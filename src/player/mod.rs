@@ -2,7 +2,9 @@
 //!
 //! ```text
 //!  requests ──▶ Player ──inbox──▶ conductor thread ──orders──▶ match thread ──▶ builder threads
-//!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)
+//!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)        │
+//!                                          ▲ └───moves──▶ followers ◀──builds────────────┘
+//!                                          └─legal moves── (a position each)
 //! ```
 //!
 //! The conductor runs no game code, so nothing in a game can delay or lose an answer. It decides
@@ -11,12 +13,17 @@
 //! every few milliseconds, and takes an order at once. It catches panics of game code and goes on
 //! with the next engine: UCB1 without a tree, then both on the prover.
 //!
+//! A thread cannot be stopped while it hangs, so the match goes on without it. Followers make the
+//! moves of the match on positions of their own and publish a legal move of each. The conductor
+//! answers with that while the match thread is held up.
+//!
 //! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
 //! an empty move.
 //!
 //! Never knows: sockets, HTTP, async.
 
 mod clock;
+mod margin;
 mod link;
 mod record;
 mod time_shares;
@@ -27,11 +34,14 @@ mod factored_search;
 mod flat_search;
 mod plan_search;
 
+mod position;
+mod follower;
 mod engine;
 mod tasks;
 mod engines;
 mod builds;
 mod plan_memory;
+mod assignment;
 mod match_thread;
 
 mod pending;
@@ -39,6 +49,7 @@ mod start_rules;
 mod conductor;
 mod handle;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -100,13 +111,15 @@ pub struct StartRequest {
     pub manager: Manager,
 }
 
-/// What a game manager sends about itself and the match beside its messages; for logs only.
+/// What is known of a game manager beside its messages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Manager {
-    /// Its name.
+    /// Its name, for logs.
     pub host: Option<String>,
-    /// The players' names, in the order of the roles; empty if unknown.
+    /// The players' names, in the order of the roles; empty if unknown. For logs.
     pub players: Vec<String>,
+    /// Where its messages come from, if that is known.
+    pub address: Option<IpAddr>,
 }
 
 /// PLAY.

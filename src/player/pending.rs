@@ -13,7 +13,9 @@ pub(super) struct PendingAnswer {
     replies: Vec<Reply>,
     /// When the first request began to arrive.
     pub received: Instant,
-    pub deadlines: Deadlines,
+    deadlines: Deadlines,
+    /// Whether no legal move was known when its time had come.
+    lacked_move: bool,
 }
 
 impl PendingAnswer {
@@ -22,6 +24,7 @@ impl PendingAnswer {
             replies: vec![reply],
             received,
             deadlines,
+            lacked_move: false,
         }
     }
 
@@ -58,8 +61,21 @@ impl PendingAnswer {
         }
     }
 
-    /// How late an answer is now.
-    pub fn lateness(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.deadlines.answer_by)
+    /// How long after the first request it is due.
+    pub fn due_after(&self) -> Duration {
+        self.deadlines
+            .answer_by
+            .saturating_duration_since(self.received)
+    }
+
+    /// Notes that no legal move is known now.
+    pub fn note_without_move(&mut self, now: Instant) {
+        self.lacked_move |= now >= self.deadlines.answer_by;
+    }
+
+    /// How late it is now, where it has waited for its time and not for a legal move.
+    pub fn delay(&self, now: Instant) -> Option<Duration> {
+        let is_timed = now >= self.deadlines.answer_by && !self.lacked_move;
+        is_timed.then(|| now.saturating_duration_since(self.deadlines.answer_by))
     }
 }

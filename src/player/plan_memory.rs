@@ -102,8 +102,11 @@ impl PlanMemory {
         self.best = Some(rank);
         let played = engines.moves().to_vec();
         let replayed = engines.attempt(|engine| {
-            let plan = engine.plan_from_start(&played, &plan.moves)?;
-            let moves = plan.moves.iter().map(|&mv| engine.info().move_text(mv));
+            let plan = engine.position.plan_from_start(&played, &plan.moves)?;
+            let moves = plan
+                .moves
+                .iter()
+                .map(|&mv| engine.position.info().move_text(mv));
             Some(PlanNote {
                 moves: moves.collect(),
                 goal: plan.goal,

@@ -222,8 +222,14 @@ impl Record {
         self.log.summarise(|summary| summary.steps = position + 1);
     }
 
-    /// PLAY was answered, this long after it was received.
-    pub fn answered(&self, position: usize, answer: &str, advice: Option<&Advice>, took: Duration) {
+    /// PLAY was answered, so long after it was received, and it was due so long after that.
+    pub fn answered(
+        &self,
+        position: usize,
+        answer: &str,
+        advice: Option<&Advice>,
+        (took, due): (Duration, Duration),
+    ) {
         let seconds = took.as_secs_f64();
         let value = advice.and_then(|advice| advice.value);
         let visits = advice.map_or(0, |advice| advice.visits);
@@ -257,6 +263,7 @@ impl Record {
                 "proven": is_proven,
                 "only": is_only,
                 "seconds": seconds,
+                "due_seconds": due.as_secs_f64(),
             }),
         );
         self.log.summarise(|summary| summary.value = value);

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
-use super::engine::role_of;
-use super::link::StopFlags;
+use super::follower::Follower;
+use super::link::{FollowerLinks, StopFlags, WorkerLink};
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use crate::analysis::board::{self, BoardPainter};
@@ -40,8 +40,6 @@ pub(super) enum TaskResult {
         /// The flag that stops the build.
         stop: Arc<AtomicBool>,
     },
-    /// A legal move at the start, by the fallback; `None` if it finds none.
-    FirstMove(Option<String>),
     Studied(Result<Box<Study>, String>),
     /// The plan that earlier matches have left.
     Recalled(Result<Option<KnownPlan>, String>),
@@ -54,19 +52,30 @@ pub(super) struct Tasks {
     sender: Sender<TaskResult>,
     pub results: Receiver<TaskResult>,
     stops: StopFlags,
+    followers: FollowerLinks,
+    /// Called when a follower has published a legal move.
+    wake: Arc<dyn Fn() + Send + Sync>,
     /// Dropped with the last thread.
     alive: Sender<()>,
 }
 
 impl Tasks {
-    pub fn new(rules: Arc<Rules>, record: Record, stops: StopFlags, alive: Sender<()>) -> Self {
+    pub fn new(
+        rules: Arc<Rules>,
+        record: Record,
+        link: &WorkerLink,
+        wake: Arc<dyn Fn() + Send + Sync>,
+        alive: Sender<()>,
+    ) -> Self {
         let (sender, results) = unbounded();
         Self {
             rules,
             record,
             sender,
             results,
-            stops,
+            stops: link.stops.clone(),
+            followers: link.followers(),
+            wake,
             alive,
         }
     }
@@ -97,8 +106,8 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Builds the game, and gives the flag that stops the build; `None` when there is no thread. Of
-    /// a fallback the first legal move of a role is looked for as well.
+    /// Builds the game and then follows the match for a role. Gives the flag that stops both;
+    /// `None` when there is no thread.
     pub fn build(
         &self,
         is_fallback: bool,
@@ -113,15 +122,19 @@ impl Tasks {
             cancelled: self.stops.issue(),
         };
         let stop = Arc::clone(&budget.cancelled);
+        let link = self.followers.of(is_fallback);
+        let (wake, record) = (Arc::clone(&self.wake), self.record.clone());
         let spawned = self.spawn("build", move |results| {
             let begin = Instant::now();
             let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
                 .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
-            if let (true, Ok(game)) = (is_fallback, &outcome) {
-                let found = catch_unwind(AssertUnwindSafe(|| first_move(game, &role)));
-                // The engine will panic too, and be replaced.
-                let _ = found.map(|found| results.send(TaskResult::FirstMove(found)));
-            }
+            drop(rules);
+            let stop = Arc::clone(&budget.cancelled);
+            // First of all a legal move is looked for: what takes the game asks it much more.
+            let follower = outcome
+                .as_ref()
+                .ok()
+                .map(|game| Follower::new(game, &role, link, &stop, &*wake));
             // The match may be over.
             let _ = results.send(TaskResult::Built {
                 is_fallback,
@@ -129,6 +142,11 @@ impl Tasks {
                 took: begin.elapsed(),
                 stop: budget.cancelled,
             });
+            if let Some(follower) = follower
+                && let Err(text) = follower.and_then(Follower::run)
+            {
+                record.error(&format!("following the match panicked: {text}"));
+            }
         });
         spawned.then_some(stop)
     }
@@ -212,15 +230,6 @@ impl Tasks {
             }
         });
     }
-}
-
-/// The first of a role's legal moves at the start, as text.
-fn first_move(game: &BuiltGame, (name, place): &(String, usize)) -> Option<String> {
-    let role = role_of(game.info(), name, *place);
-    let mut reasoner = Arc::clone(&game.machine).reasoner();
-    reasoner.set_state(&game.machine.initial_state());
-    let first = reasoner.legal_moves(role).first().copied()?;
-    Some(game.info().move_text(first))
 }
 
 /// Drops something on a thread of its own: a search waits for its rollout threads, which may be

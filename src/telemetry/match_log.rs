@@ -135,7 +135,8 @@ impl MatchLog {
     }
 
     /// Adds a line to the readable log: `log.line(Level::INFO, format_args!(..))`. Further lines of
-    /// the text are set in, so that each entry starts with its time.
+    /// the text are set in, so that each entry starts with its time; other control characters are
+    /// escaped.
     pub fn line(&self, level: Level, text: fmt::Arguments<'_>) {
         let Some(open) = &self.open else { return };
         let mut line = now();
@@ -143,13 +144,17 @@ impl MatchLog {
         let _ = write!(line, " {:>9.3} {level:>5} ", open.seconds());
         let start = line.len();
         let _ = line.write_fmt(text);
-        if line[start..].contains(['\n', '\r']) {
-            let set_in = line[start..]
-                .trim_end()
-                .replace("\r\n", "\n")
-                .replace(['\n', '\r'], "\n    ");
-            line.truncate(start);
-            line.push_str(&set_in);
+        if line[start..].contains(char::is_control) {
+            // Names from outside must not steer the terminal of a reader.
+            let text = line.split_off(start).replace("\r\n", "\n");
+            for c in text.trim_end().chars() {
+                match c {
+                    '\n' | '\r' => line.push_str("\n    "),
+                    '\t' => line.push(c),
+                    c if c.is_control() => line.extend(c.escape_default()),
+                    c => line.push(c),
+                }
+            }
         }
         line.push('\n');
         self.send(Target::Text, &line);
@@ -248,8 +253,8 @@ impl Drop for MatchLog {
 }
 
 /// The name of the folder for a match id, which comes from outside: its ASCII letters, digits, `-`,
-/// `_` and `.`, with `_` for anything else, at most 100 bytes long, neither hidden nor a path;
-/// `match` when nothing is left.
+/// `_` and `.`, with `_` for anything else, at most 100 bytes long, neither hidden nor a path nor a
+/// device of Windows; `match` when nothing is left.
 pub fn folder_name(match_id: &str) -> String {
     let name: String = match_id
         .chars()
@@ -265,8 +270,19 @@ pub fn folder_name(match_id: &str) -> String {
         .collect();
     match name.trim_end_matches('.') {
         "" => "match".to_string(),
+        name if is_device(name) => format!("_{name}").chars().take(LONGEST_NAME).collect(),
         name => name.to_string(),
     }
+}
+
+/// Whether Windows takes a name for a device, with or without an extension: `con`, `COM1.txt`.
+fn is_device(name: &str) -> bool {
+    let name = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    let is_port = |port: &str| {
+        let number = name.strip_prefix(port).map(str::as_bytes);
+        matches!(number, Some([b'0'..=b'9']))
+    };
+    matches!(name.as_str(), "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt")
 }
 
 /// Creates `root/name`, or `root/name-2` and so on if that exists.
@@ -373,6 +389,13 @@ mod tests {
             ("a b\0c\nd", "a_b_c_d"),
             ("C:\\x", "C__x"),
             ("spiel\u{e4}", "spiel_"),
+            ("../../x", "_.._x"),
+            ("con", "_con"),
+            ("NUL.1", "_NUL.1"),
+            ("Com7", "_Com7"),
+            ("con-1", "con-1"),
+            ("\u{1b}[2J\u{7}\u{85}", "__2J__"),
+            ("\u{202e}m", "_m"),
         ];
         for (id, name) in expected {
             assert_eq!(folder_name(id), name, "{id:?}");

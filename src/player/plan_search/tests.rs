@@ -8,6 +8,7 @@ use super::*;
 use crate::build::{BuildBudget, build};
 use crate::config::Settings;
 use crate::gdl;
+use crate::machine::{GameInfo, Reasoner};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -182,4 +183,62 @@ fn a_plan_is_shortened_while_no_better_one_is_possible() {
     search.search(Instant::now(), &AtomicBool::new(false));
     assert_eq!(search.plan.len(), rest);
     assert_eq!(rest, 6);
+}
+
+/// A machine whose reasoners cannot be made on the thread of a planner.
+struct Unplannable(Arc<dyn Machine>);
+
+impl Machine for Unplannable {
+    fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+
+    fn info(&self) -> &dyn GameInfo {
+        self.0.info()
+    }
+
+    fn initial_state(&self) -> Vec<u64> {
+        self.0.initial_state()
+    }
+
+    fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        let thread = std::thread::current();
+        assert_ne!(thread.name(), Some("planner"), "a panic that was ordered");
+        Arc::clone(&self.0).reasoner()
+    }
+}
+
+#[test]
+fn a_planner_that_panics_leaves_the_tree_search_and_is_started_again() {
+    let game = three_jugs();
+    let game = BuiltGame {
+        machine: Arc::new(Unplannable(Arc::clone(&game.machine))),
+        ..game
+    };
+    let mut search = search(&game);
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    let mut state = game.machine.initial_state();
+    for pour in POURS {
+        reasoner.set_state(&state);
+        let legal = reasoner.legal_moves(RoleId(0)).to_vec();
+        let begin = Instant::now();
+        loop {
+            search.search(
+                Instant::now() + Duration::from_millis(5),
+                &AtomicBool::new(false),
+            );
+            let worker = search.worker.as_ref().expect("a planner was started");
+            if worker.thread.as_ref().unwrap().is_finished() {
+                break;
+            }
+            assert!(begin.elapsed() < PATIENCE, "the planner has not ended");
+        }
+        let best = search.best_move().expect("a legal move");
+        assert!(legal.contains(&best.mv));
+        let mv = game.machine.info().find_move(RoleId(0), pour).unwrap();
+        let mut next = Vec::new();
+        reasoner.next_state(&[mv], &mut next);
+        state = next;
+        search.advance(&[mv], &state);
+    }
 }
