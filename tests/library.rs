@@ -23,6 +23,7 @@ mod line_width;
 mod parser_limits;
 mod passes;
 mod properties;
+mod protocol_docs;
 mod prover_rules;
 mod relaxation;
 mod signature;

@@ -6,12 +6,16 @@
 
 mod support;
 
+mod access;
 mod cli;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod match_e2e;
 mod matches;
 mod pages;
 mod player;
 mod protocol;
+mod protocol_extremes;
 mod remembered_plans;
 mod sokoban_program;
 mod tournament;

@@ -4,7 +4,7 @@
 //! other role's only move is `noop`, so every second PLAY has one legal move.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
 use panza::ids::{Id, MoveId, RoleId};
@@ -48,8 +48,31 @@ pub struct Mischief {
     pub playouts_hang: Option<Arc<AtomicBool>>,
     /// Asking for legal moves takes until this is set.
     pub legal_moves_hang: Option<Arc<AtomicBool>>,
-    /// Called whenever a thread makes a reasoner.
-    pub taken: Option<Sender<()>>,
+    /// Told the name of each thread that makes a reasoner.
+    pub taken: Option<Sender<String>>,
+    /// Everything panics on threads of this name.
+    pub panics_on: Option<&'static str>,
+    /// Everything takes until this is set on threads of this name.
+    pub hangs_on: Option<(&'static str, Arc<AtomicBool>)>,
+    /// How many of the next calls of `Machine::kind` panic.
+    pub kind_panics: Arc<AtomicU32>,
+}
+
+impl Mischief {
+    /// Panics or hangs where that is ordered for the thread.
+    fn act(&self) {
+        let thread = std::thread::current();
+        let is_named = |name: &str| thread.name() == Some(name);
+        assert!(
+            !self.panics_on.is_some_and(is_named),
+            "threads are beyond me"
+        );
+        if let Some((name, until)) = &self.hangs_on
+            && is_named(name)
+        {
+            hang(until);
+        }
+    }
 }
 
 /// The game: a state is the pile and the role in control.
@@ -113,6 +136,10 @@ impl GameInfo for Pile {
 
 impl Machine for Pile {
     fn kind(&self) -> &'static str {
+        let one_less = |left: u32| left.checked_sub(1);
+        let left = &self.mischief.kind_panics;
+        let panics = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        assert!(panics.is_err(), "the kind is beyond me");
         self.kind
     }
     fn info(&self) -> &dyn GameInfo {
@@ -124,8 +151,10 @@ impl Machine for Pile {
     }
 
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner> {
+        self.mischief.act();
         if let Some(taken) = &self.mischief.taken {
-            let _ = taken.send(());
+            let thread = std::thread::current();
+            let _ = taken.send(thread.name().unwrap_or_default().to_string());
         }
         Box::new(PileReasoner {
             state: self.initial_state(),
@@ -154,6 +183,7 @@ impl PileReasoner {
 impl Reasoner for PileReasoner {
     fn set_state(&mut self, state: &[u64]) {
         assert!(!self.machine.mischief.states_panic, "states are beyond me");
+        self.machine.mischief.act();
         self.state = state.to_vec();
     }
 
@@ -192,6 +222,7 @@ impl Reasoner for PileReasoner {
             !self.machine.mischief.playouts_panic,
             "playouts are beyond me"
         );
+        self.machine.mischief.act();
         if let Some(until) = &self.machine.mischief.playouts_hang {
             hang(until);
         }
