@@ -14,7 +14,7 @@ use crate::support::client::{ggp_base, read_to_end};
 
 /// How long the threads of a match may run after it was aborted. They take less than a second on an
 /// idle machine.
-const ENDING_TIME: Duration = Duration::from_secs(10);
+const ENDING_TIME: Duration = Duration::from_secs(60);
 /// Threads that belong to no match, by the starts of their names.
 const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
 
@@ -36,7 +36,10 @@ impl Server {
             .args(["--set", "search.threads=1"])
             .args(["--set", "player.build_memory_mib=256"])
             .args(["--set", &setting("logs.folder", folder.path().join("logs"))])
-            .args(["--set", &setting("memory.path", folder.path().join("memory.sqlite"))])
+            .args([
+                "--set",
+                &setting("memory.path", folder.path().join("memory.sqlite")),
+            ])
             .env_remove("RUST_LOG")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -172,7 +175,7 @@ fn six_variables() -> String {
     )
 }
 
-/// A rule of so many conditions, each with three matches.
+/// A rule with `n_conditions` conditions, each of which matches three facts.
 fn long_rule(n_conditions: usize) -> String {
     let facts = values(3);
     let mut body = String::new();
@@ -223,7 +226,7 @@ fn recursion(n: usize) -> String {
     )
 }
 
-/// As many latches, all of which a move may set.
+/// `n` facts that never become false again, each set by a move of its own.
 fn many_latches(n: usize) -> String {
     let facts = values(n);
     format!(
@@ -275,8 +278,10 @@ fn a_state_of_a_million_moves_gets_a_legal_answer_after_hostile_matches() {
     let while_building = Duration::from_millis(300);
     server.start_and_abort("unbounded-terms", "r", &unbounded_terms(), while_building);
     server.start_and_abort("six-variables", "r", &six_variables(), while_building);
-    let answer = server.first_move("many-moves", "r", &many_moves(6), "14 4");
-    let digits = answer.strip_prefix("(m ").and_then(|rest| rest.strip_suffix(')'));
+    let answer = server.first_move("many-moves", "r", &many_moves(6), "24 8");
+    let digits = answer
+        .strip_prefix("(m ")
+        .and_then(|rest| rest.strip_suffix(')'));
     let digits: Vec<&str> = digits.unwrap_or_default().split(' ').collect();
     let is_digit = |digit: &&str| digit.len() == 2 && digit.starts_with('v');
     assert!(digits.len() == 6 && digits.iter().all(is_digit), "{answer}");
@@ -290,7 +295,7 @@ fn a_game_beyond_every_machine_is_played_with_any_legal_move() {
         ("unbounded-terms", unbounded_terms()),
         ("static-terms", unbounded_static_terms()),
     ] {
-        assert_eq!(server.first_move(name, "r", &rules, "4 3"), "go", "{name}");
+        assert_eq!(server.first_move(name, "r", &rules, "12 8"), "go", "{name}");
         server.wait_for_end(name);
     }
     assert_plays(&server, "after");
@@ -331,5 +336,8 @@ fn memory_is_given_back_between_matches() {
         largest.push(most);
     }
     // Without that it grows by some ten MiB from match to match.
-    assert!(largest[3] < largest[0] + 40, "{largest:?} MiB after batches of matches");
+    assert!(
+        largest[3] < largest[0] + 40,
+        "{largest:?} MiB after batches of matches"
+    );
 }
