@@ -60,6 +60,7 @@ function drawBoard(board, changed) {
       role: "group",
       "aria-label": says,
       "data-board": board.key,
+      "data-shape": shape.name,
       style: `max-width:${Math.round((width / CELL) * LARGEST)}px`,
     },
     cells,

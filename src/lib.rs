@@ -88,6 +88,8 @@ pub mod search;
 pub mod planner;
 pub mod metagame;
 pub mod player;
+pub mod games;
+pub mod table;
 pub mod server;
 pub mod sokoban;
 pub mod commands;

@@ -17,8 +17,7 @@ pub const FOLDER: &str = "gdl-games";
 /// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The rulesheets inside the program: name and text, sorted by name.
-pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded_games.rs"));
+pub use crate::games::EMBEDDED;
 
 /// A rulesheet as text.
 #[derive(Clone, Debug)]
@@ -142,8 +141,7 @@ impl Game {
 
     /// The roles' names, in order.
     pub fn role_names(&self) -> Vec<String> {
-        let name = |role| self.rules.show_term(role, &[]).to_string();
-        self.rules.roles().iter().map(name).collect()
+        self.rules.role_names()
     }
 }
 

@@ -192,6 +192,12 @@ impl Rules {
         })
     }
 
+    /// The names of the roles, in the order of [`roles`](Self::roles).
+    pub fn role_names(&self) -> Vec<String> {
+        let name = |role| self.show_term(role, &[]).to_string();
+        self.roles().iter().map(name).collect()
+    }
+
     /// The roles, in the order of their `role` facts; each once.
     pub fn roles(&self) -> Vec<Term> {
         let mut roles: Vec<Term> = Vec::new();

@@ -267,11 +267,7 @@ impl Conductor {
                 return;
             }
         };
-        let roles: Vec<String> = rules
-            .roles()
-            .iter()
-            .map(|role| rules.show_term(role, &[]).to_string())
-            .collect();
+        let roles = rules.role_names();
         let record = Record::new(&self.settings, &start, &roles);
         self.margin.begin_match(start.manager.address);
         let our_place = match place_of(&role, &roles) {

@@ -26,7 +26,7 @@ pub(super) enum Order {
 
 /// The best move so far.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Advice {
+pub(crate) struct Advice {
     /// Joint moves before this position.
     pub position: usize,
     /// The move as canonical text; never empty.

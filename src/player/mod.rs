@@ -58,6 +58,8 @@ use crate::gdl::Sexpr;
 pub use crate::build::GameBuilders;
 pub use engines::preferred_search;
 pub use handle::Player;
+pub(crate) use link::Advice;
+pub(crate) use record::Record;
 pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use tree_search::search_config;
 

@@ -25,7 +25,7 @@ const MAX_PLAN_MOVES: usize = 200;
 /// The last clone to be dropped waits for the disk: that is one of the match's own threads, never
 /// the conductor's.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(crate) struct Record {
     match_id: Arc<str>,
     log: Arc<MatchLog>,
 }
@@ -79,6 +79,12 @@ impl Record {
             start.role, start.match_id, start.start_clock, start.play_clock
         ));
         record
+    }
+
+    /// The name of the folder, where there is a log.
+    pub fn folder(&self) -> Option<String> {
+        let name = self.log.folder()?.file_name()?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     /// A line of the match log.

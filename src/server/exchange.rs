@@ -20,7 +20,7 @@ use super::connections::Progress;
 use super::message::{self, Message};
 use super::pages::{Asked, CONTENT_POLICY, Page, Pages};
 use super::request::{Came, asks_to_keep_alive, is_message_target, manager, target};
-use crate::config::ServerSettings;
+use crate::config::Settings;
 use crate::player::{Answer, Manager, Player, Reply, Status};
 
 /// Bytes of a message in the log.
@@ -89,10 +89,12 @@ impl Outcome {
 }
 
 impl Exchange {
-    pub fn new(player: Player, settings: &ServerSettings) -> Self {
+    pub fn new(player: Player, settings: &Settings) -> Self {
+        let pages = Pages::new(player.clone(), settings);
+        let settings = &settings.server;
         Self {
             access: Access::new(settings),
-            pages: Pages::new(player.clone(), settings),
+            pages,
             has_pages: settings.game_port_pages,
             player,
             light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
@@ -166,6 +168,9 @@ impl Exchange {
                     "this is the log service, which takes no messages: expected GET /MATCH-ID";
                 return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
             }
+            "POST" if self.has_pages && Pages::takes_posts(&asked) => {
+                return self.show(asked, Some(body)).await;
+            }
             "POST" if body.is_empty() => {
                 let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
                 return Outcome::fault(StatusCode::BAD_REQUEST, text);
@@ -176,7 +181,7 @@ impl Exchange {
                 let text = "this port takes messages only, expected POST or GET /( INFO )";
                 return Outcome::fault(StatusCode::NOT_FOUND, text);
             }
-            "GET" | "HEAD" => return self.show(asked).await,
+            "GET" | "HEAD" => return self.show(asked, None).await,
             _ => {
                 let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
                 return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
@@ -185,9 +190,10 @@ impl Exchange {
         self.answer(&text, manager, peer, received).await
     }
 
-    /// Makes a page on a blocking thread.
-    async fn show(&self, asked: Asked) -> Outcome {
+    /// Makes a page on a blocking thread; from a body, if there is one.
+    async fn show(&self, asked: Asked, body: Option<Vec<u8>>) -> Outcome {
         let pages = self.pages.clone();
+        pages.wait(&asked).await;
         let places = if Pages::is_heavy(&asked) {
             &self.heavy_pages
         } else {
@@ -197,7 +203,10 @@ impl Exchange {
         // is made.
         let place = Arc::clone(places).acquire_owned().await;
         let made = tokio::task::spawn_blocking(move || {
-            let page = pages.answer(&asked);
+            let page = match body {
+                Some(body) => pages.answer_post(&asked, &body),
+                None => pages.answer(&asked),
+            };
             drop(place);
             page
         });

@@ -149,7 +149,7 @@ impl Server {
         settings: &Settings,
         shutdown: impl Future<Output = ()>,
     ) {
-        let exchange = Arc::new(Exchange::new(player.clone(), &settings.server));
+        let exchange = Arc::new(Exchange::new(player.clone(), settings));
         exchange.warm();
         let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
         // Those who fetch logs have places of their own, so that they take none from game managers.

@@ -1,4 +1,4 @@
-//! Pages for browsers and log readers: the log viewer, its data, matches by id, and metrics.
+//! Pages for browsers and log readers: the log viewer, its data, matches by id, playing, metrics.
 //!
 //! | path | answer | |---|---| | `/` | the list of matches | | `/matches/FOLDER` | one match | |
 //! `/viewer` | a page that opens a log from a file, or takes one by `postMessage` | |
@@ -24,6 +24,7 @@
 mod asked;
 mod assets;
 mod metrics;
+mod tables;
 mod tiltyard;
 
 use std::borrow::Cow;
@@ -38,8 +39,9 @@ use serde_json::json;
 
 use super::access::{Access, PARAMETER, Shown, UNKNOWN_HOST};
 use super::request::parameter;
-use crate::config::{PagesFor, ServerSettings};
-use crate::player::{Player, Status};
+use crate::config::{PagesFor, Settings};
+use crate::player::{GameBuilders, Player, Status};
+use crate::table::Tables;
 use crate::telemetry::{Archive, COMMIT, Entry, Part, health};
 
 pub(super) use asked::Asked;
@@ -111,16 +113,20 @@ impl Page {
 pub(super) struct Pages {
     archive: Arc<Archive>,
     player: Player,
+    tables: Tables,
     name: Arc<str>,
     pages_for: PagesFor,
     access: Access,
 }
 
 impl Pages {
-    pub fn new(player: Player, settings: &ServerSettings) -> Self {
+    pub fn new(player: Player, settings: &Settings) -> Self {
+        let tables = Tables::new(settings, GameBuilders::standard(), player.clone());
+        let settings = &settings.server;
         Self {
             archive: player.archive(),
             player,
+            tables,
             name: settings.name.as_str().into(),
             pages_for: settings.pages_for,
             access: Access::new(settings),
@@ -176,6 +182,9 @@ impl Pages {
         match segments.as_slice() {
             [""] => assets::page("index.html", asked),
             ["viewer"] => assets::page("match.html", asked),
+            ["play"] if self.may_play(asked) => assets::page("play.html", asked),
+            ["api", "games"] if self.may_play(asked) => tables::games(),
+            ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
             ["matches", folder] => match self.archive.entry(folder) {
                 Some(_) => assets::page("match.html", asked),
                 None => self.nothing(asked),
@@ -210,6 +219,43 @@ impl Pages {
                 _ => self.nothing(asked),
             },
             _ => self.nothing(asked),
+        }
+    }
+
+    /// Whether the client may make Panza think.
+    fn may_play(&self, asked: &Asked) -> bool {
+        let is_here = asked.is_from_here && !asked.names_unknown_host;
+        !asked.at_log_service && (is_here || asked.secret == Shown::InHeader)
+    }
+
+    /// Whether a POST with this path is for the pages, not a message.
+    pub fn takes_posts(asked: &Asked) -> bool {
+        asked.path.starts_with("/api/tables")
+    }
+
+    /// The answer to a POST.
+    pub fn answer_post(&self, asked: &Asked, body: &[u8]) -> Page {
+        if !self.may_play(asked) || !asked.is_own_page {
+            let text = "games are for browsers of this machine, or with server.pages_secret\n";
+            return Page::text(StatusCode::FORBIDDEN, text);
+        }
+        let segments = segments(&asked.path).unwrap_or_default();
+        let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        match segments.as_slice() {
+            ["api", "tables"] => tables::open(&self.tables, body),
+            ["api", "tables", table] => tables::order(&self.tables, table, body),
+            _ => self.nothing(asked),
+        }
+    }
+
+    /// Waits for what the request asks to wait for.
+    pub async fn wait(&self, asked: &Asked) {
+        let segments = segments(&asked.path).unwrap_or_default();
+        if let [api, tables, table] = &*segments
+            && (api.as_ref(), tables.as_ref()) == ("api", "tables")
+            && self.may_play(asked)
+        {
+            tables::wait(&self.tables, table, &asked.query).await;
         }
     }
 
@@ -401,7 +447,7 @@ mod tests {
             };
             pages.answer(&asked).status.as_u16()
         };
-        let pages = Pages::new(player.clone(), &settings.server);
+        let pages = Pages::new(player.clone(), &settings);
         for path in ["/", "/matches/live", "/api/matches/ended/log", "/metrics"] {
             let seen = if path == "/metrics" { 200 } else { 404 };
             assert_eq!(status(&pages, path, false, true), 200, "{path}");
@@ -435,7 +481,7 @@ mod tests {
             }
         }
         settings.server.pages_for = PagesFor::All;
-        let pages = Pages::new(player, &settings.server);
+        let pages = Pages::new(player, &settings);
         assert_eq!(status(&pages, "/matches/live", false, false), 200);
         drop(live);
     }

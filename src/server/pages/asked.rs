@@ -23,6 +23,8 @@ pub(in crate::server) struct Asked {
     pub names_unknown_host: bool,
     /// What the request shows of the secret.
     pub secret: Shown,
+    /// Whether a page of this player sends it: pages of other origins may not send this header.
+    pub is_own_page: bool,
 }
 
 impl Asked {
@@ -45,6 +47,7 @@ impl Asked {
             is_from_here: came.peer.ip().to_canonical().is_loopback() && !is_forwarded(request),
             names_unknown_host: !access.knows_host(request),
             secret: access.shown(request),
+            is_own_page: request.headers().contains_key("panza-page"),
         }
     }
 }

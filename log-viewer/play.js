@@ -1,0 +1,421 @@
+// The page to play on: choosing a game, and a table. A table is followed by requests that wait for
+// news; what it shows is drawn anew with each version. Moves are made by clicks on the cells that
+// they name (`choices.js`), or from a list.
+
+import { layOut, readShapes } from "./board.js";
+import { cellName, pick, readChoices, stateOf, targets } from "./choices.js";
+import { drawBoards } from "./drawing.js";
+import { spoken } from "./expressions.js";
+import { count, goal, list } from "./format.js";
+import { byId, element, fill, setText, wordmark } from "./page.js";
+import { TableProblem, askGames, askTable, openTable, tellTable } from "./tables.js";
+
+const RETRY = 1000;
+/** Moves in the list, at most; the search finds the others. */
+const MOST_LISTED = 300;
+/** A pointer that has moved further than this, in pixels, has dragged. */
+const DRAG = 12;
+
+class TablePage {
+  constructor(table) {
+    this.table = table;
+    this.view = null;
+    this.choices = [];
+    this.state = stateOf([], []);
+    this.before = null;
+    this.turnShown = -1;
+    this.heldAt = null;
+    this.listen();
+  }
+
+  listen() {
+    const board = byId("board");
+    board.addEventListener("click", (event) => this.clickOn(event.target.closest("[data-name]")));
+    board.addEventListener("pointerdown", (event) => {
+      this.heldAt = { cell: event.target.closest("[data-name]"), x: event.clientX, y: event.clientY };
+    });
+    board.addEventListener("pointerup", (event) => this.drop(event));
+    board.addEventListener("keydown", (event) => this.key(event));
+    byId("undo").addEventListener("click", () => this.tell({ do: "undo" }));
+    byId("hint").addEventListener("click", () => this.tell({ do: "hint", role: this.role }));
+    byId("resign").addEventListener("click", () => this.tell({ do: "resign", role: this.role }));
+    byId("again").addEventListener("click", () => again());
+    byId("filter").addEventListener("input", () => this.showMoves());
+  }
+
+  /** The role whose choice is wanted from a person, or null. */
+  get role() {
+    const place = list(this.view?.legal).findIndex((moves) => moves.length > 0);
+    return place < 0 ? null : this.view.roles[place];
+  }
+
+  async tell(order) {
+    setText(byId("problem"), "");
+    try {
+      await tellTable(this.table, order);
+    } catch (problem) {
+      setText(byId("problem"), problem.message);
+    }
+  }
+
+  play(text) {
+    const { role } = this;
+    if (role === null) return;
+    this.tell({ do: "move", turn: this.view.moves.length, role, text });
+    // What comes next is another position: nothing is picked there.
+    this.state = stateOf([], []);
+    this.mark();
+  }
+
+  clickOn(cell) {
+    if (cell === null || this.role === null) return;
+    this.state = pick(this.choices, this.state.picked, cell.dataset.name);
+    const { open, ready } = this.state;
+    if (ready.length === 1 && open.length === 0) this.play(ready[0].text);
+    else this.mark();
+  }
+
+  /** A piece that is dragged from one cell to another is clicked on both. */
+  drop(event) {
+    const held = this.heldAt;
+    this.heldAt = null;
+    if (held?.cell == null || Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
+    const over = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-name]") ?? null;
+    if (over === null || over === held.cell) return;
+    this.state = stateOf(this.choices, []);
+    this.clickOn(held.cell);
+    this.clickOn(this.cells.get(over.dataset.name) ?? null);
+  }
+
+  /** Arrow keys go from cell to cell; Enter and the space bar click. */
+  key(event) {
+    const cell = event.target.closest("[data-name]");
+    if (cell === null) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      const { name } = cell.dataset;
+      this.clickOn(cell);
+      this.cells.get(name)?.focus();
+      return;
+    }
+    const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
+    if (x === 0 && y === 0) return;
+    event.preventDefault();
+    const from = cell.getBoundingClientRect();
+    let nearest = null;
+    let least = Infinity;
+    for (const other of this.cells.values()) {
+      if (other === cell) continue;
+      const to = other.getBoundingClientRect();
+      const along = (to.x - from.x) * x + (to.y - from.y) * y;
+      const across = Math.abs((to.x - from.x) * y) + Math.abs((to.y - from.y) * x);
+      if (along > 1 && along + 3 * across < least) {
+        least = along + 3 * across;
+        nearest = other;
+      }
+    }
+    if (nearest === null) return;
+    this.focusOn(nearest);
+    nearest.focus();
+  }
+
+  /** Only one cell is reached with the tabulator key; the others from there with the arrows. */
+  focusOn(cell) {
+    for (const other of this.cells.values()) other.setAttribute("tabindex", other === cell ? "0" : "-1");
+  }
+
+  show(view) {
+    this.view = view;
+    const turn = view.moves.length;
+    setText(byId("name"), view.game);
+    document.title = `${view.game} · Panza`;
+    if (view.problem !== null) setText(byId("problem"), view.problem);
+    if (turn !== this.turnShown && this.shown !== undefined) this.before = turn > this.turnShown ? this.shown : null;
+    const shapes = readShapes(view.shapes);
+    const laid = layOut(view.facts, shapes);
+    const isMoved = turn !== this.turnShown;
+    this.turnShown = turn;
+    this.shown = laid;
+    const place = list(view.legal).findIndex((moves) => moves.length > 0);
+    this.choices = place < 0 ? [] : readChoices(view.legal[place], laid);
+    if (isMoved || place < 0) this.state = stateOf(this.choices, []);
+    else this.state = stateOf(this.choices, this.state.picked);
+    this.draw(laid);
+    this.showSays();
+    this.showFound();
+    this.showMoves();
+    this.showCourse();
+    this.showControls();
+  }
+
+  draw(laid) {
+    const focused = document.activeElement?.dataset?.name;
+    const rest = laid.rest.length > 0 && laid.boards.length === 0;
+    fill(
+      byId("board"),
+      drawBoards(laid, this.before),
+      rest && element("ul", { class: "facts" }, laid.rest.map((fact) => element("li", null, fact))),
+    );
+    this.cells = new Map();
+    for (const board of laid.boards) {
+      const drawn = [...byId("board").querySelectorAll("svg.board")].find(
+        (svg) => svg.dataset.board === board.key && svg.dataset.shape === board.shape.name,
+      );
+      for (const cell of drawn?.querySelectorAll("[data-cell]") ?? []) {
+        cell.dataset.name = cellName(board, cell.dataset.cell);
+        cell.setAttribute("role", "button");
+        cell.setAttribute("tabindex", "-1");
+        this.cells.set(cell.dataset.name, cell);
+      }
+    }
+    const first = this.cells.get(focused) ?? this.cells.values().next().value;
+    if (first !== undefined) this.focusOn(first);
+    if (focused !== undefined) this.cells.get(focused)?.focus();
+    this.mark();
+  }
+
+  /** Marks the cells that may be clicked, those that were, and that of a hint; asks where several moves are meant. */
+  mark() {
+    const open = targets(this.state);
+    const picked = new Set(this.state.picked);
+    const { hint } = this.view;
+    const hinted = this.choices.find(({ text }) => hint !== null && hint.turn === this.turnShown && text === hint.text);
+    const ofHint = new Set((hinted?.steps ?? []).flatMap((step) => [...step]));
+    for (const [name, cell] of this.cells) {
+      cell.classList.toggle("target", open.has(name));
+      cell.classList.toggle("picked", picked.has(name));
+      cell.classList.toggle("hinted", ofHint.has(name));
+      cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
+    }
+    const { ready } = this.state;
+    byId("which").hidden = ready.length === 0;
+    fill(
+      byId("which"),
+      element("span", null, "Which move?"),
+      ready.map(({ text }) =>
+        element("button", { type: "button", class: "button", on: { click: () => this.play(text) } }, spoken(text)),
+      ),
+    );
+  }
+
+  showSays() {
+    const { view, role } = this;
+    const chosen = view.roles.filter((_, place) => view.chosen[place] && view.people[place]);
+    const says = () => {
+      if (view.phase === "building") return "Panza reads the rules …";
+      if (view.phase === "failed") return "This game cannot go on.";
+      if (view.resigned !== null) return `${view.resigned} has resigned.`;
+      if (view.phase === "over") return `The game is over: ${this.result()}`;
+      if (view.waits) return "Panza plays a match for a game manager; this game goes on after it.";
+      if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
+      if (view.thinks_for !== null) return `Panza thinks for ${view.thinks_for} …`;
+      return "";
+    };
+    setText(byId("says"), says());
+  }
+
+  result() {
+    const { roles, goals } = this.view;
+    return roles.map((role, place) => `${role} ${goal(goals?.[place] ?? null)}`).join(", ");
+  }
+
+  showFound() {
+    const { answer, hint } = this.view;
+    const part = (title, found) =>
+      found !== null && [
+        element("h2", null, title, element("small", null, found.role)),
+        element(
+          "p",
+          null,
+          spoken(found.text),
+          found.value !== null && `, worth ${goal(found.value)} of 100`,
+          found.is_proven ? ", proven" : `, ${count(found.visits)} visits`,
+        ),
+        found.value !== null &&
+          element("meter", { min: 0, max: 100, value: found.value, "aria-label": `Value for ${found.role}` }),
+        found.plan.length > 1 &&
+          element(
+            "details",
+            null,
+            element("summary", null, `A plan of ${count(found.plan.length)} moves`),
+            element("p", null, found.plan.map(spoken).join(", ")),
+          ),
+      ];
+    byId("found").hidden = answer === null && hint === null;
+    fill(byId("found"), part("Hint", hint), part("Panza's last move", answer));
+  }
+
+  showMoves() {
+    const { view, role } = this;
+    const wanted = byId("filter").value.trim().toLowerCase();
+    const found = this.choices.filter(({ text }) => wanted === "" || spoken(text).toLowerCase().includes(wanted));
+    const place = role === null ? -1 : view.roles.indexOf(role);
+    const left = found.length - MOST_LISTED;
+    const unlisted = place < 0 ? 0 : view.n_legal[place] - view.legal[place].length;
+    fill(
+      byId("moves"),
+      role === null && element("p", { class: "quiet" }, "It is not your turn."),
+      role !== null && found.length === 0 && element("p", { class: "quiet" }, "No move of that name."),
+      found
+        .slice(0, MOST_LISTED)
+        .map(({ text }) =>
+          element("button", { type: "button", class: "plain", on: { click: () => this.play(text) } }, spoken(text)),
+        ),
+      left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
+      unlisted > 0 && element("p", { class: "quiet" }, `${count(unlisted)} further moves are not listed`),
+    );
+  }
+
+  showCourse() {
+    const { moves } = this.view;
+    const course = byId("course");
+    if (course.childElementCount === moves.length) return;
+    while (course.childElementCount > moves.length) course.lastElementChild.remove();
+    for (const joint of moves.slice(course.childElementCount)) {
+      const said = joint.map(spoken).filter((text) => !["noop", "wait", "pass"].includes(text));
+      course.append(element("li", null, (said.length === 0 ? joint.map(spoken) : said).join(" · ")));
+    }
+    course.scrollTop = course.scrollHeight;
+  }
+
+  showControls() {
+    const { view, role } = this;
+    const isPlaying = view.phase === "playing";
+    byId("undo").disabled = view.moves.length === 0 || !view.people.includes(true);
+    byId("hint").disabled = !isPlaying || role === null;
+    byId("resign").disabled = !isPlaying || role === null;
+    byId("undo").hidden = !view.people.includes(true);
+    byId("hint").hidden = byId("undo").hidden;
+    byId("resign").hidden = byId("undo").hidden;
+    const log = byId("leave").nextElementSibling;
+    log?.remove();
+    if (view.log !== null) {
+      const address = `/matches/${encodeURIComponent(view.log)}`;
+      byId("leave").after(element("a", { class: "button", href: address }, "Log"));
+    }
+  }
+}
+
+const own = { games: [], page: null, setting: null };
+
+function showGames() {
+  const wanted = byId("find").value.trim().toLowerCase();
+  const games = own.games.filter(
+    ({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted),
+  );
+  fill(
+    byId("games"),
+    games.map((game) =>
+      element(
+        "li",
+        null,
+        element(
+          "button",
+          { type: "button", class: "card game", "data-game": game.name, on: { click: () => begin({ game: game.name }, game.roles) } },
+          element("strong", null, game.title),
+          element("span", { class: "quiet" }, game.about),
+          element("small", null, game.roles.length === 1 ? "a puzzle" : `${game.roles.join(", ")}`),
+        ),
+      ),
+    ),
+    games.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
+  );
+}
+
+/** The choices of the form, as the server takes them. */
+function options(roles) {
+  const people = byId("people").value;
+  const effort = byId("effort").value;
+  const amount = Number(effort.slice(1));
+  const chosen = people === "second" ? [roles[1] ?? roles[0]] : people;
+  return { people: chosen, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+}
+
+async function begin(what, roles) {
+  await open({ ...what, ...options(roles) });
+}
+
+async function open(setting) {
+  setText(byId("choose-problem"), "");
+  try {
+    const table = await openTable(setting);
+    sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
+    location.hash = table;
+  } catch (problem) {
+    if (!(problem instanceof TableProblem)) throw problem;
+    setText(byId("choose-problem"), problem.message);
+    setText(byId("problem"), problem.message);
+  }
+}
+
+/** The same game from its start. */
+async function again() {
+  const kept = sessionStorage.getItem(`panza-table-${own.page.table}`);
+  if (kept === null) location.hash = "";
+  else await open(JSON.parse(kept));
+}
+
+async function follow(page) {
+  let version = 0;
+  while (own.page === page) {
+    try {
+      const view = await askTable(page.table, version);
+      if (own.page !== page) return;
+      if (view.version !== version) page.show(view);
+      version = view.version;
+    } catch (problem) {
+      if (own.page !== page) return;
+      if (problem instanceof TableProblem && problem.status === 404) {
+        setText(byId("problem"), `${problem.message}; choose a game again`);
+        return;
+      }
+      await new Promise((done) => setTimeout(done, RETRY));
+    }
+  }
+}
+
+/** Shows the table that the address names, or the games. */
+async function route() {
+  const table = location.hash.slice(1);
+  byId("choose").hidden = table !== "";
+  byId("table").hidden = table === "";
+  if (table === "") {
+    own.page = null;
+    document.title = "Panza: play";
+    return;
+  }
+  if (own.page !== null) {
+    // Listeners of another table would answer too.
+    location.reload();
+    return;
+  }
+  own.page = new TablePage(table);
+  await follow(own.page);
+}
+
+async function start() {
+  byId("wordmark").replaceWith(wordmark());
+  byId("options").addEventListener("submit", (event) => event.preventDefault());
+  byId("find").addEventListener("input", showGames);
+  byId("leave").addEventListener("click", () => {
+    if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
+  });
+  byId("own-file").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    if (file === undefined) return;
+    byId("own-rules").value = await file.text();
+    byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
+  });
+  byId("own-play").addEventListener("click", () => {
+    const rules = byId("own-rules").value;
+    const roles = [...rules.matchAll(/\(\s*role\s+([^\s()]+)\s*\)/gi)].map((match) => match[1]);
+    begin({ rules, name: byId("own-name").value }, roles);
+  });
+  window.addEventListener("hashchange", route);
+  const opened = route();
+  own.games = await askGames();
+  showGames();
+  await opened;
+}
+
+start();

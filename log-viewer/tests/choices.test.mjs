@@ -1,0 +1,58 @@
+// From legal moves to clicks: which cells a move is tied to, and what clicking on them comes to.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { layOut, readShapes } from "../board.js";
+import { pick, readChoices, stateOf, targets } from "../choices.js";
+import { discBoard } from "./samples.mjs";
+
+const position = layOut(["(cell 1 1 red)", "(cell 2 3 black)"], readShapes([discBoard(3, 3)]));
+const cell = (key) => `cell||${key}`;
+const stepsOf = (moves) => readChoices(moves, position).map(({ steps }) => steps.map((step) => [...step].sort()));
+
+test("a placement is tied to its cell, a pass to none", () => {
+  assert.deepEqual(stepsOf(["(mark 1 2)", "(mark 3 3)", "noop"]), [[[cell("1 2")]], [[cell("3 3")]], []]);
+});
+
+test("a move from cell to cell is tied to both, whatever stands before them", () => {
+  assert.deepEqual(stepsOf(["(move king 1 1 2 2)"]), [[[cell("1 1")], [cell("2 2")]]]);
+});
+
+test("what is dropped is tied to a column", () => {
+  const column = (name) => [1, 2, 3].map((line) => cell(`${name} ${line}`));
+  assert.deepEqual(stepsOf(["(drop 1)", "(drop 3)", "noop"]), [[column(1)], [column(3)], []]);
+});
+
+test("numbers that are not all columns are tied to nothing", () => {
+  assert.deepEqual(stepsOf(["(bid 0)", "(bid 1)", "(bid 2)"]), [[], [], []]);
+});
+
+test("a piece that is alone is tied to where it lies", () => {
+  assert.deepEqual(stepsOf(["(take red)", "(take black)"]), [[[cell("1 1")]], [[cell("2 3")]]]);
+});
+
+test("two clicks make a move, another cell begins anew", () => {
+  const choices = readChoices(["(move 1 1 1 2)", "(move 1 1 2 2)", "(move 2 3 3 3)"], position);
+  const start = stateOf(choices, []);
+  assert.deepEqual([...targets(start)].sort(), [cell("1 1"), cell("2 3")]);
+  const from = pick(choices, start.picked, cell("1 1"));
+  assert.deepEqual([...targets(from)].sort(), [cell("1 2"), cell("2 2")]);
+  assert.deepEqual(from.ready, []);
+  const to = pick(choices, from.picked, cell("2 2"));
+  assert.deepEqual(
+    to.ready.map(({ text }) => text),
+    ["(move 1 1 2 2)"],
+  );
+  assert.deepEqual(to.open, []);
+  assert.deepEqual(pick(choices, from.picked, cell("2 3")).picked, [cell("2 3")]);
+  assert.deepEqual(pick(choices, from.picked, cell("3 1")).picked, []);
+});
+
+test("moves on the same cells are all ready", () => {
+  const choices = readChoices(["(promote 1 2 queen)", "(promote 1 2 rook)"], position);
+  const { ready } = pick(choices, [], cell("1 2"));
+  assert.deepEqual(
+    ready.map(({ text }) => text),
+    ["(promote 1 2 queen)", "(promote 1 2 rook)"],
+  );
+});

@@ -1,0 +1,185 @@
+// The page to play on, in a real browser: games are played to their end by clicks alone.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { after, before, describe, test } from "node:test";
+import { chromium } from "playwright-core";
+import { serve } from "./server.mjs";
+
+const SCREENSHOTS = process.env.SCREENSHOTS;
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
+/** Clicks after which a game counts as one that does not end. */
+const MOST_CLICKS = 400;
+
+let folder;
+let server;
+let browser;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "panza-play-"));
+  if (SCREENSHOTS) await mkdir(SCREENSHOTS, { recursive: true });
+  server = await serve(join(folder, "logs"));
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+async function withPage(options, act) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  context.setDefaultTimeout(120_000);
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error.stack)));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) errors.push(message.text());
+  });
+  try {
+    await act(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(errors, []);
+}
+
+async function screenshot(page, name) {
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+async function choose(page, game, { people = "first", effort = "i1" } = {}) {
+  await page.goto(`${server.address}/play`);
+  await page.selectOption("#people", people);
+  await page.selectOption("#effort", effort);
+  await page.click(`[data-game="${game}"]`);
+}
+
+/** Waits until a person is to move, or the game is over. */
+async function turn(page) {
+  await page.waitForFunction(() => /is to move|is over|cannot go on/.test(document.getElementById("says").textContent));
+  return page.innerText("#says");
+}
+
+/** Plays to the end by clicks on marked cells, on the question for a move, or on the list where no cell is marked. */
+async function playOut(page, name) {
+  let picks = 0;
+  for (let clicks = 0; clicks < MOST_CLICKS; clicks += 1) {
+    const says = await turn(page);
+    if (/is over/.test(says)) return says;
+    assert.doesNotMatch(says, /cannot go on/, name);
+    // One call of the page: between two the position may have changed.
+    await page.evaluate((seed) => {
+      const any = (found) => found[(seed * 7919) % found.length];
+      const asked = document.querySelectorAll("#which:not([hidden]) button");
+      const cells = document.querySelectorAll("#board .target:not(.picked)");
+      const listed = document.querySelectorAll("#moves button");
+      const found = asked.length > 0 ? asked : cells.length > 0 ? cells : listed;
+      if (found.length > 0) any(found).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    }, clicks);
+    picks += 1;
+    await page.waitForTimeout(5);
+  }
+  assert.fail(`${name} did not end after ${picks} clicks: ${await page.innerText("#says")}`);
+}
+
+describe("games are played to their end by clicks", () => {
+  for (const game of [
+    "connectFour",
+    "breakthrough",
+    "reversi",
+    "checkers",
+    "hex",
+    "pentago",
+    "ticTacToe",
+    "eightPuzzle",
+    "biddingTicTacToe",
+  ]) {
+    test(game, () =>
+      withPage({}, async (page) => {
+        await choose(page, game);
+        await turn(page);
+        await screenshot(page, `play-${game}`);
+        const says = await playOut(page, game);
+        assert.match(says, /The game is over: \S+ \d+/);
+        await screenshot(page, `play-${game}-end`);
+      }),
+    );
+  }
+
+  for (const name of ["connectFourSuicide_7x7", "knightThrough", "chineseCheckers1"]) {
+    const path = join(CORPUS, `${name}.kif`);
+    test(name, { skip: !existsSync(path) }, () =>
+      withPage({}, async (page) => {
+        await page.goto(`${server.address}/play`);
+        await page.selectOption("#effort", "i1");
+        await page.click("#own summary");
+        await page.fill("#own-name", name);
+        await page.fill("#own-rules", readFileSync(path, "utf8"));
+        await page.click("#own-play");
+        await playOut(page, name);
+        await screenshot(page, `play-${name}-end`);
+      }),
+    );
+  }
+});
+
+test("moves are taken back, hints are shown, and games resigned", () =>
+  withPage({}, async (page) => {
+    await choose(page, "connectFour");
+    await turn(page);
+    await page.click("#hint");
+    await page.waitForSelector("#board .hinted");
+    await screenshot(page, "play-hint");
+    await page.locator("#board .hinted").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length >= 2);
+    await turn(page);
+    await page.click("#undo");
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 0);
+    await turn(page);
+    await page.click("#resign");
+    await page.waitForFunction(() => /has resigned/.test(document.getElementById("says").textContent));
+    await page.click("#again");
+    assert.match(await turn(page), /is to move/);
+  }));
+
+test("a game is played with the keyboard alone", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/play`);
+    await page.waitForSelector('[data-game="ticTacToe"]');
+    await page.focus('[data-game="ticTacToe"]');
+    await page.keyboard.press("Enter");
+    await turn(page);
+    await page.locator('#board [tabindex="0"]').focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    const cell = await page.evaluate(() => document.activeElement.dataset.cell);
+    assert.equal(cell, "2 2");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector('[data-cell="2 2"]').dataset.content !== "b");
+  }));
+
+test("faulty rules are told where they are wrong", () =>
+  withPage({}, async (page) => {
+    page.removeAllListeners("console");
+    await page.goto(`${server.address}/play`);
+    await page.click("#own summary");
+    await page.fill("#own-rules", "(role white)\n(legal white");
+    await page.click("#own-play");
+    await page.waitForFunction(() => document.getElementById("choose-problem").textContent !== "");
+    assert.match(await page.innerText("#choose-problem"), /rules:2:1/);
+  }));
+
+test("a narrow and dark screen is no wider than the page", () =>
+  withPage({ viewport: { width: 390, height: 800 }, colorScheme: "dark" }, async (page) => {
+    await choose(page, "checkers");
+    await turn(page);
+    await screenshot(page, "play-narrow");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+  }));
