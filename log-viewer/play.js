@@ -6,7 +6,7 @@ import { layOut, readShapes } from "./board.js";
 import { cellName, pick, readChoices, stateOf, targets } from "./choices.js";
 import { drawBoards } from "./drawing.js";
 import { spoken } from "./expressions.js";
-import { count, goal, list } from "./format.js";
+import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
 import { TableProblem, askGames, askTable, openTable, tellTable } from "./tables.js";
 
@@ -150,11 +150,11 @@ class TablePage {
 
   draw(laid) {
     const focused = document.activeElement?.dataset?.name;
-    const rest = laid.rest.length > 0 && laid.boards.length === 0;
     fill(
       byId("board"),
       drawBoards(laid, this.before),
-      rest && element("ul", { class: "facts" }, laid.rest.map((fact) => element("li", null, fact))),
+      laid.rest.length > 0 &&
+        element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
     );
     this.cells = new Map();
     for (const board of laid.boards) {
@@ -229,7 +229,7 @@ class TablePage {
           null,
           spoken(found.text),
           found.value !== null && `, worth ${goal(found.value)} of 100`,
-          found.is_proven ? ", proven" : `, ${count(found.visits)} visits`,
+          found.is_proven ? ", proven" : `, ${counted(found.visits, "visit")}`,
         ),
         found.value !== null &&
           element("meter", { min: 0, max: 100, value: found.value, "aria-label": `Value for ${found.role}` }),

@@ -18,4 +18,5 @@ mod protocol;
 mod protocol_extremes;
 mod remembered_plans;
 mod sokoban_program;
+mod tables;
 mod tournament;

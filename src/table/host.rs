@@ -75,6 +75,8 @@ struct Game {
     searches: Vec<Option<Box<dyn Searcher>>>,
     /// For each role its choice of this turn.
     choices: Vec<Option<MoveId>>,
+    /// What Panza found when it chose this turn; shown once all have chosen.
+    found: Option<Found>,
     /// What was spent on the choice that Panza thinks about.
     spent: Spent,
     /// The role that a hint was asked for.
@@ -182,6 +184,7 @@ impl Host {
             config,
             searches: (0..n_roles).map(|_| None).collect(),
             choices: vec![None; n_roles],
+            found: None,
             spent: Spent::default(),
             hint_for: None,
             record: Some(record),
@@ -367,7 +370,7 @@ impl Host {
                 record.root_moves(found.turn, &sample.root_moves);
             }
         }
-        self.view.answer = Some(found);
+        game.found = Some(found);
         self.choose(game, role, mv);
     }
 
@@ -394,6 +397,9 @@ impl Host {
             record.position(turn + 1, &game.course.facts(), is_terminal);
         }
         self.view.moves.push(texts);
+        if let Some(found) = game.found.take() {
+            self.view.answer = Some(found);
+        }
         self.enter(game);
     }
 
@@ -472,7 +478,7 @@ impl Host {
                 // The searches have nothing of earlier states any more.
                 game.searches.iter_mut().for_each(|search| *search = None);
                 self.view.resigned = None;
-                self.view.answer = None;
+                (self.view.answer, game.found) = (None, None);
                 self.enter(game);
             }
             Command::Move { turn, role, text } => {

@@ -205,9 +205,11 @@ impl Tables {
     /// The rules cannot be played, or a person's role is not there.
     pub fn open(&self, setting: Setting) -> Result<String, TableError> {
         let (statements, faults) = sexpr::parse(&setting.source);
+        // What cannot be read is the cause of what is missing then.
+        let unreadable = faults.first().cloned();
         let (rules, diagnostics) = gdl::load_statements(&statements, faults);
-        let is_error = |fault: &&Diagnostic| fault.severity == Severity::Error;
-        if let Some(fault) = diagnostics.iter().find(is_error) {
+        let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
+        if let Some(fault) = unreadable.or_else(|| diagnostics.into_iter().find(is_error)) {
             let text = fault.one_line(&setting.game, &setting.source);
             return Err(TableError::Rules(text));
         }

@@ -125,10 +125,11 @@ fn nobody_sees_a_choice_before_all_have_chosen() {
     wait(&tables, &table, |view| view.chosen[1]);
     let shown = tables.view(&table).unwrap();
     assert_eq!((&shown.facts, shown.moves.len()), (&view.facts, 0));
-    assert!(shown.legal[1].is_empty());
+    assert!(shown.legal[1].is_empty() && shown.answer.is_none());
     tables.tell(&table, first_move(&shown)).unwrap();
     let next = wait(&tables, &table, |view| view.moves.len() == 1);
     assert_eq!(next.moves[0].len(), 2);
+    assert_eq!(next.answer.as_ref().unwrap().text, next.moves[0][1]);
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! Playing in a browser, over HTTP: who may, what is answered, and that matches go first.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::client::{Answer, Running, read_to_end};
+use crate::support::pile::rules;
+use crate::support::{settings, sound};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const OWN: &str = "panza-page: 1\r\n";
+
+fn server(items: &[&str]) -> (Running, tempfile::TempDir) {
+    let root = tempfile::tempdir().unwrap();
+    let folder = format!("logs.folder={}", root.path().display());
+    let mut all = vec![
+        "logs.match_logs=true",
+        "server.log_listen=127.0.0.1:0",
+        folder.as_str(),
+    ];
+    all.extend(items);
+    (Running::new(settings(&all), sound(4)), root)
+}
+
+fn send(address: SocketAddr, request: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    read_to_end(stream)
+}
+
+fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Answer {
+    let length = body.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+    );
+    send(address, &request)
+}
+
+fn get(address: SocketAddr, path: &str, headers: &str) -> Answer {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+    send(address, &request)
+}
+
+fn json(answer: &Answer) -> Value {
+    assert_eq!(answer.code(), "200", "{}", answer.body);
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+fn open(server: &Running, setting: &Value) -> String {
+    let answer = post(server.address, "/api/tables", OWN, &setting.to_string());
+    json(&answer)["table"].as_str().unwrap().to_string()
+}
+
+/// The first view of a table that fits.
+fn wait(server: &Running, table: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + PATIENCE;
+    let mut version = 0;
+    loop {
+        let path = format!("/api/tables/{table}?after={version}");
+        let view = json(&get(server.address, &path, ""));
+        if fits(&view) {
+            return view;
+        }
+        assert!(Instant::now() < until, "{view}");
+        version = view["version"].as_u64().unwrap();
+    }
+}
+
+#[test]
+fn a_game_is_played_over_http_and_logged() {
+    let (server, _root) = server(&[]);
+    let games = json(&get(server.address, "/api/games", ""));
+    let is_there =
+        |game: &Value| game["name"] == "ticTacToe" && game["roles"].as_array().unwrap().len() == 2;
+    assert!(games["games"].as_array().unwrap().iter().any(is_there));
+    let table = open(&server, &json!({ "game": "ticTacToe", "iterations": 20 }));
+    let is_asked = |view: &Value| {
+        view["legal"][0]
+            .as_array()
+            .is_some_and(|moves| !moves.is_empty())
+    };
+    let end = loop {
+        let view = wait(&server, &table, |view| {
+            is_asked(view) || view["phase"] == "over"
+        });
+        if view["phase"] == "over" {
+            break view;
+        }
+        let turn = view["moves"].as_array().unwrap().len();
+        let order = json!({ "do": "move", "turn": turn, "role": view["roles"][0], "text": view["legal"][0][0] });
+        let path = format!("/api/tables/{table}");
+        json(&post(server.address, &path, OWN, &order.to_string()));
+        wait(&server, &table, |view| {
+            view["moves"].as_array().unwrap().len() > turn
+        });
+    };
+    let log = end["log"].as_str().unwrap();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let entry = json(&get(server.address, &format!("/api/matches/{log}"), ""));
+        if entry["goals"].is_object() {
+            assert_eq!(entry["game"], "ticTacToe");
+            break;
+        }
+        assert!(Instant::now() < until, "{entry}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn only_pages_of_this_player_and_machine_may_play() {
+    let (server, _root) = server(&[]);
+    let opening = json!({ "game": "ticTacToe" }).to_string();
+    let refused = |headers: &str| post(server.address, "/api/tables", headers, &opening);
+    assert_eq!(refused("").code(), "403");
+    let through_proxy = format!("{OWN}X-Forwarded-For: 192.0.2.1\r\n");
+    assert_eq!(refused(&through_proxy).code(), "403");
+    assert_eq!(
+        get(server.address, "/play", "X-Forwarded-For: 192.0.2.1\r\n").code(),
+        "404"
+    );
+    assert_eq!(get(server.address, "/play", "").code(), "200");
+    let logs = server.logs.unwrap();
+    assert_eq!(post(logs, "/api/tables", OWN, &opening).code(), "405");
+    assert_eq!(get(logs, "/play", "").code(), "404");
+    // The headers that pages of other origins may send do not have it.
+    let asked =
+        "OPTIONS /api/tables HTTP/1.1\r\nHost: localhost\r\nOrigin: http://elsewhere\r\n\r\n";
+    let allowed = send(server.address, asked);
+    assert_eq!(
+        allowed.header("access-control-allow-headers"),
+        Some("Content-Type")
+    );
+}
+
+#[test]
+fn faulty_orders_are_refused_with_a_reason() {
+    let (server, _root) = server(&[]);
+    let told = |path: &str, body: &str| post(server.address, path, OWN, body);
+    for (path, body, code, reason) in [
+        ("/api/tables", "{", "400", "not understood"),
+        ("/api/tables", "{}", "400", "expected the name of a game"),
+        ("/api/tables", r#"{"game":"x"}"#, "404", "no game `x`"),
+        ("/api/tables", r#"{"rules":"(role a"}"#, "422", "rules:1:1"),
+        (
+            "/api/tables",
+            r#"{"game":"hex","people":["king"]}"#,
+            "422",
+            "no role",
+        ),
+        (
+            "/api/tables/x",
+            r#"{"do":"undo"}"#,
+            "404",
+            "not there any more",
+        ),
+        ("/api/tables/x", r#"{"do":"fly"}"#, "400", "fly"),
+        ("/api/tables/x/y", "{}", "404", ""),
+    ] {
+        let answer = told(path, body);
+        assert_eq!(answer.code(), code, "{path} {body}");
+        assert!(answer.body.contains(reason), "{}", answer.body);
+    }
+    assert_eq!(get(server.address, "/api/tables/x", "").code(), "404");
+}
+
+#[test]
+fn a_table_waits_while_a_match_is_played() {
+    let (server, _root) = server(&[]);
+    let setting = json!({ "game": "breakthrough", "people": "none", "seconds": 0.05 });
+    let table = open(&server, &setting);
+    let n_moves = |view: &Value| view["moves"].as_array().unwrap().len();
+    wait(&server, &table, |view| n_moves(view) > 1);
+    let message = format!("( START m first ( {} ) 0.2 600 )", rules(4));
+    assert_eq!(server.ask(&message), "ready");
+    let waits = wait(&server, &table, |view| view["waits"] == true);
+    assert_eq!(server.ask("( ABORT m )"), "aborted");
+    let before = n_moves(&waits);
+    wait(&server, &table, |view| {
+        n_moves(view) > before && view["waits"] == false
+    });
+}
