@@ -89,6 +89,16 @@ impl Matching {
         usize::from(self.box_of[goal])
     }
 
+    /// By how much the cheapest matching grows at least if a box gets this goal, for all boxes
+    /// together: the sum of what they add never exceeds the growth.
+    #[inline]
+    pub fn reduced_cost(&self, index: usize, goal: usize) -> u32 {
+        let row = &self.costs[index * self.goals..(index + 1) * self.goals];
+        let own = self.goal_of(index);
+        let reduced = row[goal] - self.prices[goal] - row[own] + self.prices[own];
+        reduced.clamp(0, i64::from(u32::MAX / 4)) as u32
+    }
+
     /// Updates the matching after the box with this index moved to a square.
     pub fn moved(&mut self, distances: &Distances, index: usize, square: Square) {
         self.replace(index, |goal| distances.to_goal(goal, square));

@@ -4,6 +4,7 @@ use super::Parts;
 use super::areas::Areas;
 use super::goal_moves::Rooms;
 use super::moves::{Move, Path, tunnel};
+use super::pairs::Pairs;
 use super::pattern_search::PatternSearch;
 use super::relevance::Relevance;
 use super::state::{State, mix};
@@ -42,6 +43,7 @@ pub struct Search<'a> {
     rooms: Option<Rooms>,
     pattern_search: Option<PatternSearch>,
     areas: Option<Areas>,
+    pairs: Option<Pairs>,
     corrals: Option<PiCorrals>,
     relevance: Option<Relevance>,
     /// The squares in reach before each move of `path`.
@@ -87,6 +89,11 @@ impl<'a> Search<'a> {
             },
             pattern_search: (parts.pattern_search).then(|| PatternSearch::new(board, distances)),
             areas: parts.deadlock_tables.then(|| Areas::new(board)),
+            pairs: if parts.pairs {
+                Pairs::new(board, distances, budget)
+            } else {
+                None
+            },
             corrals: parts.pattern_search.then(|| PiCorrals::new(board)),
             relevance: parts.relevance_cuts.then(|| Relevance::new(board)),
             reaches: Vec::new(),
@@ -245,6 +252,15 @@ impl<'a> Search<'a> {
             && areas.is_dead(&self.state, last.to, last.last())
         {
             return false;
+        }
+        if let Some(pairs) = &mut self.pairs {
+            let Some(extra) = pairs.extra(&self.state) else {
+                return false;
+            };
+            if made + left + extra > self.bound {
+                self.next_bound = self.next_bound.min(made + left + extra);
+                return false;
+            }
         }
         self.state.fill(&mut self.reach);
         let hash = self.state.hash() ^ mix(!u64::from(self.board.first(&self.reach)));
