@@ -4,15 +4,18 @@
 //! Nodes of equal length with the same pushes and the same player are one, and of the others the
 //! cheapest are extended by each push that is possible and not yet made.
 
-use super::super::board::{Direction, NO_SQUARE, Push, Square};
+use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::field::scramble;
 use super::Run;
-use super::configurations::{bit, bits};
+use super::configurations::{bit, bits, squares};
 use super::plan::StepField;
-use std::collections::HashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Nodes that are extended, for each length.
 const WIDTHS: [usize; 3] = [100, 1000, 5000];
+
+/// Fewer nodes of one length are not worth a thread.
+const NODES_FOR_A_THREAD: usize = 250;
 
 /// An extension of a node by a push.
 #[derive(Clone, Copy)]
@@ -42,7 +45,7 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
     let board = run.board;
     let pushes = run.plan.pushes();
     // Equal pushes in the order of the plan.
-    let mut equal: HashMap<Push, Vec<usize>> = HashMap::new();
+    let mut equal: FxHashMap<Push, Vec<usize>> = FxHashMap::default();
     for (index, &push) in pushes.iter().enumerate() {
         equal.entry(push).or_default().push(index);
     }
@@ -55,47 +58,19 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
         moves: 0,
         made: 0,
     }];
-    let mut field = StepField::new(board, &[]);
-    let mut children: Vec<Child> = Vec::new();
+    let order = Order {
+        board,
+        pushes,
+        equal,
+        best,
+    };
     for length in 0..pushes.len() {
-        if run.is_over() {
+        if nodes.is_empty() || run.is_over() {
             return None;
         }
-        children.clear();
-        for (parent, node) in nodes.iter().enumerate() {
-            field.set(&node.boxes);
-            field.walk_everywhere(node.player);
-            for square in super::configurations::squares(&node.boxes) {
-                for direction in Direction::ALL {
-                    let push = Push { square, direction };
-                    let stand = field.stand(push);
-                    if stand == NO_SQUARE || !field.is_free(push) {
-                        continue;
-                    }
-                    let Some(steps) = field.steps(stand) else {
-                        continue;
-                    };
-                    let indices = equal.get(&push).map_or(&[][..], Vec::as_slice);
-                    let unused = |&&index: &&usize| node.used[index / 64] >> (index % 64) & 1 == 0;
-                    let Some(&index) = indices.iter().find(unused) else {
-                        continue;
-                    };
-                    let moves = node.moves + steps + 1;
-                    // Each push still to come is a move.
-                    if moves + (pushes.len() - length - 1) as u32 >= best {
-                        continue;
-                    }
-                    children.push(Child {
-                        moves,
-                        parent: parent as u32,
-                        push: index as u32,
-                        made: node.made ^ scramble(index as u64),
-                    });
-                }
-            }
-        }
+        let mut children = order.children(&nodes, length, run.options.threads);
         children.sort_unstable_by_key(|child| child.moves);
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = FxHashSet::default();
         children.retain(|child| {
             let player = u64::from(pushes[child.push as usize].square);
             seen.len() < width && seen.insert(child.made ^ scramble(!player))
@@ -137,4 +112,76 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
     }
     order.reverse();
     Some(order)
+}
+
+/// What all nodes of one search share.
+struct Order<'a> {
+    board: &'a Board,
+    pushes: &'a [Push],
+    /// The indices of equal pushes, in the order of the plan.
+    equal: FxHashMap<Push, Vec<usize>>,
+    /// Moves of the plan.
+    best: u32,
+}
+
+impl Order<'_> {
+    /// All extensions of nodes with `length` pushes, in the order of the nodes.
+    fn children(&self, nodes: &[Node], length: usize, threads: usize) -> Vec<Child> {
+        let threads = threads.min(nodes.len() / NODES_FOR_A_THREAD).max(1);
+        let share = nodes.len().div_ceil(threads);
+        let mut shares = nodes.chunks(share).zip((0..).step_by(share));
+        let Some((first, _)) = shares.next() else {
+            return Vec::new();
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = shares
+                .map(|(nodes, at)| scope.spawn(move || self.children_of(nodes, at, length)))
+                .collect();
+            let mut children = self.children_of(first, 0, length);
+            for other in others {
+                // A share that is lost makes the beam narrower, no more.
+                children.extend(other.join().unwrap_or_default());
+            }
+            children
+        })
+    }
+
+    /// The extensions of nodes whose first has the number `at`.
+    fn children_of(&self, nodes: &[Node], at: usize, length: usize) -> Vec<Child> {
+        let mut field = StepField::new(self.board, &[]);
+        let mut children = Vec::new();
+        for (parent, node) in (at..).zip(nodes) {
+            field.set(&node.boxes);
+            field.walk_everywhere(node.player);
+            for square in squares(&node.boxes) {
+                for direction in Direction::ALL {
+                    let push = Push { square, direction };
+                    let stand = field.stand(push);
+                    if stand == NO_SQUARE || !field.is_free(push) {
+                        continue;
+                    }
+                    let Some(steps) = field.steps(stand) else {
+                        continue;
+                    };
+                    let indices = self.equal.get(&push).map_or(&[][..], Vec::as_slice);
+                    let unused = |&&index: &&usize| node.used[index / 64] >> (index % 64) & 1 == 0;
+                    let Some(&index) = indices.iter().find(unused) else {
+                        continue;
+                    };
+                    let moves = node.moves + steps + 1;
+                    // Each push still to come is a move.
+                    if moves + (self.pushes.len() - length - 1) as u32 >= self.best {
+                        continue;
+                    }
+                    children.push(Child {
+                        moves,
+                        parent: parent as u32,
+                        push: index as u32,
+                        made: node.made ^ scramble(index as u64),
+                    });
+                }
+            }
+        }
+        children
+    }
 }

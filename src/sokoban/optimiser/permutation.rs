@@ -9,6 +9,9 @@
 use super::super::board::{Board, Push, Square};
 use super::plan::{Plan, StepField};
 use super::{Run, beam};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) fn improve(run: &mut Run) {
     loop {
@@ -26,25 +29,73 @@ pub(super) fn improve(run: &mut Run) {
 /// gained.
 fn shift(run: &mut Run, parts: bool) -> bool {
     let mut gained = false;
-    let mut start = 0;
-    while start < run.plan.pushes().len() && !run.is_over() {
-        let sessions = run.plan.sessions(run.board);
-        let session = sessions.partition_point(|&first| first <= start);
-        // Without parts, `start` is the first push of a session.
-        let ends = if parts { start + 1 } else { sessions[session] }..=sessions[session];
-        if better(run, start, ends).is_some_and(|pushes| run.offer(pushes)) {
-            gained = true;
-        } else {
-            start = if parts { start + 1 } else { sessions[session] };
-        }
+    let mut from = 0;
+    while let Some((start, pushes)) = first_better(run, from, parts) {
+        let is_cheaper = run.offer(pushes);
+        gained |= is_cheaper;
+        from = if is_cheaper { start } else { start + 1 };
     }
     gained
 }
 
+/// The first run of pushes from `from` on that has a better place, as its first push and the plan
+/// with the run there. All threads look, each at another run; with one thread the result is the
+/// same.
+fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>)> {
+    let (board, plan, budget) = (run.board, &run.plan, run.budget);
+    let sessions = plan.sessions(board);
+    let starts: Vec<usize> = match parts {
+        true => (from..plan.pushes().len()).collect(),
+        false => {
+            let first = sessions.partition_point(|&start| start < from);
+            sessions[first..sessions.len() - 1].to_vec()
+        }
+    };
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Option<(usize, Vec<Push>)>> = Mutex::default();
+    let look = || {
+        // Runs are handed out in order, so that those before the first better one are all tried.
+        let is_beaten = |start| {
+            locked(&found)
+                .as_ref()
+                .is_some_and(|&(least, _)| least < start)
+        };
+        while let Some(&start) = starts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if budget.is_over() || is_beaten(start) {
+                return;
+            }
+            let end = sessions[sessions.partition_point(|&first| first <= start)];
+            // Without parts, `start` is the first push of a session.
+            let ends = if parts { start + 1 } else { end }..=end;
+            if let Some(pushes) = better(board, plan, start, ends) {
+                if !is_beaten(start) {
+                    *locked(&found) = Some((start, pushes));
+                }
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..run.options.threads.min(starts.len()) {
+            scope.spawn(look);
+        }
+        look();
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A better plan in which a run of pushes from `start` on has another place.
-fn better(run: &Run, start: usize, ends: std::ops::RangeInclusive<usize>) -> Option<Vec<Push>> {
-    let plan = &run.plan;
-    let mut exchange = Exchange::new(run.board, plan, start);
+fn better(
+    board: &Board,
+    plan: &Plan,
+    start: usize,
+    ends: RangeInclusive<usize>,
+) -> Option<Vec<Push>> {
+    let mut exchange = Exchange::new(board, plan, start);
     let all: Vec<usize> = (0..=plan.pushes().len()).collect();
     for end in ends.clone() {
         if let Some(pushes) = exchange.later(end, &all[end + 1..]) {

@@ -272,6 +272,25 @@ fn permutation_keeps_the_pushes() {
 }
 
 #[test]
+fn permutation_gains_the_same_on_all_threads() {
+    for pushes in 1..4 {
+        let board = board(&TWO_ROOMS);
+        let solution = poor(&board, pushes);
+        let [one, three] = [1, 3].map(|threads| {
+            let options = with(Measure::MovesPushes, &[Method::Permutation], threads);
+            let mut gains = Vec::new();
+            let budget = Budget::default();
+            optimise(&board, &solution, &options, &budget, &mut |gain| {
+                gains.push(gain.to_vec())
+            });
+            gains
+        });
+        assert!(!one.is_empty());
+        assert_eq!(one, three);
+    }
+}
+
+#[test]
 fn threads_find_the_best_too() {
     let board = board(&TWO_ROOMS);
     let options = with(
