@@ -16,6 +16,7 @@ mod page;
 mod performance;
 pub mod positions;
 mod puzzles;
+mod soak;
 mod strength;
 
 use clap::{Parser, Subcommand};
@@ -134,6 +135,16 @@ enum Command {
         after_help = "Example:\n  cargo lab puzzles eightPuzzle hanoi knightsTour sudoku4 --out docs/puzzles.md"
     )]
     Puzzles(puzzles::PuzzlesArguments),
+    /// Play whole matches with player servers for hours, beside busy threads, and measure answers
+    /// and what the servers hold.
+    #[command(
+        after_help = "FOLDER gets matches.jsonl, a line for each match, which can be summarised while the run goes on, and what each\n\
+            server writes. Ctrl-C ends the run with its summary. Needs Linux, and `cargo build --release` for the player.\n\
+            Status 1: a late, illegal or missing answer, or a server that holds more at the end than after 50 matches.\n\n\
+            Examples:\n  cargo lab soak /tmp/soak --games ../shared/corpus/games --minutes 100\n  \
+            cargo lab soak /tmp/soak --show"
+    )]
+    Soak(soak::SoakArguments),
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -145,7 +156,10 @@ enum Command {
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let _console = telemetry::init(tracing::Level::WARN)?;
-    interrupt::exit_on_ctrl_c_after(child::end_all)?;
+    // The soak ends its matches first.
+    if !matches!(arguments.command, Command::Soak(_)) {
+        interrupt::exit_on_ctrl_c_after(child::end_all)?;
+    }
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
@@ -157,6 +171,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Engine => duel::protocol::serve(),
         Command::Nets(arguments) => nets::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
+        Command::Soak(arguments) => soak::run(arguments, output),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }

@@ -78,7 +78,13 @@ impl Child {
         self.process.stdin.take().zip(self.process.stdout.take())
     }
 
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// How the process ended; nothing while it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()
     }
 }

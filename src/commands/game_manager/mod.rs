@@ -155,16 +155,19 @@ pub struct Fault {
     pub step: u32,
     /// The kind.
     pub kind: FaultKind,
-    pub(super) detail: String,
+    /// What came instead of a legal move, or why nothing came.
+    pub detail: String,
 }
 
 /// One role's move in a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoleTurn {
-    pub(super) mv: String,
+    /// The move made, as text.
+    pub mv: String,
     /// From request to answer or time limit.
-    pub(super) time: Duration,
-    pub(super) fault: Option<Fault>,
+    pub time: Duration,
+    /// Why the move is not the player's.
+    pub fault: Option<Fault>,
 }
 
 /// How a match ended.

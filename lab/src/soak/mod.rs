@@ -1,0 +1,334 @@
+//! `cargo lab soak`: whole matches with player servers that run for as long as the command does.
+//!
+//! Each server is a process with log folder and memory of its own, and plays one match after the
+//! other; the opponents are random. Other threads keep the processors busy, and a witness measures
+//! how long the machine lets a thread wait. Each match is a line in a file, with the slowest answers
+//! and what the process holds after the match. The summary is made of that file alone.
+
+mod process;
+mod record;
+mod schedule;
+mod summary;
+mod witness;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use panza::commands::arguments::{SettingsChoice, parse_seconds};
+use panza::commands::child;
+use panza::commands::game_manager::messages::rules_on_one_line;
+use panza::commands::game_manager::{
+    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, Patience, Request, RoleTurn, Seat,
+    Spectator, match_id, play_match,
+};
+use panza::commands::interrupt;
+use panza::commands::outcome::Outcome;
+use panza::commands::output::Output;
+use panza::commands::players::{Player, PlayerSpec};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use process::ServerProcess;
+use record::{Answers, MatchLine};
+use schedule::{Schedule, Turn};
+use summary::Summary;
+use witness::Witness;
+
+/// The file of results in the folder of a run.
+const RESULTS: &str = "matches.jsonl";
+/// One match in so many has clocks of twice the length.
+const LONGER_CLOCKS_EVERY: usize = 5;
+
+#[derive(Args, Debug)]
+pub(crate) struct SoakArguments {
+    /// The folder of the run: results, and the logs, memory and messages of each server.
+    folder: PathBuf,
+    /// Show the summary of an earlier run, or of one under way.
+    #[arg(long)]
+    show: bool,
+    /// A folder of rulesheets (.gdl, .kif) to play beside the games that come with the program.
+    #[arg(long, value_name = "FOLDER")]
+    games: Option<PathBuf>,
+    /// Begin no match after this time.
+    #[arg(long, default_value = "100", value_parser = parse_seconds, value_name = "N")]
+    minutes: f64,
+    /// Servers, each with a match of its own.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    servers: u16,
+    /// Threads that do nothing but take processor time.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=256), value_name = "N")]
+    busy: u16,
+    /// Seconds from the rules to the first move.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=3600), value_name = "S")]
+    start_clock: u32,
+    /// Seconds for each move.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3600), value_name = "S")]
+    play_clock: u32,
+    /// Abort a match after this time, and play its game no more.
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
+    seconds: f64,
+    /// Seed of the order of the games and of the opponents.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The player. [default: the `panza` beside this program]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+/// Runs the command. It is [`Outcome::DoesNotHold`] when an answer was late, missing or illegal, or
+/// a server held more at the end than before.
+pub(crate) fn run(arguments: &SoakArguments, output: Output) -> anyhow::Result<Outcome> {
+    let results = arguments.folder.join(RESULTS);
+    let is_interrupted = match arguments.show {
+        true => false,
+        false => play_all(arguments, &results)?,
+    };
+    let summary = Summary::of(&record::load(&results)?);
+    output.text(&summary.to_string())?;
+    output.object(&summary)?;
+    Ok(match is_interrupted {
+        true => Outcome::Interrupted,
+        false => Outcome::holds_if(summary.holds()),
+    })
+}
+
+/// Plays until the time is over, and says whether it was interrupted before.
+fn play_all(arguments: &SoakArguments, results: &PathBuf) -> anyhow::Result<bool> {
+    let shown = results.display();
+    if results.exists() {
+        bail!("`{shown}` exists; --show summarises it");
+    }
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?.with_file_name("panza"),
+    };
+    let schedule = Schedule::new(arguments.games.as_deref(), arguments.seed)?;
+    fs::create_dir_all(&arguments.folder)
+        .with_context(|| format!("cannot make `{}`", arguments.folder.display()))?;
+    let file = OpenOptions::new()
+        .create_new(true)
+        .append(true)
+        .open(results);
+    let file = file.with_context(|| format!("cannot write `{shown}`"))?;
+    let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
+    let run = Run {
+        arguments,
+        runtime: runtime.handle(),
+        cancelled: &cancelled,
+        schedule: Mutex::new(schedule),
+        witness: Witness::default(),
+        file: Mutex::new(file),
+        until: Instant::now() + Duration::from_secs_f64(arguments.minutes * 60.0),
+        started: Instant::now(),
+    };
+    let servers: Vec<ServerProcess> = (0..arguments.servers)
+        .map(|number| {
+            let folder = arguments.folder.join(format!("server-{number}"));
+            ServerProcess::start(&program, number, &folder)
+        })
+        .collect::<anyhow::Result<_>>()?;
+    let is_over = AtomicBool::new(false);
+    let played: anyhow::Result<()> = thread::scope(|scope| {
+        for _ in 0..arguments.busy {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        scope.spawn(|| run.witness.watch(|| is_over.load(Ordering::Relaxed)));
+        let managers: Vec<_> = servers
+            .into_iter()
+            .map(|server| scope.spawn(|| run.manage(server)))
+            .collect();
+        let ends: Vec<_> = managers.into_iter().map(|manager| manager.join()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        for end in ends {
+            match end {
+                Ok(end) => end?,
+                Err(_) => bail!("a manager panicked"),
+            }
+        }
+        Ok(())
+    });
+    let is_interrupted = *cancelled.borrow();
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    played.map(|()| is_interrupted)
+}
+
+struct Run<'a> {
+    arguments: &'a SoakArguments,
+    runtime: &'a Handle,
+    cancelled: &'a watch::Receiver<bool>,
+    schedule: Mutex<Schedule>,
+    witness: Witness,
+    file: Mutex<File>,
+    until: Instant,
+    started: Instant,
+}
+
+impl Run<'_> {
+    /// Plays matches with one server.
+    fn manage(&self, mut server: ServerProcess) -> anyhow::Result<()> {
+        let panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
+        let mut number = 0;
+        while Instant::now() < self.until && !*self.cancelled.borrow() {
+            let turn = self.schedule().next();
+            number += 1;
+            let line = self.play(&mut server, &panza, &turn, number)?;
+            if let Some(line) = line {
+                if line.ending != "terminal" {
+                    self.schedule().leave_out(&turn.game.sheet.name);
+                }
+                let text = format!("{}\n", serde_json::to_string(&line)?);
+                let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+                file.write_all(text.as_bytes())?;
+            }
+            if let Some(status) = server.ended() {
+                bail!("server {} ended with {status}", server.number);
+            }
+        }
+        Ok(())
+    }
+
+    fn schedule(&self) -> std::sync::MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seat(&self, spec: &Result<PlayerSpec, String>, seed: u64) -> anyhow::Result<Seat> {
+        let spec = spec.as_ref().map_err(|why| anyhow::anyhow!(why.clone()))?;
+        let settings = SettingsChoice {
+            config: None,
+            set: Vec::new(),
+        };
+        let player = Player::start(spec, &settings, false, seed, self.runtime)?;
+        Ok(player.seat().clone())
+    }
+
+    /// Plays one match; nothing when it was interrupted.
+    fn play(
+        &self,
+        server: &mut ServerProcess,
+        panza: &Seat,
+        turn: &Turn,
+        number: usize,
+    ) -> anyhow::Result<Option<MatchLine>> {
+        let game = &turn.game;
+        let roles = game.role_names();
+        let role = turn.round % roles.len();
+        let factor = match number % LONGER_CLOCKS_EVERY {
+            0 => 2,
+            _ => 1,
+        };
+        let seed = self.arguments.seed.wrapping_add(turn.number as u64);
+        let seats: Vec<Seat> = (0..roles.len())
+            .map(|position| match position == role {
+                true => Ok(panza.clone()),
+                false => self.seat(&Ok(PlayerSpec::Random), seed.wrapping_add(position as u64)),
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let plan = MatchPlan {
+            id: match_id(&game.sheet.name, turn.number),
+            rules: &game.rules,
+            rules_text: &rules_on_one_line(&game.sheet.text),
+            seats,
+            clocks: Clocks {
+                start: factor * self.arguments.start_clock,
+                play: factor * self.arguments.play_clock,
+            },
+            patience: Patience::default(),
+            max_steps: MAX_STEPS,
+            seed,
+        };
+        let (cancel, is_cancelled) = watch::channel(false);
+        let started = Instant::now();
+        let mut observer = Observer {
+            role,
+            clocks: plan.clocks,
+            answers: Answers::default(),
+            faults: Vec::new(),
+            asked: started,
+            until: started + Duration::from_secs_f64(self.arguments.seconds),
+            interrupted: self.cancelled,
+            witness: &self.witness,
+            cancel,
+        };
+        let played = play_match(&plan, self.runtime, &is_cancelled, &mut observer);
+        let seconds = started.elapsed().as_secs_f64();
+        let (ending, goal, faults) = match played {
+            Ok(record) => {
+                let ending = match record.ending {
+                    Ending::Terminal => "terminal".to_string(),
+                    Ending::Stuck => "stuck".to_string(),
+                    Ending::Endless => "cut".to_string(),
+                };
+                (ending, record.goals[role], record.faults)
+            }
+            Err(MatchError::Interrupted) if *self.cancelled.borrow() => return Ok(None),
+            Err(MatchError::Interrupted) => ("cut".to_string(), None, observer.faults),
+            Err(error) => (format!("referee: {error}"), None, observer.faults),
+        };
+        let held = server.when_quiet();
+        Ok(Some(MatchLine {
+            server: server.number,
+            number,
+            at_seconds: self.started.elapsed().as_secs_f64(),
+            game: game.sheet.name.clone(),
+            match_id: plan.id,
+            role: roles[role].clone(),
+            n_roles: roles.len(),
+            start_clock: plan.clocks.start,
+            play_clock: plan.clocks.play,
+            ending,
+            goal,
+            seconds,
+            answers: observer.answers,
+            faults,
+            held,
+        }))
+    }
+}
+
+/// Measures the answers of the player, and cancels a match that takes too long.
+struct Observer<'a> {
+    role: usize,
+    clocks: Clocks,
+    answers: Answers,
+    faults: Vec<Fault>,
+    asked: Instant,
+    until: Instant,
+    interrupted: &'a watch::Receiver<bool>,
+    witness: &'a Witness,
+    cancel: watch::Sender<bool>,
+}
+
+impl Spectator for Observer<'_> {
+    fn waiting(&mut self, _request: Request, _step: u32, _clock: Duration) {
+        if *self.interrupted.borrow() || Instant::now() >= self.until {
+            self.cancel.send_replace(true);
+        }
+        self.asked = Instant::now();
+    }
+
+    fn started(&mut self, faults: &[Fault], _facts: &[String]) {
+        let time = self.asked.elapsed();
+        self.faults.extend_from_slice(faults);
+        let witness = self.witness.since(self.asked);
+        self.answers.start(time, self.clocks.start, witness);
+    }
+
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], _facts: &[String]) {
+        let turn = &turns[self.role];
+        self.faults.extend(turn.fault.clone());
+        let witness = self.witness.since(self.asked);
+        self.answers
+            .play(step, turn.time, self.clocks.play, witness);
+    }
+}
