@@ -10,8 +10,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Confirmed answers after which the allowance shrinks by a step.
+/// Confirmed answers after which the allowance shrinks by a step, while no answer is delayed and at
+/// most.
 const ANSWERS_PER_STEP: u32 = 2;
+const MOST_ANSWERS_PER_STEP: u32 = 64;
 /// The smallest allowance: a part of the setting and at least a time, which covers a local network.
 const LEAST_PART: u32 = 5;
 const LEAST: Duration = Duration::from_millis(50);
@@ -27,10 +29,13 @@ const MOST: Duration = Duration::from_secs(2);
 pub(super) struct Margin {
     setting: Duration,
     allowance: Duration,
-    /// The largest delay seen, which decays by an eighth with each confirmed answer.
+    /// The largest delay seen, which decays by an eighth with each half of a step.
     delay: Duration,
     /// Confirmed answers since the last step.
     n_confirmed: u32,
+    /// Confirmed answers that make a step. A delay that sets the allowance back doubles it; a step
+    /// at the smallest allowance halves it.
+    answers_per_step: u32,
     /// Whether the allowance must not shrink below the setting any more.
     is_kept: bool,
     /// The game manager whose matches have shown this.
@@ -48,6 +53,7 @@ impl Margin {
             allowance: setting,
             delay: Duration::ZERO,
             n_confirmed: 0,
+            answers_per_step: ANSWERS_PER_STEP,
             is_kept: false,
             manager: None,
             unconfirmed: None,
@@ -55,12 +61,13 @@ impl Margin {
     }
 
     /// A match begins, of the game manager at this address. What another one has shown is
-    /// forgotten, except for the delay, which is this machine's.
+    /// forgotten, except for the delays, which are this machine's.
     pub fn begin_match(&mut self, manager: Option<IpAddr>) {
         self.unconfirmed = None;
         if manager.is_none() || manager != self.manager {
             *self = Self {
                 delay: self.delay,
+                answers_per_step: self.answers_per_step,
                 manager,
                 ..Self::new(self.setting)
             };
@@ -77,7 +84,10 @@ impl Margin {
     pub fn delayed(&mut self, delay: Duration) {
         self.delay = self.delay.max(delay);
         if delay > self.allowance / 2 {
-            self.allowance = self.allowance.max(self.setting);
+            if self.allowance < self.setting {
+                self.answers_per_step = (2 * self.answers_per_step).min(MOST_ANSWERS_PER_STEP);
+                self.allowance = self.setting;
+            }
             self.n_confirmed = 0;
         }
     }
@@ -114,18 +124,24 @@ impl Margin {
 
     /// The game manager took an answer that left `delay` after its deadline.
     fn confirmed(&mut self, delay: Duration) {
-        self.delay = delay.max(self.delay * 7 / 8);
+        self.delay = self.delay.max(delay);
         if delay > self.allowance / 2 {
             return;
         }
         self.n_confirmed += 1;
-        if self.n_confirmed == ANSWERS_PER_STEP {
+        if self.n_confirmed.is_multiple_of(self.answers_per_step / 2) {
+            self.delay = delay.max(self.delay * 7 / 8);
+        }
+        if self.n_confirmed >= self.answers_per_step {
             self.n_confirmed = 0;
             let least = if self.is_kept {
                 self.setting
             } else {
                 self.least()
             };
+            if self.allowance <= least {
+                self.answers_per_step = (self.answers_per_step / 2).max(ANSWERS_PER_STEP);
+            }
             self.allowance = (self.allowance * 4 / 5).max(least);
         }
     }
@@ -200,11 +216,42 @@ mod tests {
         assert_eq!(margin.get(), MILLI * 150);
         margin.delayed(MILLI * 80);
         assert_eq!(margin.get(), MILLI * 580);
-        // Confirmed answers take both back, the delay by an eighth each.
-        margin.confirmed(Duration::ZERO);
+        // Confirmed answers take both back, more slowly than before.
+        (0..2).for_each(|_| margin.confirmed(Duration::ZERO));
         assert_eq!(margin.get(), MILLI * 570);
-        margin.confirmed(Duration::ZERO);
+        (0..2).for_each(|_| margin.confirmed(Duration::ZERO));
         assert!(margin.get() < MILLI * 462);
+    }
+
+    /// Confirmed answers from the setting until the margin is this small.
+    fn answers_until(margin: &mut Margin, small: Duration) -> u32 {
+        let mut n_answers = 0;
+        while margin.get() > small {
+            margin.confirmed(Duration::ZERO);
+            n_answers += 1;
+        }
+        n_answers
+    }
+
+    #[test]
+    fn a_margin_that_is_set_back_again_and_again_shrinks_more_slowly() {
+        let mut margin = after(100);
+        let delayed = |margin: &mut Margin| {
+            margin.answered(Some(MILLI * 150));
+            margin.handed_over(MILLI);
+            margin.played(true);
+            answers_until(margin, MILLI * 300)
+        };
+        let answers: Vec<u32> = (0..7).map(|_| delayed(&mut margin)).collect();
+        assert!(answers.is_sorted(), "{answers:?}");
+        assert!(answers[5] > 10 * answers[0], "{answers:?}");
+        assert_eq!(answers[6], answers[5], "{answers:?}");
+        // Another game manager changes nothing about this machine.
+        margin.begin_match(Some([10, 0, 0, 1].into()));
+        assert!(answers_until(&mut margin, MILLI * 300) > answers[2]);
+        // A machine that is idle again for long is trusted again.
+        (0..2000).for_each(|_| margin.confirmed(Duration::ZERO));
+        assert!(delayed(&mut margin) <= answers[1], "{answers:?}");
     }
 
     #[test]
