@@ -1,8 +1,9 @@
 //! The clock arithmetic of a match, as pure functions of instants.
 //!
 //! An answer has two deadlines. At the first it leaves with the best move so far. Without a legal
-//! move it waits until the second. Both lie before the end of the clock by a margin, which takes at
-//! most half of the clock.
+//! move it waits until the second. The first lies before the end of the clock by a margin, which
+//! takes at most half of the clock, and the second by half of that: delays and round trips still
+//! have to fit.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub(super) fn deadlines(received: Instant, clock: Duration, margin: Duration) ->
     let answer_by = received + (clock - margin);
     Deadlines {
         answer_by,
-        last_call: answer_by + margin * 3 / 4,
+        last_call: answer_by + margin / 2,
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
         let received = Instant::now();
         let deadlines = deadlines(received, SECOND * 10, SECOND * 2);
         assert_eq!(deadlines.answer_by, received + SECOND * 8);
-        assert_eq!(deadlines.last_call, received + SECOND * 19 / 2);
+        assert_eq!(deadlines.last_call, received + SECOND * 9);
     }
 
     #[test]

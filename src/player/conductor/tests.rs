@@ -216,16 +216,16 @@ fn without_a_legal_move_the_answer_waits_for_the_last_call() {
     assert_eq!(stage.alarm(), Some(26.0));
     stage.at(26.0);
     assert!(waits(&answer));
-    assert_eq!(stage.alarm(), Some(27.5));
-    stage.at(27.5);
+    assert_eq!(stage.alarm(), Some(27.0));
+    stage.at(27.0);
     assert_eq!(answer.try_recv(), moved("noop"));
 
     // Advice that comes in between is taken.
     let answer = stage.play("x y");
-    stage.at(36.0);
+    stage.at(35.5);
     assert!(waits(&answer));
     stage.publish(1, "late", |_| {});
-    stage.at(36.1);
+    stage.at(35.6);
     assert_eq!(answer.try_recv(), moved("late"));
 }
 
@@ -414,18 +414,18 @@ fn ready_waits_for_a_legal_move_until_the_last_call() {
     let ready = stage.start();
     stage.at(18.0);
     assert!(waits(&ready));
-    assert_eq!(stage.alarm(), Some(19.5));
+    assert_eq!(stage.alarm(), Some(19.0));
     stage.publish(0, "first", |_| {});
     stage.at(18.5);
     assert_eq!(ready.try_recv(), Ok(Answer::Ready));
 
     let mut stage = Stage::new();
     let ready = stage.start();
-    stage.at(19.5);
+    stage.at(19.0);
     assert_eq!(ready.try_recv(), Ok(Answer::Ready));
     // That was no lateness of the answer.
     let _first = stage.play("");
-    assert_eq!(stage.alarm(), Some(27.5));
+    assert_eq!(stage.alarm(), Some(27.0));
 }
 
 #[test]
