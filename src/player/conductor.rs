@@ -125,12 +125,14 @@ impl Conductor {
             Request::Stop { match_id, moves } if self.is_running(&match_id) => {
                 let moves = moves.map(texts);
                 self.judge(moves.as_deref());
-                self.end(Order::Finish(moves), now);
+                let ended = self.end(Order::Finish(moves), now);
                 reply(Answer::Done);
+                drop(ended);
             }
             Request::Abort { match_id } if self.is_running(&match_id) => {
-                self.end(Order::Abandon("aborted"), now);
+                let ended = self.end(Order::Abandon("aborted"), now);
                 reply(Answer::Aborted);
+                drop(ended);
             }
             Request::Stop { match_id, .. } | Request::Abort { match_id } => {
                 tracing::warn!(match_id, "a message about a match that is not running");
@@ -216,7 +218,7 @@ impl Conductor {
 
     /// Ends the match that runs, if one does.
     pub fn shut_down(&mut self, now: Instant) {
-        self.end(Order::Abandon("the player shuts down"), now);
+        drop(self.end(Order::Abandon("the player shuts down"), now));
     }
 
     fn set_game(&mut self, game: Option<Match>) {
@@ -428,13 +430,17 @@ impl Conductor {
         }
     }
 
-    /// Ends the match that runs with this order.
-    fn end(&mut self, order: Order, now: Instant) {
+    /// Ends the match that runs with this order, and gives it to the caller to drop after the
+    /// answer: freeing the statements of a START of many megabytes takes time.
+    #[must_use]
+    fn end(&mut self, order: Order, now: Instant) -> Option<Match> {
         self.settle(now);
-        if let Some(game) = self.game.take() {
+        let game = self.game.take();
+        if let Some(game) = &game {
             game.link.order(order);
         }
         self.set_game(None);
+        game
     }
 }
 

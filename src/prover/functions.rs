@@ -1,10 +1,11 @@
 //! Hash maps from function arguments to terms, faster than the table of all terms.
 //!
 //! Each function that a plan builds has a map. The maps add the term table's new terms before each
-//! use.
+//! use, which may be millions; once no answer is needed any more they stay incomplete.
 
 use std::collections::HashMap;
 
+use super::error::Limits;
 use super::tuple_map::TupleMap;
 use crate::gdl::TermTable;
 use crate::gdl::rules::Signature;
@@ -26,6 +27,9 @@ struct Function {
     terms: TupleMap<TermId>,
 }
 
+/// Terms between two looks at whether an answer is still needed.
+const LOOK_EVERY: usize = 1 << 12;
+
 #[derive(Default)]
 pub struct Functions {
     functions: Vec<Function>,
@@ -35,11 +39,17 @@ pub struct Functions {
 
 impl Functions {
     /// The number of a function; new functions are added.
-    pub fn function(&mut self, name: Symbol, arity: usize, terms: &TermTable) -> FunctionId {
+    pub fn function(
+        &mut self,
+        name: Symbol,
+        arity: usize,
+        terms: &TermTable,
+        limits: &Limits,
+    ) -> FunctionId {
         if let Some(known) = self.by_signature.get(&(name, arity)) {
             return *known;
         }
-        self.catch_up(terms);
+        self.catch_up(terms, limits);
         let new = FunctionId(self.functions.len() as u32);
         self.by_signature.insert((name, arity), new);
         self.functions.push(Function {
@@ -47,6 +57,9 @@ impl Functions {
             terms: TupleMap::new(),
         });
         for index in 0..self.n_seen {
+            if index.is_multiple_of(LOOK_EVERY) && limits.is_stopped() {
+                break;
+            }
             self.take(TermId::from_index(index), terms);
         }
         new
@@ -57,8 +70,11 @@ impl Functions {
     }
 
     #[inline]
-    pub fn catch_up(&mut self, terms: &TermTable) {
+    pub fn catch_up(&mut self, terms: &TermTable, limits: &Limits) {
         while self.n_seen < terms.len() {
+            if self.n_seen.is_multiple_of(LOOK_EVERY) && limits.is_stopped() {
+                return;
+            }
             self.take(TermId::from_index(self.n_seen), terms);
             self.n_seen += 1;
         }

@@ -353,10 +353,7 @@ impl Planner<'_> {
                 if let Some(known) = self.whole(term, scope) {
                     return known;
                 }
-                let Store {
-                    functions, terms, ..
-                } = &mut *self.store;
-                let function = functions.function(*name, arguments.len(), terms);
+                let function = self.store.function(*name, arguments.len());
                 let arguments = arguments.iter();
                 let arguments = arguments.map(|argument| self.build(argument, scope));
                 Build::Apply(function, arguments.collect())

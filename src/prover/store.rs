@@ -8,7 +8,7 @@ use super::functions::{Build, FunctionId, Functions};
 use super::index::{Index, Pattern};
 use super::relation::Relation;
 use crate::gdl::TermTable;
-use crate::ids::{IdVec, TermId, define_id};
+use crate::ids::{IdVec, Symbol, TermId, define_id};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
@@ -78,7 +78,7 @@ impl Store {
         self.facts_left = self.limits.facts;
         self.work_left = self.limits.work;
         self.fault = None;
-        self.functions.catch_up(&self.terms);
+        self.functions.catch_up(&self.terms, &self.limits);
     }
 
     /// Counts visited rows. False beyond the limit, and when no answer is needed any more.
@@ -111,6 +111,12 @@ impl Store {
         let facts: usize = self.relations.iter().map(Relation::n_known).sum();
         let places: usize = self.indexes.iter().map(Index::n_known).sum();
         facts + places
+    }
+
+    /// The number of a function; new functions are added.
+    pub fn function(&mut self, name: Symbol, arity: usize) -> FunctionId {
+        self.functions
+            .function(name, arity, &self.terms, &self.limits)
     }
 
     /// The relation's index with these patterns; new indexes are added.
@@ -220,7 +226,7 @@ impl Store {
             self.fault = Some(Fault::TooDeep);
             return None;
         }
-        self.functions.catch_up(&self.terms);
+        self.functions.catch_up(&self.terms, &self.limits);
         Some(term)
     }
 
