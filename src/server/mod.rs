@@ -155,6 +155,8 @@ impl Server {
         // Those who fetch logs have places of their own, so that they take none from game managers.
         let log_connections = Arc::new(Connections::new(MAX_LOG_CONNECTIONS));
         let mut tasks = JoinSet::new();
+        // Times in a row that the system gave no connection. The first one is reported.
+        let mut n_failures = 0_u64;
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             let (accepted, at_log_service) = tokio::select! {
@@ -167,19 +169,28 @@ impl Server {
             } else {
                 &connections
             };
-            match accepted {
-                Ok((stream, peer)) => match admitting.admit() {
-                    Some(place) => {
-                        let exchange = Arc::clone(&exchange);
-                        tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
-                    }
-                    None => {
-                        tracing::warn!(%peer, "turned away: too many connections wait for answers")
-                    }
-                },
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!("a connection could not be accepted: {error}");
+                    if n_failures == 0 {
+                        tracing::warn!("connections cannot be accepted: {error}");
+                    }
+                    n_failures += 1;
                     tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
+                    continue;
+                }
+            };
+            if n_failures > 0 {
+                tracing::warn!("connections are accepted again, after {n_failures} attempts");
+                n_failures = 0;
+            }
+            match admitting.admit() {
+                Some(place) => {
+                    let exchange = Arc::clone(&exchange);
+                    tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
+                }
+                None => {
+                    tracing::warn!(%peer, "turned away: too many connections wait for answers")
                 }
             }
         }
