@@ -4,117 +4,45 @@
 //! `docs/reliability.md` has measured ones.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write as _};
-use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::client::{ggp_base, read_to_end};
+use crate::support::client::read_to_end;
+use crate::support::process::{ENDING_TIME, PlayerProcess};
 
-/// How long the threads of a match may run after it was aborted. They take less than a second on an
-/// idle machine.
-const ENDING_TIME: Duration = Duration::from_secs(60);
-/// Threads that belong to no match, by the starts of their names.
-const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
-
-/// A player server as a process of its own.
+/// A player whose rollouts have one thread and whose builds have little memory.
 struct Server {
-    process: Child,
-    address: String,
+    player: PlayerProcess,
     /// Holds logs and the memory of matches.
     _folder: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Server {
+    type Target = PlayerProcess;
+
+    fn deref(&self) -> &PlayerProcess {
+        &self.player
+    }
 }
 
 impl Server {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let setting = |key: &str, value: PathBuf| format!("{key}={}", value.display());
-        let mut process = Command::new(env!("CARGO_BIN_EXE_panza"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(["--set", "server.log_listen=none"])
-            .args(["--set", "search.threads=1"])
-            .args(["--set", "player.build_memory_mib=256"])
-            .args(["--set", &setting("logs.folder", folder.path().join("logs"))])
-            .args([
-                "--set",
-                &setting("memory.path", folder.path().join("memory.sqlite")),
-            ])
-            .env_remove("RUST_LOG")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        output.read_line(&mut line).unwrap();
-        let address = line.trim().rsplit('/').next().unwrap().to_string();
-        // The rest of its output is read and dropped.
-        std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
+        let settings = ["search.threads=1", "player.build_memory_mib=256"];
         Self {
-            process,
-            address,
+            player: PlayerProcess::start(folder.path(), &settings),
             _folder: folder,
         }
     }
 
-    /// Sends a message without waiting for its answer.
-    fn send(&self, message: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).unwrap();
-        stream.write_all(ggp_base(message).as_bytes()).unwrap();
-        stream
-    }
-
-    fn ask(&self, message: &str) -> String {
-        read_to_end(self.send(message)).body
-    }
-
-    fn folder_of_process(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}", self.process.id()))
-    }
-
     /// Memory in RAM, in MiB.
     fn resident(&self) -> u64 {
-        self.memory("VmRSS:")
+        self.kibibytes("VmRSS:") / 1024
     }
 
     /// The most memory that was in RAM, in MiB.
     fn peak(&self) -> u64 {
-        self.memory("VmHWM:")
-    }
-
-    fn memory(&self, field: &str) -> u64 {
-        let status = std::fs::read_to_string(self.folder_of_process().join("status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let kibibytes = line.unwrap().trim().trim_end_matches(" kB");
-        kibibytes.parse::<u64>().unwrap() / 1024
-    }
-
-    /// The names of threads that belong to a match.
-    fn threads_of_matches(&self) -> Vec<String> {
-        let tasks = std::fs::read_dir(self.folder_of_process().join("task")).unwrap();
-        let names = tasks.filter_map(|task| {
-            let name = std::fs::read_to_string(task.ok()?.path().join("comm")).ok()?;
-            Some(name.trim().to_string())
-        });
-        let is_of_match = |name: &String| !STANDING.iter().any(|start| name.starts_with(start));
-        names.filter(is_of_match).collect()
-    }
-
-    /// Waits until no thread of a match is left.
-    fn wait_for_end(&self, place: &str) {
-        let begin = Instant::now();
-        loop {
-            let left = self.threads_of_matches();
-            if left.is_empty() {
-                return;
-            }
-            let waited = begin.elapsed();
-            assert!(waited < ENDING_TIME, "{place}: {left:?} after {waited:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.kibibytes("VmHWM:") / 1024
     }
 
     /// Starts a match with a long start clock and aborts it after a while.
@@ -136,13 +64,6 @@ impl Server {
         let answer = self.ask(&format!("( PLAY {name} NIL )"));
         self.ask(&format!("( ABORT {name} )"));
         answer
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -9,6 +9,8 @@ mod support;
 mod access;
 mod cli;
 #[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod hostile;
 mod match_e2e;
 mod matches;

@@ -3,6 +3,8 @@
 
 pub mod client;
 pub mod pile;
+#[cfg(target_os = "linux")]
+pub mod process;
 pub mod renamed;
 
 use std::sync::{Arc, Once};
