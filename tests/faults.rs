@@ -88,6 +88,14 @@ fn play_pile(server: &PlayerProcess, id: &str) {
     server.wait_for_end(id);
 }
 
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The events of a match; a line without an end is left out.
 fn events(folder: &Path, id: &str) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("logs").join(id).join("events.jsonl")).unwrap();
@@ -120,7 +128,8 @@ fn a_player_that_was_killed_goes_on_with_its_folders() {
         play_pile(&server, &format!("whole{moment}"));
         let starting = server.send(&start(&id));
         if moment == 0 {
-            std::thread::sleep(Duration::from_millis(300));
+            let summary = folder.path().join("logs").join(&id).join("summary.json");
+            wait_until("the log begins", || summary.exists());
         } else {
             assert_eq!(read_to_end(starting).body, "ready");
         }
@@ -226,17 +235,18 @@ fn a_wall_clock_that_jumps_moves_no_deadline() {
         assert_eq!(server.ask(&format!("( STOP {id} NIL )")), "done");
         server.wait_for_end(id);
     }
-    // The clock did jump, and the order of the events is known all the same.
+    // The clock did jump.
     let events = events(folder.path(), "first");
-    let times: Vec<&str> = events
-        .iter()
-        .map(|event| event["time"].as_str().unwrap())
-        .collect();
-    assert!(!times.is_sorted(), "{times:?}");
-    let at = events
+    let times = events.iter().map(|event| event["time"].as_str().unwrap());
+    assert!(
+        !times.clone().is_sorted(),
+        "{:?}",
+        times.collect::<Vec<_>>()
+    );
+    let mut at = events
         .iter()
         .map(|event| event["at_seconds"].as_f64().unwrap());
-    assert!(at.is_sorted());
+    assert!(at.all(|at| (0.0..600.0).contains(&at)));
     let log = log_of(folder.path(), "second");
     assert!(log.contains("is known"), "{log}");
 }
@@ -303,16 +313,18 @@ fn a_player_without_descriptors_waits_for_them_in_peace() {
         answer
     };
     ask("( INFO )", PLAY_CLOCK);
-    server.limit(Resource::Nofile, Some(server.n_descriptors()));
+    server.limit(Resource::Nofile, Some(0));
     // The system accepts these connections; the server cannot.
     let waiting: Vec<TcpStream> = (0..5).map(|_| server.send("( INFO )")).collect();
     assert_eq!(ask(&start("m"), START_CLOCK), "ready");
     assert_drops(&ask("( PLAY m NIL )", PLAY_CLOCK));
-    let busy = server.processor_time("tokio");
+    // The loop that accepts runs on the first thread, which has the name of the program.
+    let serving = || server.processor_time("tokio") + server.processor_time("panza");
+    let before = serving();
     let answer = ask("( PLAY m ( (drop 1) noop ) )", PLAY_CLOCK);
     assert_eq!(answer, "noop");
     std::thread::sleep(Duration::from_secs(2));
-    let busy = server.processor_time("tokio") - busy;
+    let busy = serving() - before;
     assert!(busy < Duration::from_millis(500), "{busy:?} in two seconds");
     server.limit(Resource::Nofile, None);
     for stream in waiting {

@@ -146,11 +146,6 @@ impl PlayerProcess {
             .unwrap()
     }
 
-    /// Descriptors in use.
-    pub fn n_descriptors(&self) -> u64 {
-        fs::read_dir(self.proc().join("fd")).unwrap().count() as u64
-    }
-
     /// Sets a soft limit of the process; without a number to that of this process.
     pub fn limit(&self, resource: Resource, most: Option<u64>) {
         let mut limit = getrlimit(resource);
