@@ -16,9 +16,11 @@
 //! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last
 //! PLAY is unanswered; the moves are not legal once more in the position after them; our move among
 //! them is not the one we answered. In a game where all players may do the same twice in a row, a
-//! PLAY that names our answer is a new one. The rule errs only where a manager has replaced our
-//! move by our previous one while all others repeated theirs as well. NIL after other moves is a
-//! always a repeat, since there is nothing to follow.
+//! PLAY that names our answer is a new one. So is one after an answer that the manager may have
+//! replaced by our previous move: one that was given without a known legal move, or that had not
+//! been taken by the end of the clock. Whether the moves are legal once more may be unknown then; in
+//! a game of one player they mostly are. NIL after other moves is always a repeat, since there is
+//! nothing to follow.
 
 use std::io;
 use std::sync::Arc;
@@ -82,8 +84,8 @@ enum Turn {
     Awaited,
     /// PLAY, which is not answered.
     Open(PendingAnswer),
-    /// PLAY, which was answered with this move.
-    Answered(String),
+    /// PLAY, which was answered with this move; whether a legal move was known.
+    Answered { text: String, was_known: bool },
 }
 
 /// Keeps the phases and the clocks of one player.
@@ -164,7 +166,7 @@ impl Conductor {
                 Some(advice) => advice.is_settled() || pending.is_due(true, now),
                 None => pending.is_due(false, now),
             },
-            Turn::Awaited | Turn::Answered(_) => {
+            Turn::Awaited | Turn::Answered { .. } => {
                 if now >= self.give_up_at(game) {
                     let match_id = &game.start.match_id;
                     tracing::warn!(match_id, "given up after long silence");
@@ -206,7 +208,7 @@ impl Conductor {
         let game = self.game.as_ref()?;
         Some(match &game.turn {
             Turn::Starting(pending) | Turn::Open(pending) => pending.next_deadline(now),
-            Turn::Awaited | Turn::Answered(_) => self.give_up_at(game),
+            Turn::Awaited | Turn::Answered { .. } => self.give_up_at(game),
         })
     }
 
@@ -336,7 +338,7 @@ impl Conductor {
         }
         let moves = play.moves.map(texts);
         let game = self.game.as_ref();
-        let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref()));
+        let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received));
         if !is_repeat {
             self.judge(moves.as_deref());
         }
@@ -350,9 +352,9 @@ impl Conductor {
         if is_repeat {
             match &mut game.turn {
                 Turn::Open(pending) => pending.add(reply),
-                Turn::Answered(move_text) => {
+                Turn::Answered { text, .. } => {
                     game.record.note("PLAY repeated, and its answer");
-                    reply(Answer::Move(move_text.clone()));
+                    reply(Answer::Move(text.clone()));
                 }
                 Turn::Starting(_) | Turn::Awaited => game.turn = Turn::Open(pending(reply)),
             }
@@ -401,7 +403,10 @@ impl Conductor {
                 let took = now.saturating_duration_since(pending.received);
                 let due = pending.due_after();
                 self.margin.answered(pending.delay(now));
-                game.turn = Turn::Answered(move_text.clone());
+                game.turn = Turn::Answered {
+                    text: move_text.clone(),
+                    was_known: advice.is_some(),
+                };
                 pending.answer(&Answer::Move(move_text.clone()));
                 if advice.is_none() {
                     let text = format!("no legal move is known, {DEFAULT_MOVE} is answered");
@@ -421,11 +426,12 @@ impl Conductor {
         let (Some(moves), Some(game)) = (moves, &self.game) else {
             return;
         };
-        let (Some(played), Turn::Answered(ours)) = (moves.get(game.our_place), &game.turn) else {
+        let (Some(played), Turn::Answered { text, .. }) = (moves.get(game.our_place), &game.turn)
+        else {
             return;
         };
-        if self.margin.played(played.eq_ignore_ascii_case(ours)) {
-            let text = format!("{ours} was answered and {played} played: it came too late");
+        if self.margin.played(played.eq_ignore_ascii_case(text)) {
+            let text = format!("{text} was answered and {played} played: it came too late");
             game.record.warning(&text);
         }
     }
@@ -452,8 +458,9 @@ impl Match {
             && self.start.rules == start.rules
     }
 
-    /// Whether a PLAY with these moves repeats the last one; see the module's documentation.
-    fn is_repeat(&self, moves: Option<&[String]>) -> bool {
+    /// Whether a PLAY with these moves, received then, repeats the last one; see the module's
+    /// documentation.
+    fn is_repeat(&self, moves: Option<&[String]>, received: Instant) -> bool {
         let Some(moves) = moves else {
             return true;
         };
@@ -463,10 +470,15 @@ impl Match {
         match &self.turn {
             Turn::Starting(_) | Turn::Awaited => false,
             Turn::Open(_) => true,
-            Turn::Answered(answer) => {
-                let is_ours = moves.get(self.our_place) == Some(answer);
+            Turn::Answered { text, was_known } => {
                 let advice = self.link.advice(self.position);
-                !is_ours || advice.is_some_and(|advice| !advice.repeat_is_legal)
+                let is_legal_again = advice.map(|advice| advice.repeat_is_legal);
+                if moves.get(self.our_place) == Some(text) {
+                    is_legal_again == Some(false)
+                } else {
+                    let may_be_replaced = !was_known || received > self.clock_end;
+                    !(may_be_replaced && is_legal_again.unwrap_or(moves.len() == 1))
+                }
             }
         }
     }

@@ -294,6 +294,40 @@ fn an_answered_play_is_repeated_by_moves_that_cannot_follow_it() {
 }
 
 #[test]
+fn a_replaced_answer_makes_the_same_moves_a_new_play() {
+    // The manager had no legal move of ours, or none in time, and took our last one again. Whether
+    // that is legal is known or not.
+    let is_new = |moves: &str, was_known: bool, at: f64, is_legal: Option<bool>| {
+        let mut stage = Stage::started();
+        let _first = stage.play(moves);
+        if was_known {
+            stage.publish(1, "z", |_| {});
+        }
+        stage.at(27.0);
+        if let Some(is_legal) = is_legal {
+            stage.publish(1, "z", |advice| advice.repeat_is_legal = is_legal);
+        } else {
+            stage.link().publish(None);
+        }
+        stage.at(at);
+        let _second = stage.play(moves);
+        stage.orders().len() == 2
+    };
+    // No legal move was known: the answer at 27 was `noop`.
+    assert!(is_new("x", false, 27.1, None));
+    assert!(is_new("x", false, 27.1, Some(true)));
+    assert!(!is_new("x", false, 27.1, Some(false)));
+    assert!(is_new("x y", false, 27.1, Some(true)));
+    assert!(!is_new("x y", false, 27.1, None));
+    // The clock ends at 28; until then the caller may ask again.
+    assert!(!is_new("x", true, 27.9, Some(true)));
+    assert!(is_new("x", true, 28.1, Some(true)));
+    assert!(is_new("x", true, 28.1, None));
+    assert!(!is_new("x", true, 28.1, Some(false)));
+    assert!(!is_new("x y", true, 28.1, None));
+}
+
+#[test]
 fn nil_after_moves_follows_nothing() {
     let mut stage = Stage::started();
     let first = stage.play("x y");
