@@ -93,7 +93,12 @@ fn compare(program: &Program, n_state: usize, random: &mut Random) {
     }
 }
 
+/// Vectors behind the memory that the code counts, which it must not write.
+const BEYOND: usize = 64;
+
 /// Compares what they leave in the states and in the slots that the program names or reserves.
+/// Code that read beyond its memory would find other bits than the interpreter; code that wrote
+/// there would change bits that nothing else changes.
 fn compare_at<const N: usize>(
     features: Features,
     program: &Program,
@@ -105,12 +110,17 @@ fn compare_at<const N: usize>(
     let n_slots = native.n_slots().max(interpreted.n_slots());
     let named = 2 * n_state + program.n_slots() as usize;
     for side in [Side::Even, Side::Odd] {
-        let mut memory = Memory::<N>::new(n_state, n_slots);
+        let mut memory = Memory::<N>::new(n_state, n_slots + BEYOND);
         for word in memory.all().as_flattened_mut() {
             *word = random.bits();
         }
         let mut expected = memory.clone();
+        let mut before = memory.clone();
         native.run(&mut memory, side);
+        assert!(
+            memory.slots()[native.n_slots()..] == before.slots()[native.n_slots()..],
+            "{features:?}, {side:?}, {N} words: writes beyond its memory: {program:?}"
+        );
         interpreted.run(Features::Portable, &mut expected, side);
         assert!(
             memory.all()[..named] == expected.all()[..named],
