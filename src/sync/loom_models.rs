@@ -175,3 +175,47 @@ fn a_wake_from_either_of_two_sides_is_enough() {
         assert!(got == Some(3) || got.is_none());
     });
 }
+
+#[test]
+fn stop_ends_two_sleepers() {
+    loom::model(|| {
+        let flag = StopFlag::new();
+        let sleepers: Vec<_> = (0..2)
+            .map(|_| {
+                let (mut waiter, waker) = flag.waiter();
+                // The waker lives on, so that nothing but the flag wakes the sleeper.
+                let sleeper = thread::spawn(move || waiter.wait_until(|| false));
+                (sleeper, waker)
+            })
+            .collect();
+        flag.stop();
+        for (sleeper, _waker) in sleepers {
+            assert_eq!(sleeper.join().unwrap(), Waited::Stopped);
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_is_stopped_drops_what_is_in_flight_once() {
+    loom::model(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (mut requests, mut wanted) = ring::<Counted>(1);
+        let (mut results, mut found) = ring::<Counted>(1);
+        let flag = StopFlag::new();
+        let (mut waiter, waker) = flag.waiter();
+        let worker = thread::spawn(move || {
+            while waiter.wait_until(|| !wanted.is_empty()) == Waited::Ready {
+                if let Some(request) = wanted.pop() {
+                    assert!(results.push(request).is_ok());
+                }
+            }
+        });
+        assert!(requests.push(Counted(Arc::clone(&drops))).is_ok());
+        waker.wake();
+        flag.stop();
+        drop(found.pop());
+        worker.join().unwrap();
+        drop((requests, found, waker));
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
