@@ -159,6 +159,8 @@ impl Weights {
     }
 }
 
+/// The largest size of a stored weight. Trained ones are far below; sums of this many are finite.
+const MAX_WEIGHT: f32 = 1e6;
 /// The maximum number of roles.
 pub const MAX_ROLES: usize = LINEAR_UNITS;
 
@@ -211,7 +213,8 @@ impl Evaluation {
         &self.weights
     }
 
-    /// The evaluation with these weights; `None` if they do not fit `n_roles` or are not finite.
+    /// The evaluation with these weights; `None` if they do not fit `n_roles`, or are so large that
+    /// a value may be no number.
     pub fn from_weights(
         n_roles: usize,
         tuples: Option<Arc<Tuples>>,
@@ -226,15 +229,17 @@ impl Evaluation {
         let fits = (1..=MAX_ROLES).contains(&n_roles)
             && weights.outputs.len() == n_outputs
             && weights.tables.len() == n_outputs * n_weights
-            && (weights.fixed_sum.is_none() || n_roles == 2);
+            && weights
+                .fixed_sum
+                .is_none_or(|sum| n_roles == 2 && (0.0..=200.0).contains(&sum));
         let rows = weights
             .rows
             .iter()
             .chain(&weights.outputs)
             .chain([&weights.bias]);
-        let rest = weights.fixed_sum.iter().chain(&weights.tables).copied();
-        let mut numbers = rows.flat_map(|row| row.0).chain(rest);
-        let is_sound = fits && numbers.all(f32::is_finite);
+        let tables = weights.tables.iter().copied();
+        let mut numbers = rows.flat_map(|row| row.0).chain(tables);
+        let is_sound = fits && numbers.all(|number| number.abs() <= MAX_WEIGHT);
         drop(numbers);
         is_sound.then_some(Self {
             n_roles,

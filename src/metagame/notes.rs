@@ -328,6 +328,43 @@ mod tests {
     }
 
     #[test]
+    fn weights_that_no_training_gives_are_ignored() {
+        let machine = machine();
+        let facts = machine.info().facts().unwrap();
+        let recalled = |weight: f64, sum: Option<f64>| {
+            let rows: Map<String, Value> = facts
+                .iter()
+                .map(|fact| (term(fact), json!(vec![weight; 16])))
+                .collect();
+            let n_outputs = if sum.is_some() { 1 } else { 2 };
+            let note = json!({
+                "roles": ["gdl:a", "gdl:b"],
+                "games": 7,
+                "sum": sum,
+                "rows": rows,
+                "bias": vec![-weight; 16],
+                "outputs": vec![vec![weight; 16]; n_outputs],
+            });
+            let history = GameHistory {
+                is_exact: true,
+                notes: vec![(Kind::Evaluation, note)],
+                matches: Vec::new(),
+            };
+            prior_study(machine.info(), &history)
+        };
+        for (weight, sum, is_kept) in [
+            (100.0, None, true),
+            // The sum of two rows is infinite, and less the bias it is no number.
+            (3e38, None, false),
+            (1.0, Some(100.0), true),
+            (1.0, Some(-5.0), false),
+            (1.0, Some(1e9), false),
+        ] {
+            assert_eq!(recalled(weight, sum).is_some(), is_kept, "{weight} {sum:?}");
+        }
+    }
+
+    #[test]
     fn notes_that_do_not_fit_are_ignored() {
         let machine = machine();
         let recall_of = |note: Value| {
