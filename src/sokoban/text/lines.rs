@@ -76,7 +76,8 @@ fn floor_as_spaces(row: &str) -> String {
 }
 
 /// Rows with run lengths, such as `4#|#2-#`; none where a number has no character after it or a row
-/// has a space.
+/// has a space, and none with rows that would not be read as rows on lines of their own: a first one
+/// without a wall, or one with nothing but floor above the last.
 fn run_lengths(line: &str) -> Option<Vec<String>> {
     let mut rows = Vec::new();
     for part in line.split('|') {
@@ -104,7 +105,8 @@ fn run_lengths(line: &str) -> Option<Vec<String>> {
     while rows.last().is_some_and(String::is_empty) {
         rows.pop();
     }
-    Some(rows)
+    let has_wall = rows.first().is_some_and(|row| row.contains('#'));
+    (has_wall && !rows.iter().any(String::is_empty)).then_some(rows)
 }
 
 /// Whether this is a letter of LURD.
@@ -162,8 +164,14 @@ pub(super) fn solution_header(line: &str) -> Option<SolutionHeader<'_>> {
     if rest.starts_with(|c: char| c.is_alphanumeric()) {
         return None;
     }
+    let ends_in_moves = |line: &str| {
+        let end = line.rsplit_once(':');
+        end.is_some_and(|(_, moves)| is_moves(moves))
+    };
+    // A name that had moves of its own would not be read back as a name.
     if let Some((name, moves)) = line.rsplit_once(':')
         && is_moves(moves)
+        && !ends_in_moves(name)
     {
         return Some(SolutionHeader {
             name: name.trim_end(),

@@ -143,15 +143,18 @@ fn trimmed(lines: Vec<&str>) -> Vec<String> {
     out
 }
 
-/// Marks lines of moves as comments where they come right below a header that was not theirs, since
-/// a solution stood between them.
+/// Marks lines as comments that would be read as a solution by themselves: moves below a header that
+/// was not theirs, since a solution stood between them, and those of a solution that was too long.
 fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
     let mut below_header = false;
     for note in notes.iter_mut().filter(|note| !note.is_empty()) {
-        if below_header && lines::is_moves(note) {
+        let header = lines::solution_header(note);
+        let has_moves = header.is_some_and(|header| !header.moves.is_empty());
+        let is_false = has_moves || below_header && lines::is_moves(note);
+        below_header = header.is_some() || is_false;
+        if is_false {
             note.insert_str(0, ":: ");
         }
-        below_header = lines::solution_header(note).is_some();
     }
     notes
 }

@@ -171,6 +171,48 @@ fn faults_name_line_and_column() {
 }
 
 #[test]
+fn run_lengths_of_rows_that_no_line_could_have_are_text() {
+    for line in [
+        "|5#|#@$.#|5#",
+        "5#||#@$.#|5#",
+        "5#|5-|#@$.#|5#",
+        "5+|#@$.#|5#",
+    ] {
+        let collection = read(&format!("{TWO}\n{line}\n"));
+        assert_eq!(collection.entries().len(), 2, "{line}");
+        assert_eq!(collection.entries()[1].notes(), [line]);
+        assert_eq!(read(&collection.to_string()), collection);
+    }
+    // A row of floor at the end is no row.
+    assert_eq!(read("5#|#@$.#|5#|5-|").entries()[0].rows().len(), 3);
+}
+
+#[test]
+fn a_header_has_moves_behind_one_colon() {
+    let collection = read("#####\n#@$.#\n#####\nSolution: R: R\nR\n");
+    assert_eq!(names(&collection.entries()[0]), ["Solution: R: R"]);
+    assert_eq!(moves(&collection.entries()[0]), ["R"]);
+    assert_eq!(read(&collection.to_string()), collection);
+}
+
+#[test]
+fn all_lines_of_a_solution_that_is_too_long_are_notes() {
+    for solution in [
+        "Solution\n2000000r\nrR",
+        "Solution\nrr9999999R\nrR\nlR",
+        "Solution: 900000r\n900000R",
+    ] {
+        let collection = read(&format!("{TWO}\n{solution}\n"));
+        let entry = &collection.entries()[1];
+        assert!(entry.solutions().is_empty(), "{solution}");
+        assert_eq!(entry.faults().len(), 1, "{solution}");
+        let again = read(&collection.to_string());
+        assert!(again.entries()[1].solutions().is_empty(), "{solution}");
+        assert_eq!(again.to_string(), collection.to_string());
+    }
+}
+
+#[test]
 fn huge_run_lengths_are_refused() {
     let text = "#####\n#@$.#\n#####\n\nSolution\n999999999999999999999R\n";
     let collection = read(text);
