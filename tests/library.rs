@@ -16,6 +16,7 @@ mod config_docs;
 mod decisive;
 mod engines;
 mod factors;
+mod fuzzed;
 mod glossary;
 mod ground_limits;
 mod layering;

@@ -1,54 +1,12 @@
-//! The readers of rules on mutated rulesheets and on texts of extreme cost.
+//! The readers of rules on texts of extreme cost.
 //!
-//! The first half is a bounded fuzz run, the same on every machine. The second half reads one text
-//! at size n and at size 4n: linear work takes four times as long, quadratic work sixteen times.
+//! A text is read at size n and at size 4n: linear work takes four times as long, quadratic work
+//! sixteen times.
 
 use std::fmt::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use panza::gdl::{self, Rules};
-use panza::machine::random::Random;
-
-/// How many mutated texts are read.
-const CASES: usize = 4000;
-/// Texts are cut to this many bytes before they are mutated.
-const LONGEST: usize = 1200;
-
-const SNIPPETS: &[&str] = &[
-    "(<= (p ?x) (or (q ?x) (and (r ?x) (not (s ?x)))) (distinct ?x a))",
-    "(<= p (not (distinct (f ?x a) (f b ?y))) (q ?x ?y))",
-    "(<= (p ?x) (q ?x) (or (a ?x) (b ?x)) (or (a ?x) (b ?x) (c ?x)) (or (d ?x) (not (or (e ?x) (distinct ?x b)))))",
-    "; a comment\n(role white) ; another\r\n(init (cell 1 1 b))\n\n\n(legal white noop)",
-    "((role a) (<= terminal (true (step 9))) (<= (goal a 100) terminal))",
-    "(<= (legal ?r ?m) (role ?r) (not (or)) (and))",
-    "( START m white ((role white) (legal white noop) terminal) 10 10 )",
-    "\u{e9}\u{1F600}\u{a0}(\u{2028}a\u{85}b)",
-];
-
-/// Everything that is done with outside text: read, show what is wrong, lay out, read again.
-fn exercise(text: &str) {
-    let (rules, diagnostics) = gdl::load(text);
-    for diagnostic in diagnostics.iter().take(4) {
-        assert!(
-            text.get(diagnostic.span.range()).is_some(),
-            "{diagnostic:?}"
-        );
-        diagnostic.render("text", text, false);
-        diagnostic.one_line("text", text);
-    }
-    let Ok(once) = gdl::format::format(text) else {
-        return;
-    };
-    let twice = gdl::format::format(&once).expect("what was laid out can be laid out again");
-    assert_eq!(once, twice, "laying out again changes nothing in {text:?}");
-    let (again, _) = gdl::load(&once);
-    assert_eq!(
-        shown(&rules),
-        shown(&again),
-        "the rules stay the same in {text:?}"
-    );
-}
 
 fn shown(rules: &Rules) -> Vec<String> {
     let rules = rules
@@ -56,135 +14,6 @@ fn shown(rules: &Rules) -> Vec<String> {
         .iter()
         .map(|rule| rules.show_rule(rule).to_string());
     rules.collect()
-}
-
-fn seeds() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("the games are there")
-        .map(|entry| entry.expect("the folder can be read").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "gdl"))
-        .collect();
-    // Folders have no order of their own.
-    paths.sort();
-    let games = paths
-        .iter()
-        .map(|path| std::fs::read(path).expect("the game can be read"));
-    let snippets = SNIPPETS.iter().map(|text| text.as_bytes().to_vec());
-    games.chain(snippets).collect()
-}
-
-fn below(random: &mut Random, bound: usize) -> usize {
-    random.below(bound.max(1) as u32) as usize
-}
-
-/// A part of the text, not empty unless the text is.
-fn part(text: &[u8], longest: usize, random: &mut Random) -> std::ops::Range<usize> {
-    let start = below(random, text.len());
-    let length = 1 + below(random, longest);
-    start..(start + length).min(text.len())
-}
-
-fn mutate(text: &mut Vec<u8>, random: &mut Random) {
-    const BYTES: &[u8] = b"()()()?;<=\n\r \0$\xff\xc3\xa9aor";
-    let at = below(random, text.len() + 1);
-    match below(random, 7) {
-        0 => {
-            if let Some(byte) = text.get_mut(at) {
-                *byte ^= 1 << below(random, 8);
-            }
-        }
-        1 => text.insert(at, BYTES[below(random, BYTES.len())]),
-        2 => {
-            let gone = part(text, 40, random);
-            text.drain(gone);
-        }
-        3 => {
-            let copy = text[part(text, 200, random)].to_vec();
-            text.splice(at..at, copy);
-        }
-        4 => {
-            let storm = [b'(', b')'][below(random, 2)];
-            let length = below(random, 600);
-            text.splice(at..at, std::iter::repeat_n(storm, length));
-        }
-        5 => {
-            const WORDS: &[&str] = &[
-                " (not ",
-                " (or ",
-                " (and ",
-                " (distinct ",
-                " <= ",
-                " ?x",
-                " () ",
-                " (true ",
-                " or$0 ",
-                " (next ",
-                " (not (distinct ?x (f ?y ?y))) ",
-                " ; ",
-            ];
-            let word = WORDS[below(random, WORDS.len())];
-            text.splice(at..at, word.bytes());
-        }
-        _ => {
-            // Two parts change places.
-            let moved: Vec<u8> = text.drain(part(text, 60, random)).collect();
-            let at = below(random, text.len() + 1);
-            text.splice(at..at, moved);
-        }
-    }
-}
-
-#[test]
-fn mutated_sheets_are_read_without_panic() {
-    let seeds = seeds();
-    let mut random = Random::new(0x9d1);
-    let mut laid_out = 0;
-    for case in 0..CASES {
-        let seed = &seeds[below(&mut random, seeds.len())];
-        let start = below(&mut random, seed.len().saturating_sub(LONGEST));
-        // From the beginning of a line, so that parentheses often match.
-        let start = seed[..start]
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
-        let mut text =
-            seed[start..(start + 20 + below(&mut random, LONGEST)).min(seed.len())].to_vec();
-        for _ in 0..below(&mut random, 6) {
-            mutate(&mut text, &mut random);
-        }
-        let mut text = String::from_utf8_lossy(&text).into_owned();
-        if case % 2 == 0 {
-            close(&mut text);
-        }
-        laid_out += usize::from(gdl::format::format(&text).is_ok());
-        exercise(&text);
-    }
-    assert!(
-        laid_out > CASES / 4,
-        "only {laid_out} texts were sound enough to be laid out"
-    );
-}
-
-/// Makes the parentheses match, for faults further inside.
-fn close(text: &mut String) {
-    let mut depth = 0usize;
-    let mut is_comment = false;
-    text.retain(|character| {
-        match character {
-            ';' => is_comment = true,
-            '\n' | '\r' => is_comment = false,
-            '(' if !is_comment => depth += 1,
-            ')' if !is_comment => match depth.checked_sub(1) {
-                Some(less) => depth = less,
-                None => return false,
-            },
-            _ => {}
-        }
-        true
-    });
-    text.push('\n');
-    text.extend(std::iter::repeat_n(')', depth));
 }
 
 /// Reads the text and lays it out, and says how long that took.

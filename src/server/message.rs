@@ -15,17 +15,27 @@ const LONGEST_CLOCK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Limit on a match id, in bytes.
 const LONGEST_ID: usize = 1000;
 
+/// A message.
 #[derive(Debug)]
-pub(super) enum Message {
+pub enum Message {
+    /// Asks whether the player is free.
     Info,
+    /// Announces a game; the player does nothing with it.
     Preview,
+    /// Begins a match.
     Start(StartRequest),
+    /// Asks for a move.
     Play(PlayRequest),
+    /// Ends a match that is over.
     Stop {
+        /// The match.
         match_id: String,
+        /// The last joint move.
         moves: Option<Vec<Sexpr>>,
     },
+    /// Ends a match at once.
     Abort {
+        /// The match.
         match_id: String,
     },
 }
@@ -34,7 +44,7 @@ pub(super) enum Message {
 ///
 /// # Errors
 /// Says what was found and what was expected, for the client to read.
-pub(super) fn parse(text: &str, received: Instant) -> Result<Message, String> {
+pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
     let (expressions, diagnostics) = sexpr::parse_message(text);
     let Some(first) = expressions.into_iter().next() else {
         return Err("the message is empty, expected for example ( INFO )".into());
@@ -107,7 +117,7 @@ pub(super) fn parse(text: &str, received: Instant) -> Result<Message, String> {
 }
 
 /// The text of a body: UTF-8, or Latin-1 when it is not.
-pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),

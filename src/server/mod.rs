@@ -20,7 +20,7 @@ mod access;
 mod connections;
 mod exchange;
 mod first_line;
-mod message;
+pub mod message;
 mod pages;
 mod request;
 

@@ -3,7 +3,7 @@
 //! Invariant: tables depend on the file of results alone.
 
 pub mod page;
-mod plan;
+pub mod plan;
 mod play;
 mod progress;
 pub mod results;

@@ -18,26 +18,27 @@ use crate::commands::players::PlayerSpec;
 use crate::sync::pinning::CoreId;
 
 /// The placeholder for a free loopback port in a player's command.
-pub const PORT: &str = "{port}";
+pub(super) const PORT: &str = "{port}";
 /// The placeholder for the seed of the match in a player's command.
-pub const SEED: &str = "{seed}";
+pub(super) const SEED: &str = "{seed}";
 
+/// A tournament as its file describes it.
 #[derive(Debug)]
 pub struct Plan {
-    pub players: Vec<Contestant>,
+    pub(super) players: Vec<Contestant>,
     /// Who meets whom, by position in `players`: A and B.
-    pub pairs: Vec<(usize, usize)>,
-    pub events: Vec<Event>,
-    pub seed: u64,
-    pub parallel: usize,
+    pub(super) pairs: Vec<(usize, usize)>,
+    pub(super) events: Vec<Event>,
+    pub(super) seed: u64,
+    pub(super) parallel: usize,
     /// Cores for the players of matches, as many as play at once; or none.
-    pub cores: Vec<CoreId>,
+    pub(super) cores: Vec<CoreId>,
     /// The folder for the output of started players, which is dropped without one.
-    pub log_folder: Option<PathBuf>,
+    pub(super) log_folder: Option<PathBuf>,
 }
 
 #[derive(Debug)]
-pub struct Contestant {
+pub(super) struct Contestant {
     pub name: String,
     pub entry: Entry,
     pub version: String,
@@ -46,7 +47,7 @@ pub struct Contestant {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Entry {
+pub(super) enum Entry {
     /// A player in this process, or one that listens already.
     Player {
         spec: PlayerSpec,
@@ -60,7 +61,7 @@ pub enum Entry {
 }
 
 #[derive(Debug)]
-pub struct Event {
+pub(super) struct Event {
     pub game: Game,
     pub n_roles: usize,
     pub start_clock: u32,
@@ -69,13 +70,14 @@ pub struct Event {
     pub games_a_side: u32,
 }
 
+/// A match to be played.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fixture {
-    pub pair: usize,
-    pub event: usize,
-    pub round: u32,
+    pub(super) pair: usize,
+    pub(super) event: usize,
+    pub(super) round: u32,
     /// 0 where A has the first role, 1 where B has it.
-    pub side: u32,
+    pub(super) side: u32,
 }
 
 impl Contestant {
@@ -92,11 +94,12 @@ impl Contestant {
 
 /// Whether A has a role: the two players take turns through the roles, and who is first depends on
 /// the side.
-pub fn is_role_of_a(role: usize, side: u32) -> bool {
+pub(super) fn is_role_of_a(role: usize, side: u32) -> bool {
     (role + side as usize).is_multiple_of(2)
 }
 
 impl Plan {
+    /// The matches in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
         let rounds = self.events.iter().map(|event| event.games_a_side).max();
         let mut fixtures = Vec::new();
@@ -115,6 +118,7 @@ impl Plan {
         fixtures
     }
 
+    /// The identity of a match.
     pub fn key(&self, fixture: &Fixture) -> Key {
         let event = &self.events[fixture.event];
         let (a, b) = self.pairs[fixture.pair];
@@ -146,6 +150,7 @@ impl Plan {
         (0..n_roles).map(player).collect()
     }
 
+    /// The game and the players, for people.
     pub fn title(&self, fixture: &Fixture) -> String {
         let players = self.seated(fixture).into_iter();
         let players = players.map(|player| self.players[player].name.as_str());
@@ -164,7 +169,7 @@ impl Plan {
         ((hash ^ (hash >> 32)) & 0x7fff_ffff).max(1)
     }
 
-    pub fn most_roles(&self) -> usize {
+    pub(super) fn most_roles(&self) -> usize {
         let roles = self.events.iter().map(|event| event.n_roles);
         roles.max().unwrap_or(0)
     }

@@ -140,7 +140,6 @@ fn in_words(time: Duration) -> String {
 mod tests {
     use super::*;
     use crate::commands::tournament::results::tests::result;
-    use crate::commands::tournament::written::parse;
 
     #[test]
     fn times_have_the_units_that_say_most() {
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_score_runs_on_from_results_of_before_and_the_time_left_follows_the_games() {
-        let plan = parse(
+        let plan = Plan::parse(
             "games = ['ticTacToe', 'hex']\nstart_clock = 10\nplay_clock = 1\ngames_a_side = 2\n\
              [[players]]\nname = 'ada'\nbuiltin = 'legal'\nversion = '2'\n\
              [[players]]\nname = 'bob'\nbuiltin = 'random'\nversion = ''\n",

@@ -27,23 +27,23 @@ const MOST_GAMES_A_SIDE: u32 = 10_000;
 const READY_SECONDS: f64 = 30.0;
 
 impl Plan {
-    pub fn load(file: &Path) -> anyhow::Result<Self> {
+    pub(super) fn load(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
             .with_context(|| format!("`{shown}` is not UTF-8"))?;
-        parse(&text, &shown)
+        Self::parse(&text, &shown)
     }
-}
 
-/// Reads a tournament and the rulesheets that it names; `shown` is the text's name in messages.
-pub fn parse(text: &str, shown: &str) -> anyhow::Result<Plan> {
-    let source = Source { text, shown };
-    let written: Written = toml::from_str(text).map_err(|error| {
-        // A message of the parser may have several lines.
-        let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        source.fault(&error.span().unwrap_or(0..0), message)
-    })?;
-    written.resolve(&source)
+    /// Reads a tournament and the rulesheets that it names; `shown` is the text's name in messages.
+    pub fn parse(text: &str, shown: &str) -> anyhow::Result<Self> {
+        let source = Source { text, shown };
+        let written: Written = toml::from_str(text).map_err(|error| {
+            // A message of the parser may have several lines.
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            source.fault(&error.span().unwrap_or(0..0), message)
+        })?;
+        written.resolve(&source)
+    }
 }
 
 struct Source<'a> {

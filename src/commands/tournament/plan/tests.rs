@@ -1,12 +1,11 @@
 use super::*;
-use crate::commands::tournament::written::parse;
 
 const PLAYERS: &str = "[[players]]\nname = 'a'\nbuiltin = 'legal'\n\
     [[players]]\nname = 'b'\nbuiltin = 'random'\n\
     [[players]]\nname = 'c'\nbuiltin = 'random'\n";
 
 fn plan(head: &str) -> Plan {
-    parse(&format!("{head}\n{PLAYERS}"), "t.toml").unwrap()
+    Plan::parse(&format!("{head}\n{PLAYERS}"), "t.toml").unwrap()
 }
 
 #[test]
