@@ -10,6 +10,7 @@ mod children;
 pub mod corpus;
 pub mod duel;
 pub mod fingerprint;
+mod messages;
 mod nets;
 pub mod oracle;
 mod page;
@@ -120,6 +121,14 @@ enum Command {
             Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
     )]
     Engine,
+    /// Fire fuzzed messages at a server while a match is played on it.
+    #[command(
+        after_help = "The server is a process of its own; its settings are few and can be added to. Status 1: a panic, an answer that took\n\
+            longer than a second or is missing, or a missing, late or illegal move of the match.\n\n\
+            Examples:\n  cargo lab messages --count 1000000 --set search.threads=1\n  \
+            cargo lab messages --dribbling 1000"
+    )]
+    Messages(messages::MessagesArguments),
     /// Train evaluations of games with different seeds, and compare each with positions that deep
     /// searches have valued.
     #[command(
@@ -169,6 +178,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Engine => duel::protocol::serve(),
+        Command::Messages(arguments) => messages::run(arguments, output),
         Command::Nets(arguments) => nets::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Soak(arguments) => soak::run(arguments, output),
