@@ -11,7 +11,7 @@ use super::configurations::{bit, bits, squares};
 use super::plan::StepField;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Nodes that are extended, for each length.
+/// Nodes that are extended, for each length; only the first before the other methods had a turn.
 const WIDTHS: [usize; 3] = [100, 1000, 5000];
 
 /// Fewer nodes of one length are not worth a thread.
@@ -38,7 +38,12 @@ struct Node {
 
 /// The pushes in a cheaper order, if beam search finds one.
 pub(super) fn reorder(run: &Run) -> Option<Vec<Push>> {
-    WIDTHS.iter().find_map(|&width| beam(run, width))
+    let widths = if run.is_thorough {
+        &WIDTHS
+    } else {
+        &WIDTHS[..1]
+    };
+    widths.iter().find_map(|&width| beam(run, width))
 }
 
 fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {

@@ -192,6 +192,7 @@ pub fn optimise(
         budget,
         plan,
         tried: HashSet::new(),
+        is_thorough: false,
         gain,
     };
     run.all_methods();
@@ -207,15 +208,23 @@ struct Run<'a> {
     plan: Plan,
     /// Hashes of the segments that a search could not improve.
     tried: HashSet<u64>,
+    /// Whether beam search may be wide, which takes long and gains little.
+    is_thorough: bool,
     gain: &'a mut dyn FnMut(&[Push]),
 }
 
 impl Run<'_> {
-    /// Tries all methods until none has gained since its last turn.
+    /// Tries all methods until none has gained since its last turn. Wide beams come before the
+    /// search over all configurations, but after the other methods.
     fn all_methods(&mut self) {
         let methods = &self.options.methods;
         let mut idle = 0;
         for &method in methods.iter().cycle() {
+            if !self.is_thorough && (idle == methods.len() || method == Method::Global) {
+                self.is_thorough = true;
+                idle = 0;
+                continue;
+            }
             if idle == methods.len() || self.is_over() {
                 break;
             }
