@@ -17,6 +17,7 @@ mod page;
 mod performance;
 pub mod positions;
 mod puzzles;
+mod shorten;
 mod soak;
 mod strength;
 
@@ -154,6 +155,10 @@ enum Command {
             cargo lab soak /tmp/soak --show"
     )]
     Soak(soak::SoakArguments),
+    /// Make solutions of Sokoban levels shorter, and show their lengths over time.
+    #[command(after_help = "Status 1: a level was not solved in 60 s.\n\n\
+            Example:\n  cargo lab shorten ../shared/sokoban/xsokoban.xsb --level 1,10,20 --seconds 10")]
+    Shorten(shorten::ShortenArguments),
     /// Write a page with the results of tournaments.
     #[command(
         after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
@@ -182,6 +187,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Nets(arguments) => nets::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Soak(arguments) => soak::run(arguments, output),
+        Command::Shorten(arguments) => shorten::run(arguments, output),
         Command::Strength(arguments) => strength::run(arguments, output),
     }
 }
