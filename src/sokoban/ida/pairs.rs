@@ -1,13 +1,13 @@
 //! Pairs of boxes: the pushes that two boxes need beyond those that each needs alone.
 //!
 //! For two boxes alone on the board, a search in reverse from each pair of goals gives the exact
-//! number of pushes. What it has above the distances of both is a penalty that depends on the goals:
-//! two boxes side by side along a wall, for example, block each other's shortest ways. The linear
-//! conflicts of A. Junghanns (1999) are such pairs; here all of them are found.
+//! number of pushes. What it has above the distances of both is a penalty that depends on the
+//! goals: two boxes side by side along a wall, for example, block each other's shortest ways. The
+//! linear conflicts of A. Junghanns (1999) are such pairs; here all of them are found.
 //!
 //! The penalties of disjoint pairs can be added to a cheapest matching. A solution brings each box
-//! to some goal. If that is not the goal of the matching, the dual prices of the matching say by how
-//! much the sum of distances grows at least: by the sum of the boxes' reduced costs. A pair
+//! to some goal. If that is not the goal of the matching, the dual prices of the matching say by
+//! how much the sum of distances grows at least: by the sum of the boxes' reduced costs. A pair
 //! therefore adds the least over all pairs of goals of its penalty there and both reduced costs.
 //!
 //! Invariants: what is added never exceeds the pushes that any solution needs beyond the matching.
