@@ -18,8 +18,8 @@
 //! them is not the one we answered. In a game where all players may do the same twice in a row, a
 //! PLAY that names our answer is a new one. So is one after an answer that the manager may have
 //! replaced by our previous move: one that was given without a known legal move, or that had not
-//! been taken by the end of the clock. Whether the moves are legal once more may be unknown then; in
-//! a game of one player they mostly are. NIL after other moves is always a repeat, since there is
+//! been taken by the end of the clock. Whether the moves are legal once more may be unknown then;
+//! in a game of one player they mostly are. NIL after other moves is always a repeat, since there is
 //! nothing to follow.
 
 use std::io;

@@ -91,17 +91,16 @@ impl Outcome {
 impl Exchange {
     pub fn new(player: Player, settings: &Settings) -> Self {
         let pages = Pages::new(player.clone(), settings);
-        let settings = &settings.server;
         Self {
-            access: Access::new(settings),
+            access: Access::new(&settings.server),
             pages,
-            has_pages: settings.game_port_pages,
+            has_pages: settings.server.game_port_pages,
             player,
             light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
             heavy_pages: Arc::new(Semaphore::new(HEAVY_PAGES)),
-            name: settings.name.clone(),
-            max_message_bytes: settings.max_message_bytes,
-            read_timeout: settings.read_timeout,
+            name: settings.server.name.clone(),
+            max_message_bytes: settings.server.max_message_bytes,
+            read_timeout: settings.server.read_timeout,
         }
     }
 

@@ -122,14 +122,13 @@ pub(super) struct Pages {
 impl Pages {
     pub fn new(player: Player, settings: &Settings) -> Self {
         let tables = Tables::new(settings, GameBuilders::standard(), player.clone());
-        let settings = &settings.server;
         Self {
             archive: player.archive(),
             player,
             tables,
-            name: settings.name.as_str().into(),
-            pages_for: settings.pages_for,
-            access: Access::new(settings),
+            name: settings.server.name.as_str().into(),
+            pages_for: settings.server.pages_for,
+            access: Access::new(&settings.server),
         }
     }
 

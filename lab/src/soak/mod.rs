@@ -2,8 +2,8 @@
 //!
 //! Each server is a process with log folder and memory of its own, and plays one match after the
 //! other; the opponents are random. Other threads keep the processors busy, and a witness measures
-//! how long the machine lets a thread wait. Each match is a line in a file, with the slowest answers
-//! and what the process holds after the match. The summary is made of that file alone.
+//! how long the machine lets a thread wait. Each match is a line in a file, with the slowest
+//! answers and what the process holds after the match. The summary is made of that file alone.
 
 mod process;
 mod record;

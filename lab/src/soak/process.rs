@@ -92,8 +92,8 @@ impl ServerProcess {
         self.child.ended()
     }
 
-    /// Waits until the threads of the match have ended, and says what is held then. All is zero when
-    /// the process has ended.
+    /// Waits until the threads of the match have ended, and says what is held then. All is zero
+    /// when the process has ended.
     pub fn when_quiet(&self) -> Held {
         let ended = Instant::now();
         let mut left = BTreeMap::new();

@@ -76,8 +76,8 @@ fn floor_as_spaces(row: &str) -> String {
 }
 
 /// Rows with run lengths, such as `4#|#2-#`; none where a number has no character after it or a row
-/// has a space, and none with rows that would not be read as rows on lines of their own: a first one
-/// without a wall, or one with nothing but floor above the last.
+/// has a space, and none with rows that would not be read as rows on lines of their own: a first
+/// one without a wall, or one with nothing but floor above the last.
 fn run_lengths(line: &str) -> Option<Vec<String>> {
     let mut rows = Vec::new();
     for part in line.split('|') {

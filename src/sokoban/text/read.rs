@@ -143,8 +143,9 @@ fn trimmed(lines: Vec<&str>) -> Vec<String> {
     out
 }
 
-/// Marks lines as comments that would be read as a solution by themselves: moves below a header that
-/// was not theirs, since a solution stood between them, and those of a solution that was too long.
+/// Marks lines as comments that would be read as a solution by themselves: moves below a header
+/// that was not theirs, since a solution stood between them, and those of a solution that was too
+/// long.
 fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
     let mut below_header = false;
     for note in notes.iter_mut().filter(|note| !note.is_empty()) {
