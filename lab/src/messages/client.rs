@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn answers_are_complete_with_their_bodies() {
         let answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nabcHTTP";
-        assert_eq!(complete(answer).unwrap(), Some((400, 48)));
-        assert_eq!(complete(&answer[..47]).unwrap(), None);
+        assert_eq!(complete(answer).unwrap(), Some((400, 50)));
+        assert_eq!(complete(&answer[..49]).unwrap(), None);
         assert_eq!(complete(&answer[..30]).unwrap(), None);
         assert!(complete(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
         assert!(complete(b"ICY 200 OK\r\nContent-Length: 0\r\n\r\n").is_err());

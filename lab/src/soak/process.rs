@@ -158,7 +158,14 @@ mod tests {
     fn figures_of_a_process_are_read() {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let waiting = thread::Builder::new().name("waiting".to_string());
-        let waiting = waiting.spawn(move || receiver.recv()).unwrap();
+        let (ready, named) = std::sync::mpsc::channel();
+        let waiting = waiting.spawn(move || {
+            // A thread names itself before it runs this.
+            ready.send(()).unwrap();
+            receiver.recv()
+        });
+        let waiting = waiting.unwrap();
+        named.recv().unwrap();
         let names = thread_names(std::process::id()).unwrap();
         assert_eq!(names.get("waiting"), Some(&1), "{names:?}");
         let held = held(std::process::id()).unwrap();
