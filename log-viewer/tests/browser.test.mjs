@@ -329,8 +329,9 @@ test("the plan of a single-player match is shown, and followed from turn to turn
 
 test("a puzzle that is played shows the plan that the player followed", () =>
   withPage({}, async (page) => {
-    await play(server.address, { game: "hanoi", opponents: 0, startClock: 10, playClock: 2, seed: 4 });
-    const [{ folder: name }] = await matches("hanoi");
+    // The tree search does not solve this one before the planner.
+    await play(server.address, { game: "eightPuzzle", opponents: 0, startClock: 10, playClock: 2, seed: 4 });
+    const [{ folder: name }] = await matches("eightPuzzle");
     const log = await events(name);
     const plan = log.findLast(({ kind }) => kind === "plan").data;
     assert.ok(plan.proven && plan.moves.length === plan.n_moves, JSON.stringify(plan));

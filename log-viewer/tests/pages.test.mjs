@@ -22,7 +22,7 @@ function imports(name, found = new Set()) {
 test("everything that a page asks for is there", () => {
   for (const page of pages) {
     for (const [, address] of read(page).matchAll(/(?:src|href)="([^"]+)"/g)) {
-      if (address.startsWith("data:") || ["/", "/viewer"].includes(address) || address.startsWith("#")) continue;
+      if (address.startsWith("data:") || ["/", "/play", "/viewer"].includes(address) || address.startsWith("#")) continue;
       const name = /^\/assets\/([\w.]+)$/.exec(address)?.[1];
       assert.ok(name === "plotly.min.js" || names.includes(name), `${page}: ${address}`);
     }
@@ -60,7 +60,8 @@ test("every module begins by saying what it holds", () => {
 });
 
 test("every module is of use to a page", () => {
-  const used = new Set(["match.js", "list.js", ...imports("match.js"), ...imports("list.js")]);
+  const entries = ["match.js", "list.js", "play.js"];
+  const used = new Set([...entries, ...entries.flatMap((name) => [...imports(name)])]);
   assert.deepEqual(
     scripts.filter((name) => !used.has(name)),
     [],
