@@ -1,13 +1,12 @@
 //! Learning: trains an evaluation by self-play, many games at once.
 //!
-//! Each game keeps the tree of all states whose moves were evaluated. A value in it is that of the
-//! best move below (minimax), and a move is drawn from the softmax of these values. At the end of a
-//! game its states are samples for training. Their targets are the values of the tree, mixed with
-//! the result of the game as far as the moves made were the best ones: TD(lambda) with search
-//! (TreeStrap; Veness, Silver, Uther and Blair 2009) and traces that end at other moves (Watkins
-//! 1989). Samples are trained on in random order, each as a random symmetric image. The trained
-//! evaluation plays the next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the
-//! average of its weights over the last part of training (Polyak and Juditsky 1992).
+//! In each state of a game all moves are evaluated, and one is drawn from the softmax of their
+//! values. At the end of a game its states are samples for training. Their targets are the values
+//! of their best moves, mixed with the result of the game as far as the moves made were the best
+//! ones: TD(lambda) (Sutton 1988) with traces that end at other moves (Watkins 1989). Samples are
+//! trained on in random order, each as a random symmetric image. The trained evaluation plays the
+//! next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the average of its weights
+//! over the last part of training (Polyak and Juditsky 1992).
 //!
 //! Several threads have games and weights of their own, which are averaged again and again.
 //!
@@ -18,7 +17,6 @@
 
 mod images;
 mod samples;
-mod tree;
 mod game;
 mod self_play;
 pub mod validation;

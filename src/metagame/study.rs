@@ -207,9 +207,11 @@ impl Study {
             budget.share(ORDER_SHARE).unwrap_or(until),
             &budget.cancelled,
         );
+        let has_amaf = self.structure.placements.is_some();
+        let can_have_prior = Parameters::of(&learned.validation, self.order, false).prior;
         self.parameters = Parameters {
             exploration: self.parameters.exploration,
-            ..Parameters::of(&learned.validation, self.order)
+            ..Parameters::of(&learned.validation, self.order, has_amaf)
         };
         self.sums = Some(learned.sums);
         let evaluation = Arc::new(learned.evaluation);
@@ -220,9 +222,10 @@ impl Study {
         if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
             self.trials = tuning::tune(
                 &game.machine,
-                config,
+                &self.structure.apply(config.clone()),
                 &evaluation,
                 learned.mean_length,
+                can_have_prior,
                 (until, &budget.cancelled),
                 &mut self.parameters,
             );

@@ -172,7 +172,7 @@ fn train_all(
             Instant::now() + Duration::from_secs_f64(ORDER_SHARE * arguments.seconds),
             &AtomicBool::new(false),
         );
-        let parameters = Parameters::of(&learned.validation, order);
+        let parameters = Parameters::of(&learned.validation, order, structure.placements.is_some());
         let validation = &learned.validation;
         let report = NetReport {
             game: name,

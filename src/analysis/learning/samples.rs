@@ -16,7 +16,7 @@ use crate::machine::random::Random;
 /// Samples in the buffer.
 const BUFFER_SIZE: usize = 4096;
 /// The learning rate of AdaGrad.
-const LEARNING_RATE: f32 = 0.04;
+const LEARNING_RATE: f32 = 0.08;
 /// Training steps between two updates of the average.
 const STEPS_PER_UPDATE: u64 = 512;
 /// The part of all training steps that the average is over.

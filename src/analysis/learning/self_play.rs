@@ -1,16 +1,16 @@
-//! Self-play: parallel games of an evaluation against itself, each with a tree of its own.
+//! Self-play: parallel games of an evaluation against itself.
 //!
-//! A round expands one state of each game: its legal moves, then the states after each of them, all
-//! games together. Then each game goes on: to the next state on the best line of its tree, or, when
-//! its root has had enough expansions, by a move. A finished game makes samples, or a position for
-//! validation.
+//! A round evaluates the present state of each game: its legal moves, then the states after each of
+//! them, all games together. Then each game makes a move. A finished game makes samples, or a
+//! position for validation.
 
 use std::sync::Arc;
 
 use super::LearningBudget;
-use super::game::{Batch, Game, Pending, Turn, any_of};
+use super::game::{
+    Batch, Edge, Game, Logits, MAX_ESTIMATE, MAX_LOGIT, SEVERAL, Turn, Worth, any_of, logit_of,
+};
 use super::samples::Samples;
-use super::tree::{Below, MAX_ESTIMATE, MAX_LOGIT, NONE, SEVERAL, Tree, logit_of};
 use super::validation::Position;
 use crate::analysis::evaluation::{Evaluation, MAX_ROLES, sigmoid, uniform};
 use crate::ids::{Id, MoveId, RoleId};
@@ -24,14 +24,12 @@ const PARALLEL_GAMES: usize = 128;
 pub(super) const MAX_LENGTH: usize = 500;
 /// The most random joint moves at the start of a game.
 const MAX_OPENING: u32 = 10;
-/// Expansions for each move.
-const EXPANSIONS: usize = 3;
-/// TD(lambda): weight of the later target against the value of the tree.
+/// TD(lambda): weight of the later target against the value of the state.
 const LAMBDA: f32 = 0.95;
 /// The trace of a move that is worse than the best one by this logit is divided by e.
 const TRACE_GAP: f32 = 1.0;
-/// For the first `WARM_UP_GAMES` games the target is the result, and only moves made are expanded.
-/// The weight of the values of trees then grows linearly over as many games.
+/// For the first `WARM_UP_GAMES` games the target is the result. The weight of values then grows
+/// linearly over as many games.
 const WARM_UP_GAMES: usize = 500;
 /// The temperature of the softmax over logits that draws a move.
 const TEMPERATURE: f32 = 0.3;
@@ -104,7 +102,7 @@ impl SelfPlay {
             while self.games.len() < PARALLEL_GAMES && self.finished + self.games.len() < end {
                 let opening = self.random.below(MAX_OPENING + 1) as usize;
                 let state = self.initial.clone();
-                self.games.push(self.new_game(state, opening));
+                self.games.push(Game::new(state, opening));
             }
             if self.rounds.is_multiple_of(ROUNDS_PER_COPY) {
                 self.evaluation.clone_from(self.samples.trainer.average());
@@ -130,7 +128,7 @@ impl SelfPlay {
             while self.games.len() < PARALLEL_GAMES && n_started < most {
                 let opening = self.random.below(MAX_OPENING + 1) as usize;
                 let state = self.initial.clone();
-                self.games.push(self.new_game(state, opening));
+                self.games.push(Game::new(state, opening));
                 n_started += 1;
             }
             if self.games.is_empty() {
@@ -151,12 +149,7 @@ impl SelfPlay {
         self.abandoned > 4 * PARALLEL_GAMES + self.finished
     }
 
-    fn new_game(&self, state: Vec<u64>, opening: usize) -> Game {
-        let tree = Tree::new(self.initial.len(), self.n_roles, self.n_outputs);
-        Game::new(tree, state, opening)
-    }
-
-    /// The weight of the values of trees in targets, 0 to 1.
+    /// The weight of values in targets, 0 to 1.
     fn confidence(&self) -> f32 {
         match self.purpose {
             Purpose::Training => {
@@ -168,9 +161,9 @@ impl SelfPlay {
         }
     }
 
-    /// Expands one state of each game.
+    /// Makes a move of each game.
     fn round(&mut self) {
-        self.expand_pending();
+        self.expand_states();
         let mut best: Vec<Best> = vec![None; self.games.len() * self.n_roles];
         let mut from = 0;
         while from < self.games.len() {
@@ -183,7 +176,7 @@ impl SelfPlay {
                 .map(|(&(game, _, _), joint_move)| {
                     let game = &self.games[game as usize];
                     ExpansionStep {
-                        state: game.tree.state(game.fresh),
+                        state: &game.state,
                         joint_move: Some(joint_move),
                     }
                 })
@@ -195,36 +188,22 @@ impl SelfPlay {
         }
         let mut games = std::mem::take(&mut self.games);
         for (game, best) in games.iter_mut().zip(best.chunks(self.n_roles)) {
-            if game.fresh != NONE {
-                self.continue_game(game, best);
+            if game.is_fresh {
+                self.make_move(game, best);
             }
         }
         games.retain(|game| !game.is_over);
         self.games = games;
     }
 
-    /// Expands the pending state of each game and adds its node.
-    fn expand_pending(&mut self) {
-        let mut joint_moves = Vec::new();
-        for game in &self.games {
-            match game.pending {
-                Pending::Edge(node, edge) => {
-                    game.tree.push_joint_move((node, edge), &mut joint_moves);
-                }
-                Pending::JointMove => joint_moves.extend_from_slice(&game.joint_move),
-                Pending::Start => joint_moves.extend((0..self.n_roles).map(|_| MoveId(0))),
-            }
-        }
+    /// Expands the present state of each game.
+    fn expand_states(&mut self) {
         let steps: Vec<ExpansionStep<'_>> = self
             .games
             .iter()
-            .zip(joint_moves.chunks(self.n_roles))
-            .map(|(game, joint_move)| ExpansionStep {
-                state: match game.pending {
-                    Pending::Edge(node, _) => game.tree.state(node),
-                    _ => &game.state,
-                },
-                joint_move: (game.pending != Pending::Start).then_some(joint_move),
+            .map(|game| ExpansionStep {
+                state: &game.state,
+                joint_move: (!game.joint_move.is_empty()).then_some(&game.joint_move[..]),
             })
             .collect();
         self.expander.expand(&steps, true, &mut self.positions);
@@ -232,16 +211,17 @@ impl SelfPlay {
         let mut games = std::mem::take(&mut self.games);
         let mut index = 0;
         games.retain_mut(|game| {
-            let goes_on = self.add_node(game, index);
+            let goes_on = self.begin_turn(game, index);
             index += 1;
             goes_on
         });
         self.games = games;
     }
 
-    /// Adds the node of an expanded state. Returns false when the game is over or abandoned.
-    fn add_node(&mut self, game: &mut Game, index: usize) -> bool {
-        game.fresh = NONE;
+    /// Reads an expanded state, and begins a turn in it or makes a random move of the opening.
+    /// Returns false when the game is over or abandoned.
+    fn begin_turn(&mut self, game: &mut Game, index: usize) -> bool {
+        game.is_fresh = false;
         if self.positions.terminal[index] {
             let mut goals = [0.0; MAX_ROLES];
             for (to, goal) in goals.iter_mut().zip(self.positions.goals(index)) {
@@ -266,35 +246,22 @@ impl SelfPlay {
                 return false;
             }
         }
-        let state = self.positions.state(index);
-        if game.length < game.opening {
-            game.state.clear();
-            game.state.extend_from_slice(state);
-            game.joint_move.clear();
-            for role in 0..self.n_roles {
-                let mv = any_of(game.moves_of(role), &mut self.random);
-                game.joint_move.push(mv);
-            }
+        game.state.clear();
+        game.state.extend_from_slice(self.positions.state(index));
+        game.joint_move.clear();
+        let is_opening = game.length < game.opening;
+        for role in 0..self.n_roles {
+            let moves = game.moves_of(role);
+            let mv = match is_opening {
+                true => any_of(moves, &mut self.random),
+                false => moves[0],
+            };
+            game.joint_move.push(mv);
+        }
+        if is_opening {
             game.length += 1;
-            game.pending = Pending::JointMove;
-            return true;
-        }
-        if n_choosers > 1 {
-            mover = SEVERAL;
-        }
-        let moves: Vec<MoveId> = (0..self.n_roles)
-            .map(|role| game.moves_of(role)[0])
-            .collect();
-        let above = match game.pending {
-            Pending::Edge(node, edge) => (node, edge),
-            _ => (NONE, NONE),
-        };
-        game.fresh = game.tree.add_node(state, mover, &moves, above);
-        if above.0 == NONE {
-            game.reach(game.fresh);
-        }
-        if mover == SEVERAL && game.fresh != game.root() {
-            game.tree.detach(game.fresh);
+        } else {
+            game.begin_turn(if n_choosers > 1 { SEVERAL } else { mover });
         }
         true
     }
@@ -304,43 +271,42 @@ impl SelfPlay {
     #[inline]
     fn add_edges(&mut self, batch: &Batch, best: &mut [Best]) {
         let n_outputs = self.n_outputs;
-        let mut logits = [0.0; MAX_ROLES];
         let mut accumulator = self.evaluation.empty_accumulator();
         // The game whose state is accumulated.
         let mut accumulated = None;
         for (position, &(index, role, mv)) in batch.candidates.iter().enumerate() {
             let game = &mut self.games[index as usize];
-            let from = game.tree.state(game.fresh);
             if accumulated.replace(index) != Some(index) {
-                self.evaluation.accumulate(from, &mut accumulator);
+                self.evaluation.accumulate(&game.state, &mut accumulator);
             }
-            let logits = &mut logits[..n_outputs];
+            let mut logits: Logits = [0.0; MAX_ROLES];
+            let outputs = &mut logits[..n_outputs];
             let is_terminal = self.positions.terminal[position];
             if is_terminal {
                 let goals = self.positions.goals(position);
-                for (logit, goal) in logits.iter_mut().zip(goals) {
+                for (logit, goal) in outputs.iter_mut().zip(goals) {
                     let share = share_of(*goal, &self.evaluation);
                     *logit = (share / (1.0 - share)).ln().clamp(-MAX_LOGIT, MAX_LOGIT);
                 }
             } else {
                 let state = self.positions.state(position);
                 self.evaluation
-                    .logits_from(&mut accumulator, from, state, logits);
-                for logit in &mut *logits {
+                    .logits_from(&mut accumulator, &game.state, state, outputs);
+                for logit in outputs {
                     *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
                 }
             }
-            if game.tree.mover(game.fresh) != SEVERAL {
-                let below = if is_terminal {
-                    Below::Terminal
-                } else {
-                    Below::Open
+            if game.mover() != SEVERAL {
+                let worth = Worth {
+                    logits,
+                    is_exact: is_terminal,
                 };
-                game.tree.add_edge(mv, logits, below);
+                game.edges.push(Edge { mv, worth });
                 continue;
             }
             let role = role as usize;
-            let logit = logit_of(role, logits) + TEMPERATURE * gumbel(&mut self.random);
+            let logit =
+                logit_of(role, &logits[..n_outputs]) + TEMPERATURE * gumbel(&mut self.random);
             let best = &mut best[index as usize * self.n_roles + role];
             if best.is_none_or(|(most, _)| logit > most) {
                 *best = Some((logit, mv));
@@ -348,84 +314,37 @@ impl SelfPlay {
         }
     }
 
-    /// Backs up the new node of a game and chooses what to expand next, after moves where the root
-    /// has had enough expansions.
-    fn continue_game(&mut self, game: &mut Game, best: &[Best]) {
-        game.n_expanded += 1;
-        if game.tree.mover(game.fresh) != SEVERAL {
-            game.tree.back_up(game.fresh, game.root());
-        } else if game.fresh == game.root() {
-            game.joint_move.clear();
-            for (role, best) in best.iter().enumerate() {
-                let mv = best.map_or(game.moves_of(role)[0], |(_, mv)| mv);
-                game.joint_move.push(mv);
+    /// Makes a move in the present state: of the role that moves by the softmax of its edges, or
+    /// the `best` one of each role.
+    fn make_move(&mut self, game: &mut Game, best: &[Best]) {
+        game.length += 1;
+        let mover = game.mover();
+        if mover == SEVERAL {
+            for (mv, best) in game.joint_move.iter_mut().zip(best) {
+                *mv = best.map_or(*mv, |(_, best)| best);
             }
-            game.state.clear();
-            game.state.extend_from_slice(game.tree.state(game.fresh));
-            game.length += 1;
-            game.pending = Pending::JointMove;
             return;
         }
-        let n_expansions = match self.purpose {
-            Purpose::Training if self.earlier_games + self.finished < WARM_UP_GAMES => 1,
-            _ => EXPANSIONS,
-        };
-        loop {
-            let root = game.root();
-            if game.n_expanded < n_expansions
-                && !game.tree.is_closed(root)
-                && let Some((node, edge)) = game.tree.leaf(root)
-            {
-                game.pending = Pending::Edge(node, edge);
-                return;
-            }
-            if self.make_move(game) {
-                return;
-            }
-        }
-    }
-
-    /// Makes a move of the softmax at the root. Returns whether the state after it has to be
-    /// expanded, or the game is over.
-    fn make_move(&mut self, game: &mut Game) -> bool {
-        let root = game.root();
-        let mover = game.tree.mover(root);
-        let mut chosen = (f32::NEG_INFINITY, NONE, 0.0);
-        let mut most = f32::NEG_INFINITY;
-        for edge in game.tree.edges(root) {
-            let logit = game.tree.logit_of(mover, edge);
-            most = most.max(logit);
+        let mut chosen = (f32::NEG_INFINITY, 0);
+        for (index, edge) in game.edges.iter().enumerate() {
+            let logit = logit_of(mover, &edge.worth.logits[..self.n_outputs]);
             // The best perturbed logit is a sample of the softmax (Gumbel-max trick).
             let perturbed = logit + TEMPERATURE * gumbel(&mut self.random);
             if perturbed > chosen.0 {
-                chosen = (perturbed, edge, logit);
+                chosen = (perturbed, index);
             }
         }
-        let (_, edge, logit) = chosen;
-        if let Some(turn) = game.turns.last_mut() {
-            turn.gap = most - logit;
-        }
-        game.length += 1;
-        if game.tree.is_terminal(edge) {
-            let mut goals = [0.0; MAX_ROLES];
-            for (goal, &logit) in goals.iter_mut().zip(game.tree.logits(edge)) {
-                *goal = sigmoid(logit);
-            }
-            self.finish(game, goals);
+        let chosen = chosen.1;
+        let (Some(turn), Some(&Edge { mv, worth })) =
+            (game.turns.last_mut(), game.edges.get(chosen))
+        else {
+            return;
+        };
+        turn.make(&game.edges, chosen, self.n_outputs);
+        game.joint_move[mover] = mv;
+        if worth.is_exact {
+            self.finish(game, worth.logits.map(sigmoid));
             game.is_over = true;
-            return true;
-        }
-        match game.tree.child(edge) {
-            NONE => {
-                game.pending = Pending::Edge(root, edge);
-                // The next node of the tree.
-                game.reach(game.tree.len());
-                true
-            }
-            child => {
-                game.reach(child);
-                false
-            }
         }
     }
 
@@ -437,43 +356,41 @@ impl SelfPlay {
         self.moves += game.length as u64;
         let confidence = self.confidence();
         let bootstrap = (1.0 - LAMBDA) * confidence;
-        let n_turns = game.turns.len() as u32;
-        let selected = self.random.below(n_turns.max(1)) as usize;
-        let mut was_reached = vec![false; game.tree.len() as usize];
+        let n_turns = game.turns.len();
+        let selected = self.random.below(n_turns.max(1) as u32) as usize;
         let mut target = goals;
-        for index in (0..game.turns.len()).rev() {
-            let Turn { node, gap } = game.turns[index];
-            if node >= game.tree.len() {
-                // A state that turned out to be terminal.
-                continue;
+        // What the state after the present turn is worth.
+        let mut after: Option<Worth> = None;
+        for index in (0..n_turns).rev() {
+            let turn = &mut game.turns[index];
+            if let (Some(made), Some(after)) = (&mut turn.made, after) {
+                made.logits = after.logits;
+                made.is_exact |= after.is_exact;
             }
-            was_reached[node as usize] = true;
-            game.tree.update_edge(node);
+            let Turn { gap, .. } = *turn;
+            let worth = turn.worth(n_outputs);
             let mut trace = 1.0 - bootstrap;
             let mut value = target;
-            if let Some(logits) = game.tree.value(node) {
+            if let Some(worth) = worth {
                 trace *= 1.0 - confidence * (1.0 - (-gap / TRACE_GAP).exp());
-                if game.tree.is_closed(node) {
+                if worth.is_exact {
                     trace = 1.0 - confidence;
                 }
-                for (value, &logit) in value.iter_mut().zip(logits) {
-                    *value = sigmoid(logit);
-                }
-            } else if let Some(next) = game.turns.get(index + 1) {
-                let state = game.tree.state(next.node);
+                value = worth.logits.map(sigmoid);
+            } else if index + 1 < n_turns {
+                let state = game.state_of(index + 1);
                 let mut logits = [0.0; MAX_ROLES];
                 let mut accumulator = self.evaluation.accumulator(state);
-                let logits = &mut logits[..n_outputs];
+                let outputs = &mut logits[..n_outputs];
                 self.evaluation
-                    .logits_from(&mut accumulator, state, state, logits);
-                for (value, &mut logit) in value.iter_mut().zip(logits) {
-                    *value = sigmoid(logit);
-                }
+                    .logits_from(&mut accumulator, state, state, outputs);
+                value = logits.map(sigmoid);
             }
+            after = worth;
             for (target, value) in target.iter_mut().zip(value) {
                 *target = value + (*target - value) * trace;
             }
-            let state = game.tree.state(node);
+            let state = game.state_of(index);
             match &mut self.purpose {
                 Purpose::Training => {
                     self.samples
@@ -484,23 +401,7 @@ impl SelfPlay {
                     result: goals[0],
                     value: value[0],
                 }),
-                _ => {}
-            }
-        }
-        if !matches!(self.purpose, Purpose::Training) {
-            return;
-        }
-        // States that were only looked at.
-        for node in (0..game.tree.len()).filter(|&node| !was_reached[node as usize]) {
-            if let Some(logits) = game.tree.value(node)
-                && uniform(&mut self.random) < confidence
-            {
-                for (target, &logit) in target.iter_mut().zip(logits) {
-                    *target = sigmoid(logit);
-                }
-                let state = game.tree.state(node);
-                self.samples
-                    .push(state, &target[..n_outputs], &mut self.random);
+                Purpose::Validation(_) => {}
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Validation: how well an evaluation and playouts predict the values of positions.
 //!
 //! The positions are from games that were not trained on, one of each game, so that they are
-//! independent. The target of a position is the mean of the result of its game and of its value in
-//! the tree of that game, which is exact where the tree reaches the end. Least squares give the
+//! independent. The target of a position is the mean of the result of its game and of the value of
+//! its best move, backed up from the end of that game. Least squares give the
 //! weight of the evaluation in the mean of both that predicts targets best.
 //!
 //! The noise of playouts does not count: it averages out over the leaves of a tree, and the errors
@@ -22,7 +22,7 @@ pub(super) struct Position {
     pub state: Vec<u64>,
     /// Its goal at the end of the game.
     pub result: f32,
-    /// Its value in the tree of the game: exact where the tree reaches the end.
+    /// The value of its best move, exact where nothing else could change it.
     pub value: f32,
 }
 
