@@ -5,8 +5,8 @@
 //! of their best moves, mixed with the result of the game as far as the moves made were the best
 //! ones: TD(lambda) (Sutton 1988) with traces that end at other moves (Watkins 1989). Samples are
 //! trained on in random order, each as a random symmetric image. The trained evaluation plays the
-//! next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the average of its weights
-//! over the last part of training (Polyak and Juditsky 1992).
+//! next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the average of its
+//! weights over the last part of training (Polyak and Juditsky 1992).
 //!
 //! Several threads have games and weights of their own, which are averaged again and again.
 //!

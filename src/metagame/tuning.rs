@@ -67,8 +67,8 @@ const SAMPLES_PER_REQUEST: u32 = 16;
 
 /// Tries other settings against `current`, replaces them by better ones, and returns the trials.
 /// `config` are the settings without an evaluation, `length` is the mean number of joint moves of a
-/// game. `can_have_prior`: whether the evaluation orders moves well enough. Without time for a single
-/// trial nothing is tried.
+/// game, `can_have_prior` says whether the evaluation orders moves well enough. Without time for a
+/// single trial nothing is tried.
 pub(super) fn tune(
     machine: &Arc<dyn Machine>,
     config: &SearchConfig,
