@@ -150,9 +150,12 @@ enum Command {
     #[command(
         after_help = "FOLDER gets matches.jsonl, a line for each match, which can be summarised while the run goes on, and what each\n\
             server writes. Ctrl-C ends the run with its summary. Needs Linux, and `cargo build --release` for the player.\n\
-            Status 1: a late, illegal or missing answer, or a server that holds more at the end than after 50 matches.\n\n\
+            Status 1: a late, illegal or missing answer, a server that ended, or one that holds more at the end than after\n\
+            50 matches.\n\n\
             Examples:\n  cargo lab soak /tmp/soak --games ../shared/corpus/games --minutes 100\n  \
-            cargo lab soak /tmp/soak --show"
+            cargo lab soak /tmp/soak --show\n  \
+            cargo lab soak /tmp/sweep --games ../shared/corpus/games --servers 1 --busy 0 --start-clock 5 --play-clock 1 \\\n    \
+            --steps 12 --rounds 1"
     )]
     Soak(soak::SoakArguments),
     /// Make solutions of Sokoban levels shorter, and show their lengths over time.

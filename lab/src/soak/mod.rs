@@ -3,7 +3,10 @@
 //! Each server is a process with log folder and memory of its own, and plays one match after the
 //! other; the opponents are random. Other threads keep the processors busy, and a witness measures
 //! how long the machine lets a thread wait. Each match is a line in a file, with the slowest
-//! answers and what the process holds after the match. The summary is made of that file alone.
+//! answers and what the process holds after the match. The summary is made of that file alone, and
+//! an interrupted run can go on from it.
+//!
+//! A sweep plays every game once and each match for a few steps only (`--rounds 1 --steps N`).
 
 mod process;
 mod record;
@@ -13,8 +16,8 @@ mod witness;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,6 +46,8 @@ use witness::Witness;
 
 /// The file of results in the folder of a run.
 const RESULTS: &str = "matches.jsonl";
+/// When no match begins any more, unless the arguments say otherwise.
+const MINUTES: f64 = 100.0;
 /// One match in so many has clocks of twice the length.
 const LONGER_CLOCKS_EVERY: usize = 5;
 
@@ -53,12 +58,22 @@ pub(crate) struct SoakArguments {
     /// Show the summary of an earlier run, or of one under way.
     #[arg(long)]
     show: bool,
-    /// A folder of rulesheets (.gdl, .kif) to play beside the games that come with the program.
+    /// Go on with an interrupted run: rounds leave out the matches that it has played.
+    #[arg(long, conflicts_with = "show")]
+    resume: bool,
+    /// A folder of rulesheets (.gdl, .kif) to play beside the games that come with the program, and
+    /// instead of those with the same name.
     #[arg(long, value_name = "FOLDER")]
     games: Option<PathBuf>,
-    /// Begin no match after this time.
-    #[arg(long, default_value = "100", value_parser = parse_seconds, value_name = "N")]
-    minutes: f64,
+    /// Begin no match after this time. [default: 100, or no limit with --rounds]
+    #[arg(long, value_parser = parse_seconds, value_name = "N")]
+    minutes: Option<f64>,
+    /// Play every game so many times, and then end.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
+    rounds: Option<u16>,
+    /// Abort every match after this number of joint moves. All matches then have the same clocks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    steps: Option<u32>,
     /// Servers, each with a match of its own.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
     servers: u16,
@@ -100,39 +115,55 @@ pub(crate) fn run(arguments: &SoakArguments, output: Output) -> anyhow::Result<O
 }
 
 /// Plays until the time is over, and says whether it was interrupted before.
-fn play_all(arguments: &SoakArguments, results: &PathBuf) -> anyhow::Result<bool> {
+fn play_all(arguments: &SoakArguments, results: &Path) -> anyhow::Result<bool> {
     let shown = results.display();
-    if results.exists() {
-        bail!("`{shown}` exists; --show summarises it");
-    }
+    let earlier = match results.exists() {
+        true if arguments.resume => record::load_to_append(results)?,
+        true => bail!("`{shown}` exists; --show summarises it, --resume goes on with it"),
+        false => Vec::new(),
+    };
     let program = match &arguments.program {
         Some(program) => program.clone(),
         None => std::env::current_exe()?.with_file_name("panza"),
     };
-    let schedule = Schedule::new(arguments.games.as_deref(), arguments.seed)?;
+    let schedule = Schedule::new(
+        arguments.games.as_deref(),
+        arguments.seed,
+        arguments.rounds.map(usize::from),
+        &earlier,
+    )?;
     fs::create_dir_all(&arguments.folder)
         .with_context(|| format!("cannot make `{}`", arguments.folder.display()))?;
-    let file = OpenOptions::new()
-        .create_new(true)
-        .append(true)
-        .open(results);
+    let file = OpenOptions::new().create(true).append(true).open(results);
     let file = file.with_context(|| format!("cannot write `{shown}`"))?;
     let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
     let run = Run {
         arguments,
         runtime: runtime.handle(),
         cancelled: &cancelled,
+        program,
         schedule: Mutex::new(schedule),
         witness: Witness::default(),
         file: Mutex::new(file),
-        until: Instant::now() + Duration::from_secs_f64(arguments.minutes * 60.0),
+        // Servers of an earlier part of the run keep their numbers.
+        n_servers: AtomicU16::new(
+            earlier
+                .iter()
+                .map(|line| line.server + 1)
+                .max()
+                .unwrap_or(0),
+        ),
+        until: match (arguments.minutes, arguments.rounds) {
+            (None, Some(_)) => None,
+            (minutes, _) => {
+                let seconds = 60.0 * minutes.unwrap_or(MINUTES);
+                Some(Instant::now() + Duration::from_secs_f64(seconds))
+            }
+        },
         started: Instant::now(),
     };
     let servers: Vec<ServerProcess> = (0..arguments.servers)
-        .map(|number| {
-            let folder = arguments.folder.join(format!("server-{number}"));
-            ServerProcess::start(&program, number, &folder)
-        })
+        .map(|_| run.start_server())
         .collect::<anyhow::Result<_>>()?;
     let is_over = AtomicBool::new(false);
     let played: anyhow::Result<()> = thread::scope(|scope| {
@@ -167,32 +198,52 @@ struct Run<'a> {
     arguments: &'a SoakArguments,
     runtime: &'a Handle,
     cancelled: &'a watch::Receiver<bool>,
+    program: PathBuf,
     schedule: Mutex<Schedule>,
     witness: Witness,
     file: Mutex<File>,
-    until: Instant,
+    /// Servers started so far; the number of the next one.
+    n_servers: AtomicU16,
+    until: Option<Instant>,
     started: Instant,
 }
 
 impl Run<'_> {
-    /// Plays matches with one server.
+    fn start_server(&self) -> anyhow::Result<ServerProcess> {
+        let number = self.n_servers.fetch_add(1, Ordering::Relaxed);
+        let folder = self.arguments.folder.join(format!("server-{number}"));
+        ServerProcess::start(&self.program, number, &folder)
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until) || *self.cancelled.borrow()
+    }
+
+    /// Plays matches with one server. One that ends during a match is replaced by another.
     fn manage(&self, mut server: ServerProcess) -> anyhow::Result<()> {
-        let panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
         let mut number = 0;
-        while Instant::now() < self.until && !*self.cancelled.borrow() {
-            let turn = self.schedule().next();
+        let mut panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
+        while !self.is_over() {
+            let Some(turn) = self.schedule().next() else {
+                return Ok(());
+            };
             number += 1;
-            let line = self.play(&mut server, &panza, &turn, number)?;
-            if let Some(line) = line {
-                if line.ending != "terminal" {
-                    self.schedule().leave_out(&turn.game.sheet.name);
-                }
-                let text = format!("{}\n", serde_json::to_string(&line)?);
+            let Some(mut line) = self.play(&mut server, &panza, &turn, number)? else {
+                continue;
+            };
+            line.crash = server.ended().map(|status| status.to_string());
+            if !line.is_whole() {
+                self.schedule().leave_out(&turn.game.sheet.name);
+            }
+            let text = format!("{}\n", serde_json::to_string(&line)?);
+            {
                 let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.write_all(text.as_bytes())?;
             }
-            if let Some(status) = server.ended() {
-                bail!("server {} ended with {status}", server.number);
+            if line.crash.is_some() {
+                server = self.start_server()?;
+                panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
+                number = 0;
             }
         }
         Ok(())
@@ -223,10 +274,9 @@ impl Run<'_> {
         let game = &turn.game;
         let roles = game.role_names();
         let role = turn.round % roles.len();
-        let factor = match number % LONGER_CLOCKS_EVERY {
-            0 => 2,
-            _ => 1,
-        };
+        let is_longer =
+            self.arguments.steps.is_none() && number.is_multiple_of(LONGER_CLOCKS_EVERY);
+        let factor = if is_longer { 2 } else { 1 };
         let seed = self.arguments.seed.wrapping_add(turn.number as u64);
         let seats: Vec<Seat> = (0..roles.len())
             .map(|position| match position == role {
@@ -244,7 +294,7 @@ impl Run<'_> {
                 play: factor * self.arguments.play_clock,
             },
             patience: Patience::default(),
-            max_steps: MAX_STEPS,
+            max_steps: self.arguments.steps.unwrap_or(MAX_STEPS),
             seed,
         };
         let (cancel, is_cancelled) = watch::channel(false);
@@ -265,8 +315,9 @@ impl Run<'_> {
         let (ending, goal, faults) = match played {
             Ok(record) => {
                 let ending = match record.ending {
-                    Ending::Terminal => "terminal".to_string(),
+                    Ending::Terminal => record::TERMINAL.to_string(),
                     Ending::Stuck => "stuck".to_string(),
+                    Ending::Endless if self.arguments.steps.is_some() => record::STEPS.to_string(),
                     Ending::Endless => "cut".to_string(),
                 };
                 (ending, record.goals[role], record.faults)
@@ -292,6 +343,7 @@ impl Run<'_> {
             answers: observer.answers,
             faults,
             held,
+            crash: None,
         }))
     }
 }

@@ -1,14 +1,19 @@
 //! One match as a line of the file of results.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use panza::commands::game_manager::Fault;
+use panza::commands::game_manager::{Fault, FaultKind, Request};
 use serde::{Deserialize, Serialize};
 
 use super::process::Held;
+
+/// The ending of a match in a terminal state.
+pub const TERMINAL: &str = "terminal";
+/// The ending of a match that was aborted after the number of steps to play.
+pub const STEPS: &str = "steps";
 
 /// A match, and what its server held after it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -25,7 +30,8 @@ pub struct MatchLine {
     pub n_roles: usize,
     pub start_clock: u32,
     pub play_clock: u32,
-    /// `terminal`, `stuck`, `cut` after the time for a match, or why the referee gave up.
+    /// [`TERMINAL`], [`STEPS`], `stuck`, `cut` after the time for a match, or `referee: ` and why
+    /// the legal moves of a state could not be found. All answers before were judged.
     pub ending: String,
     /// The player's goal.
     pub goal: Option<u8>,
@@ -33,6 +39,57 @@ pub struct MatchLine {
     pub answers: Answers,
     pub faults: Vec<Fault>,
     pub held: Held,
+    /// How the server's process ended, where it did not outlive the match.
+    #[serde(default)]
+    pub crash: Option<String>,
+}
+
+impl MatchLine {
+    /// Whether it was played as long as it should be.
+    pub fn is_whole(&self) -> bool {
+        self.ending == TERMINAL || self.ending == STEPS
+    }
+
+    /// What should not have been, one line for each.
+    pub fn findings(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let late = |late: &Late| match late.step {
+            0 => format!("READY after {:.2} s", late.seconds),
+            step => format!("the answer of step {step} after {:.2} s", late.seconds),
+        };
+        found.extend(self.answers.late.iter().map(late));
+        let fault = |fault: &Fault| match fault.kind {
+            FaultKind::Illegal if fault.detail == "`noop`" => {
+                format!("`noop` in step {} is not legal", fault.step + 1)
+            }
+            FaultKind::Illegal => {
+                format!("{} in step {} is not legal", fault.detail, fault.step + 1)
+            }
+            FaultKind::Timeout | FaultKind::Connection => {
+                let request = match fault.request {
+                    Request::Start => "START",
+                    Request::Play => "PLAY",
+                    Request::Stop => "STOP",
+                };
+                let (step, detail) = (fault.step + 1, &fault.detail);
+                format!("no answer to {request} in step {step}: {detail}")
+            }
+        };
+        found.extend(self.faults.iter().map(fault));
+        if !self.is_whole() {
+            found.push(format!(
+                "ended after {} steps: {}",
+                self.answers.plays, self.ending
+            ));
+        }
+        if !self.held.left.is_empty() {
+            found.push(format!("threads were left: {:?}", self.held.left));
+        }
+        if let Some(status) = &self.crash {
+            found.push(format!("the server ended with {status}"));
+        }
+        found
+    }
 }
 
 /// The times of the answers of a match, from the request to the whole answer, as its manager sees
@@ -101,4 +158,13 @@ pub fn load(path: &Path) -> anyhow::Result<Vec<MatchLine>> {
             serde_json::from_str(line).with_context(place)
         })
         .collect()
+}
+
+/// The matches of a file that others are appended to. A last line that is half written is cut off.
+pub fn load_to_append(path: &Path) -> anyhow::Result<Vec<MatchLine>> {
+    let lines = load(path)?;
+    let length = fs::read(path)?.iter().rposition(|&byte| byte == b'\n');
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(length.map_or(0, |end| end as u64 + 1))?;
+    Ok(lines)
 }

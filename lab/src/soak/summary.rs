@@ -21,7 +21,7 @@ const MACHINE_DELAY: f64 = 0.1;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
     matches: usize,
-    /// Those that ended in a terminal state.
+    /// Those that ended in a terminal state, or after the number of steps to play.
     whole: usize,
     /// Those that were aborted after the time for a match.
     cut: usize,
@@ -42,7 +42,21 @@ pub struct Summary {
     slowest_quiet_seconds: f64,
     /// Matches of which a thread was left.
     not_quiet: usize,
+    /// Servers that ended during a match.
+    crashes: usize,
+    /// Matches in which the legal moves of a state could not be found, so that they were ended.
+    not_judged: usize,
+    findings: Vec<Finding>,
     servers: Vec<ServerSummary>,
+}
+
+/// Something in a match that should not have been.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Finding {
+    game: String,
+    match_id: String,
+    role: String,
+    what: String,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -59,7 +73,7 @@ struct ServerSummary {
 
 impl Summary {
     pub fn of(lines: &[MatchLine]) -> Self {
-        let is_whole = |line: &&MatchLine| line.ending == "terminal";
+        let is_whole = |line: &&MatchLine| line.is_whole();
         let greatest =
             |value: &dyn Fn(&MatchLine) -> f64| lines.iter().map(value).fold(0.0, f64::max);
         let games = |lines: &mut dyn Iterator<Item = &MatchLine>| {
@@ -103,6 +117,12 @@ impl Summary {
                 .iter()
                 .filter(|line| !line.held.left.is_empty())
                 .count(),
+            crashes: lines.iter().filter(|line| line.crash.is_some()).count(),
+            not_judged: lines
+                .iter()
+                .filter(|line| line.ending.starts_with("referee"))
+                .count(),
+            findings: lines.iter().flat_map(findings).collect(),
             servers: servers
                 .into_values()
                 .map(|lines| ServerSummary::of(&lines))
@@ -112,9 +132,19 @@ impl Summary {
 
     /// Whether every answer was legal and in time, and no server holds more than before.
     pub fn holds(&self) -> bool {
-        self.late + self.illegal + self.unanswered + self.not_quiet == 0
+        self.late + self.illegal + self.unanswered + self.not_quiet + self.crashes == 0
             && self.servers.iter().all(ServerSummary::holds)
     }
+}
+
+fn findings(line: &MatchLine) -> Vec<Finding> {
+    let finding = |what| Finding {
+        game: line.game.clone(),
+        match_id: line.match_id.clone(),
+        role: line.role.clone(),
+        what,
+    };
+    line.findings().into_iter().map(finding).collect()
 }
 
 impl ServerSummary {
@@ -163,10 +193,10 @@ impl fmt::Display for Summary {
         let mut table = Table::new(["", "result"]);
         for (what, value) in [
             ("matches", self.matches.to_string()),
-            ("played to the end", self.whole.to_string()),
+            ("played as long as they should be", self.whole.to_string()),
             ("aborted after the time for a match", self.cut.to_string()),
             ("games", self.games.to_string()),
-            ("games played to the end", self.games_whole.to_string()),
+            ("games played so", self.games_whole.to_string()),
             ("answers to PLAY", self.steps.to_string()),
             ("late answers", self.late.to_string()),
             (
@@ -186,10 +216,26 @@ impl fmt::Display for Summary {
                 format!("{:.1} s", self.slowest_quiet_seconds),
             ),
             ("matches that left a thread", self.not_quiet.to_string()),
+            (
+                "servers that ended during a match",
+                self.crashes.to_string(),
+            ),
+            (
+                "matches with a state whose legal moves could not be found",
+                self.not_judged.to_string(),
+            ),
         ] {
             table.push(vec![what.to_string(), value]);
         }
         writeln!(out, "{table}")?;
+        if !self.findings.is_empty() {
+            let mut table = Table::new(["game", "role", "finding"]).with_text_columns(&[0, 1, 2]);
+            for found in &self.findings {
+                let cells = [&found.game, &found.role, &found.what];
+                table.push(cells.map(String::clone).into());
+            }
+            writeln!(out, "{table}")?;
+        }
         let mut table = Table::new([
             "server",
             "matches",
@@ -228,8 +274,10 @@ impl fmt::Display for Summary {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::time::Duration;
+
+    use panza::commands::game_manager::{Fault, Request};
 
     use super::*;
     use crate::soak::process::Held;
@@ -257,7 +305,54 @@ mod tests {
                 descriptors: 12,
                 ..Held::default()
             },
+            crash: None,
         }
+    }
+
+    /// A match of a game without faults.
+    pub fn line_of(game: &str) -> MatchLine {
+        MatchLine {
+            game: game.to_string(),
+            ..line(1, 10)
+        }
+    }
+
+    #[test]
+    fn games_with_findings_are_named() {
+        let mut lines = vec![line_of("fine"), line_of("late"), line_of("cut")];
+        lines[0].ending = "steps".into();
+        lines[1]
+            .answers
+            .start(Duration::from_secs(4), 3, Duration::ZERO);
+        lines[1].faults = vec![Fault {
+            role: 0,
+            request: Request::Play,
+            step: 2,
+            kind: FaultKind::Illegal,
+            detail: "`noop`".into(),
+        }];
+        lines[2].ending = "referee: too much work".into();
+        let summary = Summary::of(&lines);
+        let found = summary.findings.iter();
+        let found: Vec<_> = found
+            .map(|found| (found.game.as_str(), found.what.as_str()))
+            .collect();
+        let expected = [
+            ("late", "READY after 4.00 s"),
+            ("late", "`noop` in step 3 is not legal"),
+            ("cut", "ended after 0 steps: referee: too much work"),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!((summary.whole, summary.not_judged), (2, 1));
+        assert!(
+            summary
+                .to_string()
+                .contains("| late | x | READY after 4.00 s |")
+        );
+        let mut crashed = line_of("crashed");
+        assert!(Summary::of(&[crashed.clone()]).holds());
+        crashed.crash = Some("signal: 6".into());
+        assert!(!Summary::of(&[crashed]).holds());
     }
 
     #[test]
