@@ -10,6 +10,7 @@ mod children;
 pub mod corpus;
 pub mod duel;
 pub mod fingerprint;
+mod hostile;
 mod messages;
 mod nets;
 pub mod oracle;
@@ -127,9 +128,17 @@ enum Command {
         after_help = "The server is a process of its own; its settings are few and can be added to. Status 1: a panic, an answer that took\n\
             longer than a second or is missing, or a missing, late or illegal move of the match.\n\n\
             Examples:\n  cargo lab messages --count 1000000 --set search.threads=1\n  \
-            cargo lab messages --dribbling 1000"
+            cargo lab messages --dribbling 1000\n  cargo lab messages --flood plays --seconds 60"
     )]
     Messages(messages::MessagesArguments),
+    /// Send hostile rulesheets to servers, as START and as a table, and measure what they leave.
+    #[command(
+        after_help = "Each sheet gets a server of its own. Status 1: a server that ended or panicked, a missing answer, or more than 2\n\
+            threads or 50 MiB more, a second after ABORT, than before. Needs Linux.\n\n\
+            Examples:\n  cargo lab hostile --json > hostile.jsonl\n  cargo lab hostile --address-space-gib 4\n  \
+            cargo lab hostile --seed 7 --print > seven.gdl"
+    )]
+    Hostile(hostile::HostileArguments),
     /// Train evaluations of games with different seeds, and compare each with positions that deep
     /// searches have valued.
     #[command(
@@ -187,6 +196,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Engine => duel::protocol::serve(),
         Command::Messages(arguments) => messages::run(arguments, output),
+        Command::Hostile(arguments) => hostile::run(arguments, output),
         Command::Nets(arguments) => nets::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Soak(arguments) => soak::run(arguments, output),

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::ops::Range;
 use std::time::Duration;
 
 /// An answer that takes longer counts as none.
@@ -12,6 +13,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Connection {
     stream: TcpStream,
     read: Vec<u8>,
+}
+
+/// A request of the page to play on, with a body of JSON.
+pub fn post_to(target: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         panza-page: 1\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
 }
 
 /// A request with this body. `is_kept` asks for keep-alive.
@@ -47,10 +58,16 @@ impl Connection {
 
     /// Reads one answer, and returns its status.
     pub fn answer(&mut self) -> io::Result<u16> {
+        self.answer_text().map(|(status, _)| status)
+    }
+
+    /// Reads one answer, and returns its status and body.
+    pub fn answer_text(&mut self) -> io::Result<(u16, String)> {
         loop {
-            if let Some((status, length)) = complete(&self.read)? {
-                self.read.drain(..length);
-                return Ok(status);
+            if let Some((status, body)) = complete(&self.read)? {
+                let text = String::from_utf8_lossy(&self.read[body.clone()]).into_owned();
+                self.read.drain(..body.end);
+                return Ok((status, text));
             }
             if self.more()? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -98,8 +115,8 @@ fn status(answer: &[u8]) -> io::Result<u16> {
     }
 }
 
-/// The status of the first answer and its length in bytes, once all of it is there.
-fn complete(answer: &[u8]) -> io::Result<Option<(u16, usize)>> {
+/// The status of the first answer and the place of its body, once all of it is there.
+fn complete(answer: &[u8]) -> io::Result<Option<(u16, Range<usize>)>> {
     let Some(head) = answer.windows(4).position(|end| end == b"\r\n\r\n") else {
         return Ok(None);
     };
@@ -112,8 +129,8 @@ fn complete(answer: &[u8]) -> io::Result<Option<(u16, usize)>> {
         let text = "an answer without a length";
         return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     };
-    let end = head + 4 + length;
-    Ok((answer.len() >= end).then_some((status(answer)?, end)))
+    let body = head + 4..head + 4 + length;
+    Ok((answer.len() >= body.end).then_some((status(answer)?, body)))
 }
 
 #[cfg(test)]
@@ -123,7 +140,7 @@ mod tests {
     #[test]
     fn answers_are_complete_with_their_bodies() {
         let answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nabcHTTP";
-        assert_eq!(complete(answer).unwrap(), Some((400, 50)));
+        assert_eq!(complete(answer).unwrap(), Some((400, 47..50)));
         assert_eq!(complete(&answer[..49]).unwrap(), None);
         assert_eq!(complete(&answer[..30]).unwrap(), None);
         assert!(complete(b"HTTP/1.1 200 OK\r\n\r\n").is_err());

@@ -26,6 +26,10 @@ const SURE_MOVES: u32 = 3;
 pub struct Played {
     pub matches: u32,
     pub moves: usize,
+    /// Answers to PLAY after the clock.
+    pub late: usize,
+    /// The slowest answer to PLAY.
+    pub slowest_ms: f64,
     /// Missing, late and illegal answers.
     pub faults: Vec<String>,
 }
@@ -33,9 +37,13 @@ pub struct Played {
 /// Held for writing whenever the player may be free, so that no other START gets it.
 pub type Busy = RwLock<()>;
 
-/// Keeps [`Busy`] as a match goes on.
+/// Keeps [`Busy`] as a match goes on, and measures answers.
 struct Gate<'a> {
+    /// The player's role.
+    ours: usize,
+    clock: Duration,
     busy: &'a Busy,
+    played: Played,
     free: Option<RwLockWriteGuard<'a, ()>>,
 }
 
@@ -54,7 +62,15 @@ impl Spectator for Gate<'_> {
         self.free = None;
     }
 
-    fn moved(&mut self, step: u32, _: &[RoleTurn], _: &[String]) {
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], _: &[String]) {
+        let time = turns[self.ours].time;
+        let milliseconds = time.as_secs_f64() * 1000.0;
+        self.played.slowest_ms = self.played.slowest_ms.max(milliseconds);
+        if time > self.clock {
+            self.played.late += 1;
+            let fault = format!("the answer of step {step} after {milliseconds:.0} ms");
+            self.played.faults.push(fault);
+        }
         if step >= SURE_MOVES {
             self.close();
         }
@@ -78,11 +94,17 @@ pub fn play(
     let n_roles = Prover::new(&game.rules)?.roles().len();
     let rules_text = rules_on_one_line(&game.sheet.text);
     let random = Arc::new(Mutex::new(Random::new(1)));
-    let mut gate = Gate { busy, free: None };
-    let mut played = Played::default();
+    let mut gate = Gate {
+        ours: 0,
+        clock: Duration::from_secs(clocks.play.into()),
+        busy,
+        played: Played::default(),
+        free: None,
+    };
     loop {
         gate.close();
-        let ours = played.matches as usize % n_roles;
+        let ours = gate.played.matches as usize % n_roles;
+        gate.ours = ours;
         let seat = |role: usize| match role == ours {
             true => Seat {
                 name: "Panza".into(),
@@ -94,19 +116,17 @@ pub fn play(
             },
         };
         let plan = MatchPlan {
-            id: match_id(&game.sheet.name, played.matches),
+            id: match_id(&game.sheet.name, gate.played.matches),
             rules: &game.rules,
             rules_text: &rules_text,
             seats: (0..n_roles).map(seat).collect(),
             clocks,
-            patience: Patience {
-                play_margin: Duration::ZERO,
-                ..Patience::default()
-            },
+            patience: Patience::default(),
             max_steps: MAX_STEPS,
             seed: 1,
         };
         let record = play_match(&plan, runtime.handle(), &cancelled, &mut gate)?;
+        let played = &mut gate.played;
         played.matches += 1;
         played.moves += record.moves.len();
         let faults = record.faults.iter().map(|fault| format!("{fault:?}"));
@@ -115,7 +135,7 @@ pub fn play(
             played.faults.push(format!("ended as {:?}", record.ending));
         }
         if stop.load(Ordering::Relaxed) {
-            return Ok(played);
+            return Ok(gate.played);
         }
     }
 }

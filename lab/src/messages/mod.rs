@@ -5,12 +5,13 @@
 //! are panics, the slowest answers, what the match suffered, and what the process held before and
 //! after.
 
-mod client;
+pub mod client;
 mod dribble;
+mod flood;
 mod matches;
 #[path = "../../../fuzz/src/mutate.rs"]
 mod mutate;
-mod server;
+pub mod server;
 mod storm;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::ArgPredicate;
 use panza::commands::arguments::parse_seconds;
 use panza::commands::game_manager::Clocks;
 use panza::commands::game_source::{Game, Rulesheet};
@@ -28,6 +30,7 @@ use panza::commands::output::{Output, grouped, progress_bar};
 use serde::Serialize;
 
 use client::post;
+use flood::Flood;
 use matches::{Busy, Played};
 use server::{Figures, Server};
 use storm::Answers;
@@ -49,7 +52,11 @@ pub struct MessagesArguments {
     /// Instead, keep N connections that send a byte now and then, while matches are played.
     #[arg(long, value_name = "N", conflicts_with = "count")]
     dribbling: Option<usize>,
-    /// How long connections dribble; the last match is played to its end.
+    /// Instead, post messages of 16 MB over four connections without pause, or begin them over 256
+    /// and do not end them, while matches are played.
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["count", "dribbling"])]
+    flood: Option<Flood>,
+    /// How long connections dribble, or flood the server; the last match is played to its end.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Threads that send messages.
@@ -58,8 +65,9 @@ pub struct MessagesArguments {
     /// The game of the match.
     #[arg(long, value_name = "GAME", default_value = "connectFour")]
     game: String,
-    /// The start clock of the match in seconds.
+    /// The start clock of the match in seconds. With --flood it is 2 by default.
     #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    #[arg(default_value_if("flood", ArgPredicate::IsPresent, "2"))]
     start_clock: u32,
     /// The play clock of the match in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
@@ -115,6 +123,10 @@ pub fn run(arguments: &MessagesArguments, output: Output) -> anyhow::Result<Outc
         start: arguments.start_clock,
         play: arguments.play_clock,
     };
+    if let Some(flood) = arguments.flood {
+        let time = Duration::from_secs_f64(arguments.seconds);
+        return flood::run(flood, &server, &game, clocks, time, output);
+    }
     // One match first, so that `before` is the state after matches.
     let busy = Busy::default();
     let once = AtomicBool::new(true);

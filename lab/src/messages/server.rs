@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, bail};
 use panza::commands::child::Child;
@@ -26,6 +26,8 @@ pub struct Server {
 pub struct Figures {
     /// Resident memory, in MiB.
     pub memory_mib: f64,
+    /// The most resident memory so far, in MiB.
+    pub peak_mib: f64,
     pub threads: usize,
     pub descriptors: usize,
 }
@@ -43,6 +45,10 @@ impl Server {
             "logs.level=error".to_string(),
             "server.log_listen=none".to_string(),
             "memory.enabled=false".to_string(),
+            format!(
+                "memory.path={}",
+                folder.path().join("memory.sqlite").display()
+            ),
         ];
         for item in first.iter().chain(settings) {
             command.args(["--set", item]);
@@ -69,6 +75,25 @@ impl Server {
         })
     }
 
+    /// How it ended; nothing while it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.ended()
+    }
+
+    /// Limits the address space of the process, in bytes. Only Linux can.
+    pub fn limit_address_space(&self, bytes: u64) -> anyhow::Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{Pid, Resource, Rlimit, prlimit};
+            let process = Pid::from_raw(i32::try_from(self.child.id())?);
+            let (current, maximum) = (Some(bytes), Some(bytes));
+            prlimit(process, Resource::As, Rlimit { current, maximum })?;
+            Ok(())
+        }
+        #[cfg(not(target_os = "linux"))]
+        bail!("only Linux limits the address space of a process, not to {bytes}")
+    }
+
     /// What the process holds now. Only Linux says so.
     pub fn figures(&self) -> anyhow::Result<Figures> {
         let process = PathBuf::from(format!("/proc/{}", self.child.id()));
@@ -80,6 +105,7 @@ impl Server {
         };
         Ok(Figures {
             memory_mib: number("VmRSS:").unwrap_or_default() / 1024.0,
+            peak_mib: number("VmHWM:").unwrap_or_default() / 1024.0,
             threads: number("Threads:").unwrap_or_default() as usize,
             descriptors: fs::read_dir(process.join("fd"))?.count(),
         })
@@ -106,7 +132,9 @@ impl Server {
     /// Lines about panics on standard error and in the logs of matches, as far as there are any.
     pub fn panics(&self) -> anyhow::Result<Vec<String>> {
         let mut texts = vec![fs::read(self.folder.path().join("stderr"))?];
-        for entry in fs::read_dir(self.folder.path().join("logs"))?.flatten() {
+        // The folder is there once a match was logged.
+        let logs = fs::read_dir(self.folder.path().join("logs"));
+        for entry in logs.into_iter().flatten().flatten() {
             texts.extend(fs::read(entry.path().join("match.log")));
         }
         let texts = texts.iter().map(|text| String::from_utf8_lossy(text));
