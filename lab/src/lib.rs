@@ -126,7 +126,7 @@ enum Command {
     /// Fire fuzzed messages at a server while a match is played on it.
     #[command(
         after_help = "The server is a process of its own; its settings are few and can be added to. Status 1: a panic, an answer that took\n\
-            longer than a second or is missing, or a missing, late or illegal move of the match.\n\n\
+            longer than a second or is missing, or a missing, late or illegal move of the match; and with --flood more than a GiB.\n\n\
             Examples:\n  cargo lab messages --count 1000000 --set search.threads=1\n  \
             cargo lab messages --dribbling 1000\n  cargo lab messages --flood plays --seconds 60"
     )]

@@ -33,6 +33,8 @@ const KEPT_BACK: usize = 100_000;
 const POSTING: usize = 4;
 /// Messages of one connection after another, at most.
 const MOST_POSTS: u32 = 100_000;
+/// The most resident memory of the server that is no fault, in MiB.
+const MOST_MIB: f64 = 1024.0;
 /// Time between two looks at connections that stall.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -80,6 +82,7 @@ impl Report {
         self.played.faults.is_empty()
             && self.info_faults.is_empty()
             && self.panics.is_empty()
+            && self.peak_mib <= MOST_MIB
             && self.slowest_info_ms <= SLOW.as_secs_f64() * 1000.0
     }
 
