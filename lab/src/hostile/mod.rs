@@ -204,6 +204,7 @@ fn send(
         (status, _) => {
             let how = status.map_or("an unknown status".to_string(), |it| it.to_string());
             line.faults.push(format!("the server ended with {how}"));
+            line.faults.extend(server.reason());
         }
     }
     let panics = server.panics()?;

@@ -129,6 +129,15 @@ impl Server {
         Ok(latest)
     }
 
+    /// The first line on standard error that says why the process was aborted.
+    pub fn reason(&self) -> Option<String> {
+        let bytes = fs::read(self.folder.path().join("stderr")).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let is_reason =
+            |line: &&str| line.contains("memory allocation") || line.contains("overflow");
+        text.lines().find(is_reason).map(String::from)
+    }
+
     /// Lines about panics on standard error and in the logs of matches, as far as there are any.
     pub fn panics(&self) -> anyhow::Result<Vec<String>> {
         let mut texts = vec![fs::read(self.folder.path().join("stderr"))?];
