@@ -1,7 +1,7 @@
 //! Rulesheets that are made to exhaust time, memory and stacks, by the number of a seed.
 //!
 //! A sheet is a small game and one to three parts that each make one thing large. The sheets of the
-//! first seeds have one part each, of the greatest size; the others combine two or three parts.
+//! first seeds have one part each; the others combine two or three parts.
 //!
 //! Invariants: the same seed gives the same sheet; a sheet has at most [`MOST_BYTES`] bytes.
 
@@ -104,9 +104,8 @@ pub fn sheet(seed: u64) -> Sheet {
     rules.push('\n');
     let mut names = Vec::new();
     let share = (MOST_BYTES - rules.len()) / chosen.len();
-    let is_alone = chosen.len() == 1;
     for part in chosen {
-        let (text, size) = part.text(share, is_alone, &mut random);
+        let (text, size) = part.text(share, &mut random);
         assert!(text.len() <= share, "{part:?}");
         rules.push_str(&text);
         names.push(format!("{}({size})", format!("{part:?}").to_lowercase()));
@@ -141,11 +140,11 @@ impl Part {
 
     /// Statements of at most `most` bytes, and their size: the greatest, or now and then a random
     /// one.
-    fn text(self, most: usize, is_greatest: bool, random: &mut Random) -> (String, usize) {
+    fn text(self, most: usize, random: &mut Random) -> (String, usize) {
         let (greatest, bytes) = self.limits();
         let greatest = greatest.min((most - 2_000) / bytes);
         let size = match random.below(3) {
-            0 if !is_greatest => 1 + random.below(greatest as u32) as usize,
+            0 => 1 + random.below(greatest as u32) as usize,
             _ => greatest,
         };
         let mut out = String::new();
