@@ -558,6 +558,9 @@ function openStored(page) {
     openChosen([...event.dataTransfer.files]);
   });
   window.addEventListener("message", (event) => {
+    // The server says which pages may show this one in a frame; no other page may choose a log.
+    const isFromFrame = window.parent !== window && event.source === window.parent;
+    if (!isFromFrame && event.origin !== location.origin) return;
     if (!isForUs(event.data)) return;
     // The page around this one has chosen what is shown.
     byId("opener").hidden = true;

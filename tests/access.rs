@@ -145,9 +145,90 @@ fn messages_of_browsers_need_a_known_host() {
         assert_eq!(answer.code(), "403", "{mark}");
         let headers = format!("Host: evil.example\r\n{mark}\r\n");
         assert_eq!(get(address, "/(INFO)", &headers).code(), "403", "{mark}");
-        // Game managers in browsers name the player as it is entered.
+    }
+    // The player's own pages name it as it is entered.
+    for mark in [
+        "Origin: http://127.0.0.1:9147",
+        "Sec-Fetch-Site: same-origin",
+        "User-Agent: Mozilla/5.0 (X11)",
+    ] {
         let answer = post(address, &format!("Host: 127.0.0.1:9147\r\n{mark}\r\n"));
         check_ggp(&answer);
+    }
+}
+
+#[test]
+fn pages_of_other_origins_send_no_messages() {
+    let (server, _root) = server(&["server.origins=https://ggp.example.org"]);
+    let host = "Host: 127.0.0.1:9147\r\n";
+    for mark in [
+        "Origin: https://evil.example",
+        "Origin: null",
+        "Sec-Fetch-Site: cross-site",
+        "Origin: http://127.0.0.1:9148",
+    ] {
+        let answer = post(server.address, &format!("{host}{mark}\r\n"));
+        assert_eq!(answer.code(), "403", "{mark}");
+        assert!(answer.body.contains("server.origins"), "{}", answer.body);
+        server.assert_available();
+    }
+    let named = format!("{host}Origin: https://ggp.example.org\r\n");
+    check_ggp(&post(server.address, &named));
+}
+
+#[test]
+fn a_get_asks_for_nothing_but_info() {
+    let (server, _root) = server(&[]);
+    for message in [
+        "(START m a ((role a)(legal a x)(goal a 5)) 9 9)",
+        "(ABORT m)",
+        "(PLAY m NIL)",
+        "(hello)",
+        "(",
+    ] {
+        let target = format!("/{}", message.replace(' ', "+"));
+        let answer = get(server.address, &target, "Host: localhost\r\n");
+        assert_eq!(answer.code(), "405", "{message}");
+        server.assert_available();
+    }
+}
+
+#[test]
+fn only_named_origins_may_show_the_viewer_in_a_frame() {
+    let (server, _root) = server(&["server.origins=https://ggp.example.org"]);
+    let policy = |path: &str| {
+        let answer = get(server.address, path, "Host: localhost\r\n");
+        answer
+            .header("content-security-policy")
+            .unwrap()
+            .to_string()
+    };
+    assert!(policy("/viewer").ends_with("frame-ancestors 'self' https://ggp.example.org"));
+    for path in ["/", "/play"] {
+        assert!(policy(path).ends_with("frame-ancestors 'none'"), "{path}");
+    }
+}
+
+#[test]
+fn this_machine_may_need_the_secret() {
+    let secret = format!("server.pages_secret={SECRET}");
+    let (server, _root) = server(&["server.pages_for=secret", &secret]);
+    for path in ["/", "/play", "/api/matches"] {
+        let get = |header: &str| {
+            get(
+                server.address,
+                path,
+                &format!("Host: localhost\r\n{header}"),
+            )
+            .code()
+            .to_string()
+        };
+        assert_eq!(get(""), "404", "{path}");
+        assert_eq!(
+            get(&format!("Authorization: Bearer {SECRET}\r\n")),
+            "200",
+            "{path}"
+        );
     }
 }
 
@@ -195,6 +276,10 @@ fn what_a_proxy_forwards_is_not_from_here() {
         "X-Forwarded-For: 192.0.2.7",
         "Forwarded: for=x",
         "Via: 1.1 x",
+        "X-Real-IP: 192.0.2.7",
+        "CF-Connecting-IP: 192.0.2.7",
+        "True-Client-IP: 192.0.2.7",
+        "X-Forwarded-Proto: https",
     ] {
         assert_eq!(get(&format!("{header}\r\n")).code(), "404", "{header}");
     }

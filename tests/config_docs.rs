@@ -56,6 +56,7 @@ fn comment_faults(text: &str, key: &Key) -> Vec<String> {
         | Kind::AddressOrNone
         | Kind::Networks
         | Kind::HostNames
+        | Kind::Origins
         | Kind::Secret
         | Kind::Choice(_) => &[],
     };

@@ -13,7 +13,9 @@ use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
 use panza::planner::SOLVERS;
-use panza::player::{Answer, GameBuilders, PlayRequest, Player, Reply, StartRequest, Status};
+use panza::player::{
+    Answer, GameBuilders, PlayRequest, Player, Reply, StartRequest, StartRules, Status,
+};
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -70,9 +72,8 @@ impl Table {
         table.player.start(
             StartRequest {
                 match_id: "m".into(),
-                role: sexpr::parse(role).0.remove(0),
-                rules: sexpr::parse(source).0,
-                source: source.into(),
+                role: role.into(),
+                rules: StartRules::read(&sexpr::parse(source).0, source, "m").unwrap(),
                 start_clock,
                 play_clock,
                 received: Instant::now(),
@@ -87,7 +88,7 @@ impl Table {
     fn play(&self, moves: &str) -> String {
         let begin = Instant::now();
         let (reply, answer) = reply();
-        let moves = sexpr::parse(moves).0;
+        let moves = texts(moves);
         let request = PlayRequest {
             match_id: "m".into(),
             moves: (!moves.is_empty()).then_some(moves),
@@ -105,8 +106,7 @@ impl Table {
     fn stop(&self, moves: &str) {
         let (reply, answer) = reply();
         let begin = Instant::now();
-        self.player
-            .stop("m".into(), Some(sexpr::parse(moves).0), reply);
+        self.player.stop("m".into(), Some(texts(moves)), reply);
         assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Done));
         assert!(begin.elapsed() < Duration::from_secs(1));
         assert_eq!(self.player.info(), Status::Available);
@@ -142,6 +142,12 @@ fn with_last_resort(main: Mischief) -> GameBuilders {
         main: piles(HIGH, "main", main),
         fallback: Some(piles(HIGH, "fallback", Mischief::default())),
     }
+}
+
+/// The texts of moves.
+fn texts(moves: &str) -> Vec<String> {
+    let moves = sexpr::parse(moves).0;
+    moves.iter().map(ToString::to_string).collect()
 }
 
 #[test]

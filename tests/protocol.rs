@@ -403,7 +403,7 @@ fn rules_that_do_not_parse_are_refused_and_nothing_begins() {
 }
 
 #[test]
-fn an_unknown_role_is_refused() {
+fn a_role_that_the_rules_lack_plays_as_the_first() {
     let server = server();
     assert_eq!(server.ask(&start("m", "third", 60, 0.2, 0.2)), "ready");
     assert!(is_take(&server.ask("( PLAY m NIL )")));

@@ -186,6 +186,8 @@ fn a_hundred_megabytes_are_refused() {
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n");
     let piece = [b' '; 1 << 16];
     let chunk = [b"10000\r\n".as_slice(), &piece, b"\r\n"].concat();
+    // In chunks it has to begin like a message that may be long.
+    let chunked = chunked + "c\r\n(START m a (\r\n";
     for (begin, chunk) in [(announced, piece.as_slice()), (chunked, &chunk)] {
         let answer = pour(server.connect(), begin.as_bytes(), chunk, count);
         let answer = String::from_utf8(answer).unwrap();
@@ -193,6 +195,63 @@ fn a_hundred_megabytes_are_refused() {
         assert!(answer.ends_with("the body is longer than 16777216 bytes"));
         server.assert_available();
     }
+}
+
+/// A request with a body of `count` bytes that begins like this and goes on with empty lists.
+fn long(begin: &str, count: usize) -> Vec<u8> {
+    let head = format!("POST / HTTP/1.0\r\nContent-Length: {count}\r\n\r\n{begin}");
+    let mut request = head.into_bytes();
+    let end = request.len() + count - begin.len();
+    while request.len() + 2 <= end {
+        request.extend_from_slice(b"()");
+    }
+    request.resize(end, b' ');
+    request
+}
+
+#[test]
+fn long_messages_without_use_are_answered_by_their_head() {
+    let server = high();
+    let send = |begin: &str, count: usize| {
+        let answer = pour(server.connect(), &long(begin, count), b"", 0);
+        String::from_utf8(answer).unwrap()
+    };
+    let longest = 16 << 20;
+    for begin in ["(PLAY x (", "(STOP x ("] {
+        assert!(send(begin, longest).ends_with("\r\n\r\nbusy"), "{begin}");
+    }
+    assert!(send("(PREVIEW (", longest).ends_with("\r\n\r\ndone"));
+    assert!(send("(INFO (", 70_000).ends_with("longer than 65536 bytes"));
+    assert!(send("(HELLO (", 70_000).contains("no message begins"));
+    assert!(send("(START x a (", longest).contains("more than 4000000 symbols"));
+    server.assert_available();
+    assert_eq!(server.ask(&start("m", "first", 0.2, 5.0)), "ready");
+    for begin in ["(START x a (", "(PLAY x (", "(PREVIEW ("] {
+        assert!(send(begin, longest).ends_with("\r\n\r\nbusy"), "{begin}");
+    }
+    assert!(send("(PLAY m (", longest).ends_with("longer than 1048576 bytes"));
+    assert!(is_take(&server.ask("( PLAY m NIL )")));
+    assert_eq!(server.ask("( ABORT m )"), "aborted");
+}
+
+#[test]
+fn long_bodies_that_stall_give_way_to_others() {
+    let server = Running::new(settings(&["server.max_message_bytes=262144"]), sound(HIGH));
+    // Four of these have all the room that there is.
+    let stalled: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut stream = server.connect();
+            let body = long("(START s a (", 262_144);
+            stream.write_all(&body[..body.len() - 1]).unwrap();
+            stream
+        })
+        .collect();
+    let rules = format!("{} ; {}\n", rules(4), "x".repeat(100_000));
+    let start = format!("( START m first ( {rules} ) 0.2 5 )");
+    assert_eq!(server.ask(&start), "ready");
+    assert_eq!(server.ask("( ABORT m )"), "aborted");
+    let first = read_to_end(stalled.into_iter().next().unwrap());
+    assert_eq!(first.code(), "503");
 }
 
 #[test]

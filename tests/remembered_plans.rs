@@ -12,7 +12,9 @@ use panza::gdl::{self, sexpr};
 use panza::machine::random::Random;
 use panza::memory::{Kind, Store};
 use panza::metagame::{PlanNote, term};
-use panza::player::{Answer, GameBuilders, Manager, PlayRequest, Player, Reply, StartRequest};
+use panza::player::{
+    Answer, GameBuilders, Manager, PlayRequest, Player, Reply, StartRequest, StartRules,
+};
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -127,9 +129,8 @@ fn begin(folder: &Path, puzzle: &Puzzle) -> Player {
     player.start(
         StartRequest {
             match_id: "m".into(),
-            role: sexpr::parse(&puzzle.role).0.remove(0),
-            rules: sexpr::parse(&puzzle.source).0,
-            source: puzzle.source.as_str().into(),
+            role: puzzle.role.clone(),
+            rules: StartRules::read(&sexpr::parse(&puzzle.source).0, &puzzle.source, "m").unwrap(),
             start_clock: PATIENCE,
             play_clock: PATIENCE,
             received: Instant::now(),
@@ -146,7 +147,7 @@ fn play(player: &Player, n_moves: usize) -> Vec<String> {
     let mut moves: Vec<String> = Vec::new();
     for _ in 0..n_moves {
         let (reply, answer) = reply();
-        let last = moves.last().map(|last| sexpr::parse(last).0);
+        let last = moves.last().map(|last| vec![last.clone()]);
         let request = PlayRequest {
             match_id: "m".into(),
             moves: last,

@@ -26,7 +26,7 @@ use panza::memory::{Kind, Store};
 use panza::metagame::{GameHistory, PlanNote, prior_study};
 use panza::planner;
 use panza::player::GameBuilders;
-use panza::server::message::{self, Message};
+use panza::server::message::{self, Head, Message};
 use panza::sokoban::board::Board;
 use panza::sokoban::rulesheet::rulesheet;
 use panza::sokoban::solution::Solution;
@@ -74,14 +74,25 @@ const STEPS: usize = 20;
 /// Larger levels are not made rulesheets.
 const CELLS: usize = 400;
 
-/// A GGP message, and the rules that a START among them carries.
+/// A GGP message, and the rules that a START among them carries. The head agrees with the whole.
 pub fn message(bytes: &[u8]) {
     let text = message::decoded(bytes);
-    if let Ok(Message::Start(start)) = message::parse(&text, Instant::now()) {
-        let (_, diagnostics) = gdl::load_statements(&start.rules, Vec::new());
-        for diagnostic in diagnostics.iter().take(DIAGNOSTICS) {
-            diagnostic.one_line("START", &start.source);
-        }
+    let head = Head::read(bytes);
+    let id = |message: &Message| match message {
+        Message::Info | Message::Preview => None,
+        Message::Start(start) => Some(start.match_id.clone()),
+        Message::Play(play) => Some(play.match_id.clone()),
+        Message::Unplayable { match_id, .. }
+        | Message::Stop { match_id, .. }
+        | Message::Abort { match_id } => Some(match_id.clone()),
+    };
+    // Bytes that are no UTF-8 are decoded as a whole.
+    if std::str::from_utf8(bytes).is_ok()
+        && let Ok(message) = message::parse(&text, Instant::now())
+        && let Some(id) = id(&message)
+    {
+        let head = head.expect("a message has a head");
+        assert_eq!(head.match_id, Some(id), "the head and the message");
     }
     laid_out(&text);
 }

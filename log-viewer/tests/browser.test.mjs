@@ -5,7 +5,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -23,7 +24,16 @@ const HOUR = makeMatch({ matchId: "sample.connectFour.3600", turns: 120, seconds
 
 let folder;
 let server;
+/** The page of another origin that shows the viewer in a frame. */
+let around;
 let browser;
+
+/** An empty page at an address of its own: `{ address, server }`. */
+async function pageAround() {
+  const server = createServer((_, answer) => answer.setHeader("content-type", "text/html").end("<!doctype html>"));
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { address: `http://127.0.0.1:${server.address().port}`, server };
+}
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "panza-viewer-"));
@@ -37,13 +47,15 @@ before(async () => {
   await writeMatch(join(logs, "puzzle"), makePuzzle());
   const cut = makeMatch({ matchId: "sample.connectFour.2", turns: 12 });
   await writeMatch(join(logs, "cut"), { ...cut, events: cut.events.slice(0, cut.events.length * 0.8) });
-  server = await serve(logs);
+  around = await pageAround();
+  server = await serve(logs, 0, [`server.origins=${around.address}`]);
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 });
 
 after(async () => {
   await browser?.close();
   await server?.stop();
+  around?.server.close();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
@@ -220,12 +232,10 @@ describe("a match that is played", () => {
       const answer = await fetch(`${server.logs}/${encodeURIComponent(played.match_id)}`);
       assert.equal(answer.status, 200);
       const object = await answer.json();
-      const outer = join(folder, "outer.html");
-      await writeFile(
-        outer,
+      await page.goto(around.address);
+      await page.setContent(
         `<!doctype html><iframe id="inner" width="1300" height="850" src="${server.logs}/viewer"></iframe>`,
       );
-      await page.goto(`file://${outer}`);
       await page.waitForLoadState("load");
       await page.evaluate((data) => document.getElementById("inner").contentWindow.postMessage(data, "*"), object);
       const inner = page.frameLocator("#inner");

@@ -16,8 +16,8 @@ export function program() {
   return found;
 }
 
-/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. Port 0 is any that is free. */
-export async function serve(folder, port = 0) {
+/** A server whose logs lie in a folder: `{ address, logs, stop() }`, the addresses as URLs. Port 0 is any that is free; `more` are further settings. */
+export async function serve(folder, port = 0, more = []) {
   const arguments_ = ["serve", "--listen", `127.0.0.1:${port}`, "--json"];
   const settings = [
     `logs.folder=${folder}`,
@@ -25,6 +25,7 @@ export async function serve(folder, port = 0) {
     "memory.enabled=false",
     "logs.level=error",
     "search.threads=1",
+    ...more,
   ];
   for (const setting of settings) arguments_.push("--set", setting);
   const child = spawn(program(), arguments_, { stdio: ["ignore", "pipe", "inherit"] });

@@ -78,6 +78,9 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
             arguments.player.len()
         );
     }
+    for spec in &arguments.player {
+        spec.reach()?;
+    }
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let (runtime, cancelled) = interrupt::runtime(|| {})?;
     let handle = runtime.handle();

@@ -5,10 +5,12 @@
 //! match in one process tests what a match over the network would.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use anyhow::Context;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -21,6 +23,9 @@ use crate::config::Settings;
 use crate::machine::random::Random;
 use crate::player::GameBuilders;
 use crate::server;
+
+/// Time for a player to take a connection.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// A player as the command line names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +52,31 @@ impl PlayerSpec {
                 .map(PlayerSpec::Remote)
                 .map_err(|_| "expected panza, random, legal or http://HOST:PORT".to_string()),
         }
+    }
+
+    /// Connects to a player that should listen already, and hangs up.
+    ///
+    /// # Errors
+    /// Nobody listens there.
+    pub fn reach(&self) -> anyhow::Result<()> {
+        let PlayerSpec::Remote(address) = self else {
+            return Ok(());
+        };
+        let unreachable = || format!("the player {address} cannot be reached");
+        let mut addresses = (address.host.as_str(), address.port)
+            .to_socket_addrs()
+            .with_context(unreachable)?
+            .peekable();
+        while let Some(next) = addresses.next() {
+            match TcpStream::connect_timeout(&next, CONNECT_TIME) {
+                Ok(_) => return Ok(()),
+                Err(error) if addresses.peek().is_none() => {
+                    return Err(error).with_context(unreachable);
+                }
+                Err(_) => {}
+            }
+        }
+        anyhow::bail!("{}: its name has no address", unreachable())
     }
 
     /// Whether it is part of this program, so that its faults are ours.

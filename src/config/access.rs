@@ -1,4 +1,4 @@
-//! The values of settings about access: networks, host names, a secret.
+//! The values of settings about access: networks, host names, origins, a secret.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -142,6 +142,68 @@ impl From<HostNames> for String {
         match names.names.as_slice() {
             [] => "none".to_string(),
             names => names.join(", "),
+        }
+    }
+}
+
+/// Origins of web pages, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Origins {
+    origins: Vec<String>,
+}
+
+impl Origins {
+    /// Reads `none`, or origins such as `https://ggp.example.org, http://localhost:8080`; nothing
+    /// if it is neither.
+    pub(super) fn read(text: &str) -> Option<Origins> {
+        if text.len() > LONGEST_LIST {
+            return None;
+        }
+        if text == "none" {
+            return Some(Origins {
+                origins: Vec::new(),
+            });
+        }
+        let origins = text.split(',').map(|origin| {
+            let origin = origin.trim().to_ascii_lowercase();
+            let (scheme, host) = origin.split_once("://")?;
+            let is_scheme = scheme.bytes().all(|byte| is_plain(byte) || byte == b'+');
+            let is_host = host
+                .bytes()
+                .all(|byte| is_plain(byte) || b":[]".contains(&byte));
+            let is_origin = !scheme.is_empty() && is_scheme && !host.is_empty() && is_host;
+            is_origin.then_some(origin)
+        });
+        let origins = origins.collect::<Option<_>>()?;
+        Some(Origins { origins })
+    }
+
+    /// Whether the origin is one of them, in any letter case.
+    pub fn contain(&self, origin: &str) -> bool {
+        let mut origins = self.origins.iter();
+        origins.any(|ours| ours.eq_ignore_ascii_case(origin))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.origins.iter().map(String::as_str)
+    }
+}
+
+impl TryFrom<String> for Origins {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::read(&text).ok_or("not a list of origins")
+    }
+}
+
+impl From<Origins> for String {
+    fn from(origins: Origins) -> String {
+        match origins.origins.as_slice() {
+            [] => "none".to_string(),
+            origins => origins.join(", "),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
-use super::access::{HostNames, LONGEST_LIST, Networks, SECRET_BYTES, Secret};
+use super::access::{HostNames, LONGEST_LIST, Networks, Origins, SECRET_BYTES, Secret};
 
 /// A setting: its place, unit and range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +57,8 @@ pub enum Kind {
     Networks,
     /// Names of hosts, or the word `none`.
     HostNames,
+    /// Origins of web pages, or the word `none`.
+    Origins,
     /// A secret word, or the word `none`.
     Secret,
     /// One of some words.
@@ -81,11 +83,13 @@ pub const KEYS: &[Key] = keys! {
     server.log_listen, "none", Kind::AddressOrNone;
     server.allow, "none", Kind::Networks;
     server.game_port_pages, "none", Kind::Flag;
-    server.pages_for, "none", Kind::Choice(&["local", "all"]);
+    server.pages_for, "none", Kind::Choice(&["local", "secret", "all"]);
     server.pages_secret, "none", Kind::Secret;
     server.host_names, "none", Kind::HostNames;
+    server.origins, "none", Kind::Origins;
     server.max_message_bytes, "bytes", integer(65_536, 1_073_741_824);
     server.read_timeout_seconds, "seconds", number(0.1, 600.0);
+    server.max_clock_seconds, "seconds", number(1.0, 604_800.0);
     server.idle_abort_seconds, "seconds", number(1.0, 86_400.0);
     player.margin_seconds, "seconds", number(0.0, 30.0);
     player.build_memory_mib, "MiB", integer(16, 1_048_576);
@@ -151,6 +155,9 @@ impl Kind {
             Kind::HostNames => {
                 format!("none, or host names with commas, in at most {LONGEST_LIST} bytes")
             }
+            Kind::Origins => format!(
+                "none, or origins like https://ggp.example.org with commas, in at most {LONGEST_LIST} bytes"
+            ),
             Kind::Secret => {
                 let (least, most) = SECRET_BYTES;
                 format!("none, or {least} to {most} ASCII letters, digits, `-`, `_` or `.`")
@@ -170,6 +177,7 @@ impl Kind {
             | Kind::Text { .. }
             | Kind::Networks
             | Kind::HostNames
+            | Kind::Origins
             | Kind::Secret => range,
             Kind::Address | Kind::AddressOrNone => format!("an {range}"),
             Kind::Choice(_) => format!("one of {range}"),
@@ -186,6 +194,7 @@ impl Kind {
             | Kind::AddressOrNone
             | Kind::Networks
             | Kind::HostNames
+            | Kind::Origins
             | Kind::Secret
             | Kind::Choice(_) => true,
         }
@@ -216,6 +225,7 @@ impl Kind {
             }
             (Kind::Networks, Value::String(found)) => Networks::read(found).is_some(),
             (Kind::HostNames, Value::String(found)) => HostNames::read(found).is_some(),
+            (Kind::Origins, Value::String(found)) => Origins::read(found).is_some(),
             (Kind::Secret, Value::String(found)) => Secret::read(found).is_some(),
             (Kind::Choice(words), Value::String(found)) => words.contains(&found.as_str()),
             _ => false,

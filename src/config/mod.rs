@@ -16,7 +16,7 @@ mod error;
 mod keys;
 mod layers;
 
-pub use access::{HostNames, Networks, Secret};
+pub use access::{HostNames, Networks, Origins, Secret};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key, Kind};
 
@@ -70,11 +70,16 @@ pub struct ServerSettings {
     pub pages_secret: Secret,
     /// The names under which pages are served, beside IP addresses and `localhost`.
     pub host_names: HostNames,
+    /// The origins of pages that may send messages and show the log viewer in a frame.
+    pub origins: Origins,
     /// The longest request body that is read, in bytes.
     pub max_message_bytes: usize,
     /// How long a client may take to send a whole request.
     #[serde(rename = "read_timeout_seconds", with = "seconds")]
     pub read_timeout: Duration,
+    /// Longer clocks of a match count as this.
+    #[serde(rename = "max_clock_seconds", with = "seconds")]
+    pub max_clock: Duration,
     /// How long nothing may be heard of a match before it is given up.
     #[serde(rename = "idle_abort_seconds", with = "seconds")]
     pub idle_abort: Duration,
@@ -86,6 +91,8 @@ pub struct ServerSettings {
 pub enum PagesFor {
     /// Those on this machine; others see ended matches at the log service.
     Local,
+    /// Those who show the secret; others see ended matches at the log service.
+    Secret,
     /// Everyone who reaches the player.
     All,
 }

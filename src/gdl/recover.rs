@@ -15,20 +15,25 @@ use super::token::{Token, TokenKind, tokens};
 /// Words that start a condition and never a statement.
 const CONDITION_WORDS: [&str; 6] = ["true", "does", "not", "or", "and", "distinct"];
 
+/// Symbols and parentheses of a message, at most: reading takes some 200 bytes for each.
+const MAX_MESSAGE_TOKENS: usize = 4_000_000;
+
 /// Reads all top-level expressions of a rulesheet, and its faults.
 ///
 /// Where the parentheses do not match, the layout of the text shows which statements are broken.
 pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
-    parse_text(text, by_layout)
+    parse_text(text, usize::MAX, by_layout)
 }
 
-/// Reads all top-level expressions of a text without regard to its layout, and its faults.
+/// Reads all top-level expressions of a text without regard to its layout, and its faults. A text
+/// of more than [`MAX_MESSAGE_TOKENS`] is a fault and nothing of it is read.
 pub fn parse_message(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
-    parse_text(text, |_, _, _| None)
+    parse_text(text, MAX_MESSAGE_TOKENS, |_, _, _| None)
 }
 
 fn parse_text(
     text: &str,
+    max_tokens: usize,
     recover: impl Fn(&str, &[Token], usize) -> Option<(Vec<Sexpr>, Vec<Diagnostic>)>,
 ) -> (Vec<Sexpr>, Vec<Diagnostic>) {
     if text.len() > u32::MAX as usize {
@@ -37,7 +42,12 @@ fn parse_text(
         return (Vec::new(), vec![fault]);
     }
     let tokens = tokens(text).filter(|token| token.kind != TokenKind::Comment);
-    let tokens: Vec<Token> = tokens.collect();
+    let tokens: Vec<Token> = tokens.take(max_tokens.saturating_add(1)).collect();
+    if let Some(extra) = tokens.get(max_tokens) {
+        let message = format!("the text has more than {max_tokens} symbols and parentheses");
+        let fault = Diagnostic::error("text-too-long", extra.span, message);
+        return (Vec::new(), vec![fault]);
+    }
     let plain = Builder::read(text, &tokens);
     if let Some(span) = plain.too_deep {
         let message = format!("lists are nested more than {MAX_DEPTH} deep here");

@@ -9,7 +9,7 @@ use std::fmt;
 use super::diagnostic::Diagnostic;
 pub use super::recover::{parse, parse_message};
 use super::span::Span;
-use super::token::{Token, TokenKind};
+use super::token::{Token, TokenKind, tokens};
 
 /// Lists nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 256;
@@ -73,6 +73,18 @@ impl fmt::Display for Sexpr {
             }
         }
     }
+}
+
+/// The symbols between the first `(` of a text, which only comments precede, and the next
+/// parenthesis.
+pub fn first_symbols(text: &str) -> impl Iterator<Item = &str> {
+    let mut tokens = tokens(text).filter(|token| token.kind != TokenKind::Comment);
+    let is_list = tokens
+        .next()
+        .is_some_and(|first| first.kind == TokenKind::Open);
+    tokens
+        .take_while(move |token| is_list && token.kind == TokenKind::Symbol)
+        .map(|token| &text[token.span.range()])
 }
 
 /// Lists under construction.

@@ -24,7 +24,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::assignment::NewMatch;
@@ -33,10 +32,10 @@ use super::link::{Link, Order};
 use super::margin::Margin;
 use super::pending::PendingAnswer;
 use super::record::Record;
-use super::start_rules::{place_of, read_rules};
+use super::running::RunningMatch;
+use super::start_rules::place_of;
 use super::{Answer, PlayRequest, Reply, StartRequest};
 use crate::config::Settings;
-use crate::gdl::Sexpr;
 
 /// The answer when no legal move is known: legal in many games.
 const DEFAULT_MOVE: &str = "noop";
@@ -48,7 +47,7 @@ pub(super) enum Request {
     Play(PlayRequest),
     Stop {
         match_id: String,
-        moves: Option<Vec<Sexpr>>,
+        moves: Option<Vec<String>>,
     },
     Abort {
         match_id: String,
@@ -60,7 +59,11 @@ pub(super) type Launch = Box<dyn FnMut(NewMatch) -> io::Result<Link> + Send>;
 
 /// The match that runs.
 struct Match {
-    start: StartRequest,
+    match_id: Arc<str>,
+    /// Our role and the rules as the START had them.
+    role: String,
+    rules_text: Arc<str>,
+    play_clock: Duration,
     our_place: usize,
     // Dropped before the link: the match thread waits for the end of the link, and is then the last
     // to hold the record, which waits for the disk.
@@ -94,19 +97,19 @@ pub(super) struct Conductor {
     launch: Launch,
     margin: Margin,
     game: Option<Match>,
-    /// Whether a match runs; updated before any answer is given.
-    is_busy: Arc<AtomicBool>,
+    /// The match that runs; updated before any answer is given.
+    running: Arc<RunningMatch>,
 }
 
 impl Conductor {
-    /// An idle conductor, which publishes in `is_busy` whether a match runs.
-    pub fn new(settings: Arc<Settings>, is_busy: Arc<AtomicBool>, launch: Launch) -> Self {
+    /// An idle conductor, which publishes in `running` which match runs.
+    pub fn new(settings: Arc<Settings>, running: Arc<RunningMatch>, launch: Launch) -> Self {
         Self {
             margin: Margin::new(settings.player.margin),
             settings,
             launch,
             game: None,
-            is_busy,
+            running,
         }
     }
 
@@ -125,7 +128,6 @@ impl Conductor {
             Request::Start(start) => self.start(start, reply, now),
             Request::Play(play) => self.play(play, reply, now),
             Request::Stop { match_id, moves } if self.is_running(&match_id) => {
-                let moves = moves.map(texts);
                 self.judge(moves.as_deref());
                 let ended = self.end(Order::Finish(moves), now);
                 reply(Answer::Done);
@@ -168,7 +170,7 @@ impl Conductor {
             },
             Turn::Awaited | Turn::Answered { .. } => {
                 if now >= self.give_up_at(game) {
-                    let match_id = &game.start.match_id;
+                    let match_id = &*game.match_id;
                     tracing::warn!(match_id, "given up after long silence");
                     game.link
                         .order(Order::Abandon("given up after long silence"));
@@ -195,7 +197,7 @@ impl Conductor {
             return;
         }
         let turn = std::mem::replace(&mut game.turn, Turn::Awaited);
-        tracing::error!(match_id = game.start.match_id, "START refused: {why}");
+        tracing::error!(match_id = &*game.match_id, "START refused: {why}");
         game.link.order(Order::Abandon("refused"));
         self.set_game(None);
         if let Turn::Starting(pending) = turn {
@@ -224,13 +226,14 @@ impl Conductor {
     }
 
     fn set_game(&mut self, game: Option<Match>) {
-        self.is_busy.store(game.is_some(), Ordering::Release);
+        self.running
+            .set(game.as_ref().map(|game| Arc::clone(&game.match_id)));
         self.game = game;
     }
 
     fn is_running(&self, match_id: &str) -> bool {
         let game = self.game.as_ref();
-        game.is_some_and(|game| game.start.match_id == match_id)
+        game.is_some_and(|game| *game.match_id == *match_id)
     }
 
     fn give_up_at(&self, game: &Match) -> Instant {
@@ -251,30 +254,35 @@ impl Conductor {
                     Turn::Starting(pending) => pending.add(reply),
                     _ => reply(Answer::Ready),
                 }
+                start.rules.discard();
             }
             Some(game) => {
                 game.record
                     .note(&format!("busy: START of {} turned away", start.match_id));
                 reply(Answer::Busy);
+                start.rules.discard();
             }
         }
     }
 
     /// Begins a match.
-    fn begin(&mut self, start: StartRequest, reply: Reply, now: Instant) {
-        let role = start.role.to_string();
-        let rules = match read_rules(&start) {
-            Ok(rules) => rules,
-            Err(text) => {
-                tracing::error!(match_id = start.match_id, "START refused: {text}");
-                reply(Answer::Refused(text));
-                return;
-            }
-        };
-        let roles = rules.role_names();
+    fn begin(&mut self, mut start: StartRequest, reply: Reply, now: Instant) {
+        let longest = self.settings.server.max_clock;
+        let asked = (start.start_clock, start.play_clock);
+        start.start_clock = start.start_clock.min(longest);
+        start.play_clock = start.play_clock.min(longest);
+        let StartRequest { role, rules, .. } = &start;
+        let roles = rules.rules.role_names();
         let record = Record::new(&self.settings, &start, &roles);
+        if asked != (start.start_clock, start.play_clock) {
+            let (start, play) = asked;
+            record.warning(&format!(
+                "the clocks are {start:?} and {play:?}; {longest:?} of each are used \
+                 (server.max_clock_seconds)"
+            ));
+        }
         self.margin.begin_match(start.manager.address);
-        let our_place = match place_of(&role, &roles) {
+        let our_place = match place_of(role, &roles) {
             Some(place) => place,
             None => {
                 record.warning(&format!(
@@ -287,8 +295,8 @@ impl Conductor {
         let deadlines = self.deadlines(start.received, start.start_clock);
         let new_match = NewMatch {
             match_id: start.match_id.clone(),
-            rules: Arc::new(rules),
-            role: (roles.get(our_place).cloned().unwrap_or(role), our_place),
+            rules: Arc::clone(&rules.rules),
+            role: (roles.get(our_place).unwrap_or(role).clone(), our_place),
             build_until: build_until(
                 start.received,
                 deadlines.answer_by,
@@ -308,6 +316,10 @@ impl Conductor {
         };
         let turn = Turn::Starting(PendingAnswer::new(reply, start.received, deadlines));
         let game = Match {
+            match_id: start.match_id.into(),
+            role: start.role,
+            rules_text: start.rules.text,
+            play_clock: start.play_clock,
             our_place,
             link,
             record,
@@ -316,7 +328,6 @@ impl Conductor {
             position: 0,
             last_moves: None,
             turn,
-            start,
         };
         self.set_game(Some(game));
     }
@@ -336,13 +347,13 @@ impl Conductor {
             // The manager has gone on: a START that is still unanswered is answered now.
             self.settle(now);
         }
-        let moves = play.moves.map(texts);
+        let moves = play.moves;
         let game = self.game.as_ref();
         let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received));
         if !is_repeat {
             self.judge(moves.as_deref());
         }
-        let play_clock = self.game.as_ref().map(|game| game.start.play_clock);
+        let play_clock = self.game.as_ref().map(|game| game.play_clock);
         let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
         let Some(game) = &mut self.game else {
             return reply(Answer::Busy);
@@ -375,7 +386,7 @@ impl Conductor {
             game.turn = Turn::Open(pending(reply));
         }
         if matches!(game.turn, Turn::Open(_)) {
-            game.clock_end = game.clock_end.max(play.received + game.start.play_clock);
+            game.clock_end = game.clock_end.max(play.received + game.play_clock);
         }
     }
 
@@ -437,7 +448,7 @@ impl Conductor {
     }
 
     /// Ends the match that runs with this order, and gives it to the caller to drop after the
-    /// answer: freeing the statements of a START of many megabytes takes time.
+    /// answer: freeing long texts takes time.
     #[must_use]
     fn end(&mut self, order: Order, now: Instant) -> Option<Match> {
         self.settle(now);
@@ -453,9 +464,9 @@ impl Conductor {
 impl Match {
     /// Whether this START is the one that began the match, sent again.
     fn is_same_start(&self, start: &StartRequest) -> bool {
-        self.start.match_id == start.match_id
-            && self.start.role.to_string() == start.role.to_string()
-            && self.start.rules == start.rules
+        *self.match_id == *start.match_id
+            && self.role == start.role
+            && self.rules_text == start.rules.text
     }
 
     /// Whether a PLAY with these moves, received then, repeats the last one; see the module's
@@ -482,11 +493,6 @@ impl Match {
             }
         }
     }
-}
-
-/// Canonical texts of moves.
-fn texts(moves: Vec<Sexpr>) -> Vec<String> {
-    moves.iter().map(Sexpr::to_string).collect()
 }
 
 #[cfg(test)]

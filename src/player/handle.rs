@@ -3,7 +3,6 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crossbeam::channel::{
@@ -14,11 +13,11 @@ use super::assignment::{Assignment, NewMatch};
 use super::conductor::{Conductor, Launch, Request};
 use super::link::Link;
 use super::match_thread::spawn;
+use super::running::RunningMatch;
 use super::tree_search::search_config;
 use super::{Answer, PlayRequest, Reply, StartRequest, Status};
 use crate::build::GameBuilders;
 use crate::config::Settings;
-use crate::gdl::Sexpr;
 use crate::metagame::{MatchMemory, MemoryService, RememberedMatch};
 use crate::telemetry::{Archive, panic_text};
 
@@ -37,7 +36,7 @@ enum Event {
 #[derive(Clone)]
 pub struct Player {
     events: Sender<Event>,
-    is_busy: Arc<AtomicBool>,
+    running: Arc<RunningMatch>,
     gone: Receiver<()>,
     archive: Arc<Archive>,
 }
@@ -55,7 +54,7 @@ impl Player {
         // A channel of its own, since a match thread that held the inbox would keep the player from
         // ending.
         let (wake, woken) = bounded::<()>(1);
-        let is_busy = Arc::new(AtomicBool::new(false));
+        let running = Arc::new(RunningMatch::default());
         let settings = Arc::new(settings.clone());
         let archive = Arc::new(Archive::new(&settings.logs.folder));
         let launch = launch(
@@ -65,7 +64,7 @@ impl Player {
             wake,
             alive.clone(),
         );
-        let conductor = Conductor::new(settings, Arc::clone(&is_busy), launch);
+        let conductor = Conductor::new(settings, Arc::clone(&running), launch);
         std::thread::Builder::new()
             .name("player".into())
             .spawn(move || {
@@ -74,7 +73,7 @@ impl Player {
             })?;
         Ok(Player {
             events,
-            is_busy,
+            running,
             gone,
             archive,
         })
@@ -82,11 +81,16 @@ impl Player {
 
     /// Whether a match runs.
     pub fn info(&self) -> Status {
-        if self.is_busy.load(Ordering::Acquire) {
+        if self.running.is_some() {
             Status::Busy
         } else {
             Status::Available
         }
+    }
+
+    /// Whether the match of this id runs.
+    pub fn is_playing(&self, match_id: &str) -> bool {
+        self.running.is(match_id)
     }
 
     /// The logs of this player's matches, and of all others in the same folder.
@@ -109,8 +113,8 @@ impl Player {
         self.send(Request::Play(play), reply);
     }
 
-    /// STOP, with the last moves in role order; `None` for NIL.
-    pub fn stop(&self, match_id: String, moves: Option<Vec<Sexpr>>, reply: Reply) {
+    /// STOP, with the last moves as canonical texts in role order; `None` for NIL.
+    pub fn stop(&self, match_id: String, moves: Option<Vec<String>>, reply: Reply) {
         self.send(Request::Stop { match_id, moves }, reply);
     }
 

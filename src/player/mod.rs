@@ -46,14 +46,12 @@ mod match_thread;
 
 mod pending;
 mod start_rules;
+mod running;
 mod conductor;
 mod handle;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use crate::gdl::Sexpr;
 
 pub use crate::build::GameBuilders;
 pub use engines::preferred_search;
@@ -61,6 +59,7 @@ pub use handle::Player;
 pub(crate) use link::Advice;
 pub(crate) use record::Record;
 pub use searcher::{BestMove, PlanStatus, Searcher};
+pub use start_rules::StartRules;
 pub use tree_search::search_config;
 
 /// The answer to INFO.
@@ -97,12 +96,10 @@ pub type Reply = Box<dyn FnOnce(Answer) + Send>;
 pub struct StartRequest {
     /// The match's name.
     pub match_id: String,
-    /// Our role, as the message writes it.
-    pub role: Sexpr,
-    /// The rulesheet's statements.
-    pub rules: Vec<Sexpr>,
-    /// The text that the statements' spans point into.
-    pub source: Arc<str>,
+    /// Our role, as canonical text.
+    pub role: String,
+    /// The rulesheet.
+    pub rules: StartRules,
     /// How long the metagame lasts.
     pub start_clock: Duration,
     /// How long each move lasts.
@@ -129,8 +126,8 @@ pub struct Manager {
 pub struct PlayRequest {
     /// The match's name.
     pub match_id: String,
-    /// The last joint move, in role order; `None` for NIL.
-    pub moves: Option<Vec<Sexpr>>,
+    /// The last joint move as canonical texts in role order; `None` for NIL.
+    pub moves: Option<Vec<String>>,
     /// When the message began to arrive.
     pub received: Instant,
 }

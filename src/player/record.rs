@@ -45,8 +45,7 @@ impl Record {
         record
             .log
             .event("settings", json!({ "toml": settings.to_toml() }));
-        let rules: Vec<String> = start.rules.iter().map(ToString::to_string).collect();
-        let role = start.role.to_string();
+        let role = start.role.clone();
         let players = (!start.manager.players.is_empty()).then(|| start.manager.players.clone());
         let game = game_of(&start.match_id);
         record.log.event(
@@ -61,7 +60,7 @@ impl Record {
                 "commit": COMMIT,
                 "start_clock": start.start_clock.as_secs_f64(),
                 "play_clock": start.play_clock.as_secs_f64(),
-                "rules": rules.join("\n"),
+                "rules": &*start.rules.text,
             }),
         );
         record.log.summarise(|summary| {

@@ -1,5 +1,9 @@
 //! Who may use which port, and who sees matches: client addresses, Host names, the secret.
 //!
+//! A page in a browser sends requests with the browser's address, which may be this machine. So
+//! messages of pages are taken only from the player's own pages and from the origins of the
+//! settings.
+//!
 //! A hostile page in a browser can give a name of its own the address of this machine, and is then
 //! of the same origin as the player (DNS rebinding). Its requests bear that name as their Host. So
 //! matches are shown, and messages of browsers taken, only under IP addresses, `localhost` and the
@@ -13,7 +17,7 @@ use hyper::Request;
 use hyper::header::{self, HeaderName, HeaderValue};
 
 use super::request::{Came, is_message_target, parameter};
-use crate::config::{HostNames, Networks, Secret, ServerSettings};
+use crate::config::{HostNames, Networks, Origins, Secret, ServerSettings};
 
 /// The cookie that holds the secret.
 const COOKIE: &str = "panza_secret";
@@ -37,6 +41,7 @@ pub(super) enum Shown {
 pub(super) struct Access {
     allow: Networks,
     host_names: HostNames,
+    origins: Origins,
     secret: Secret,
 }
 
@@ -45,6 +50,7 @@ impl Access {
         Self {
             allow: settings.allow.clone(),
             host_names: settings.host_names.clone(),
+            origins: settings.origins.clone(),
             secret: settings.pages_secret.clone(),
         }
     }
@@ -57,12 +63,41 @@ impl Access {
         if !self.allow.contain(came.peer.ip()) {
             return Some("this address may not use the player (server.allow)");
         }
-        let is_message =
-            request.method().as_str().eq_ignore_ascii_case("POST") || is_message_target(request);
+        let is_post = request.method().as_str().eq_ignore_ascii_case("POST");
+        let is_message = is_post || is_message_target(request);
+        if is_post && self.is_foreign(request) {
+            return Some(FOREIGN_ORIGIN);
+        }
         if is_message && is_browser(request) && !self.knows_host(request) {
             return Some(UNKNOWN_HOST);
         }
         None
+    }
+
+    /// Whether a page sends the request that is neither ours nor of an origin of the settings.
+    fn is_foreign<B>(&self, request: &Request<B>) -> bool {
+        let headers = request.headers();
+        if !headers.contains_key(header::ORIGIN) {
+            // Browsers leave the origin out where they state the site.
+            let mut sites = texts(request, HeaderName::from_static("sec-fetch-site"));
+            return sites.any(|site| !matches!(site, "same-origin" | "none"));
+        }
+        let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+        headers.get_all(header::ORIGIN).iter().any(|origin| {
+            let Ok(origin) = origin.to_str() else {
+                return true;
+            };
+            let address = origin.split_once("://").map(|(_, address)| address);
+            let is_own = address
+                .zip(host)
+                .is_some_and(|(address, host)| address.as_bytes().eq_ignore_ascii_case(host));
+            !is_own && !self.origins.contain(origin)
+        })
+    }
+
+    /// The origins of pages that may show the viewer in a frame, beside our own.
+    pub fn origins(&self) -> &Origins {
+        &self.origins
     }
 
     /// Whether all hosts that a request names are IP addresses, `localhost`, or known names. A
@@ -141,6 +176,10 @@ impl Access {
 pub(super) const UNKNOWN_HOST: &str =
     "this host name is not known: use the IP address, or name the host in server.host_names";
 
+/// Said to a message of a page of another origin.
+const FOREIGN_ORIGIN: &str =
+    "pages of this origin may not send messages: name the origin in server.origins";
+
 /// Whether a request has the marks of a browser, which a page cannot take away.
 fn is_browser<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
@@ -206,6 +245,40 @@ mod tests {
         assert!(!access.knows_host(&request("http://evil/", &[("host", "localhost")])));
         let two = [("host", "localhost"), ("host", "evil")];
         assert!(!access.knows_host(&request("/", &two)));
+    }
+
+    #[test]
+    fn messages_of_foreign_pages_are_refused() {
+        let access = access(&["server.origins=https://Ggp.example.org,http://127.0.0.1:8080"]);
+        let foreign = |headers: &[(&str, &str)]| access.is_foreign(&request("/", headers));
+        let host = ("host", "localhost:9147");
+        for own in [
+            &[host] as &[_],
+            &[host, ("origin", "http://localhost:9147")],
+            &[host, ("origin", "https://ggp.example.org")],
+            &[host, ("origin", "http://127.0.0.1:8080")],
+            &[host, ("sec-fetch-site", "same-origin")],
+            &[host, ("sec-fetch-site", "none")],
+        ] {
+            assert!(!foreign(own), "{own:?}");
+        }
+        for other in [
+            &[host, ("origin", "null")] as &[_],
+            &[host, ("origin", "http://localhost:9148")],
+            &[host, ("origin", "http://ggp.example.org")],
+            &[host, ("origin", "https://ggp.example.org.evil")],
+            &[host, ("origin", "localhost:9147")],
+            &[("origin", "http://localhost:9147")],
+            &[host, ("sec-fetch-site", "cross-site")],
+            &[host, ("sec-fetch-site", "same-site")],
+            &[
+                host,
+                ("origin", "http://localhost:9147"),
+                ("origin", "http://evil"),
+            ],
+        ] {
+            assert!(foreign(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Answers one HTTP request.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -9,29 +8,28 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::access::Access;
+use super::body::{Bodies, Body, SHORT, Unread, read_on};
 use super::connections::Progress;
-use super::message::{self, Message};
-use super::pages::{Asked, CONTENT_POLICY, Page, Pages};
+use super::message::{self, Head, Message, Word};
+use super::pages::{Asked, Page, Pages, unframed};
 use super::request::{Came, asks_to_keep_alive, is_message_target, manager, target};
 use crate::config::Settings;
 use crate::player::{Answer, Manager, Player, Reply, Status};
 
 /// Bytes of a message in the log.
 const LOGGED_BYTES: usize = 200;
-/// A body that is too long is read up to this multiple of the limit, since a client that is still
-/// writing would not see the answer.
-const READ_ON: usize = 4;
-/// A body that is refused at once is read for at most this long.
-const READ_ON_TIME: Duration = Duration::from_secs(1);
-/// Bytes of a body that are read from a client that is refused whatever it sends.
-const READ_ON_REFUSED: usize = 64 * 1024;
+/// Limit on a PLAY and a STOP: the moves of ten thousand roles have some hundred kilobytes.
+const LONGEST_MOVES: usize = 1 << 20;
+/// Limit on what a page sends, which may hold a rulesheet.
+const LONGEST_FROM_PAGE: usize = 2 << 20;
+/// Long messages that are parsed at the same time.
+const LONG_PARSES: usize = 1;
 
 /// Pages made at the same time: cheap ones, and those that read and pack a whole match.
 const LIGHT_PAGES: usize = 8;
@@ -44,8 +42,9 @@ pub(super) struct Exchange {
     has_pages: bool,
     light_pages: Arc<Semaphore>,
     heavy_pages: Arc<Semaphore>,
+    long_parses: Arc<Semaphore>,
+    bodies: Arc<Bodies>,
     name: String,
-    max_message_bytes: usize,
     read_timeout: Duration,
 }
 
@@ -57,7 +56,7 @@ struct Outcome {
     /// The time of the player's answer.
     given: Option<Instant>,
     /// Sent instead of the text.
-    page: Option<Page>,
+    page: Option<Box<Page>>,
 }
 
 impl Outcome {
@@ -82,7 +81,7 @@ impl Outcome {
     fn page(page: Page) -> Self {
         let outcome = Self::new(page.status, false, "");
         Self {
-            page: Some(page),
+            page: Some(Box::new(page)),
             ..outcome
         }
     }
@@ -99,7 +98,8 @@ impl Exchange {
             light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
             heavy_pages: Arc::new(Semaphore::new(HEAVY_PAGES)),
             name: settings.server.name.clone(),
-            max_message_bytes: settings.server.max_message_bytes,
+            long_parses: Arc::new(Semaphore::new(LONG_PARSES)),
+            bodies: Arc::new(Bodies::new(settings.server.max_message_bytes)),
             read_timeout: settings.server.read_timeout,
         }
     }
@@ -146,7 +146,7 @@ impl Exchange {
     ) -> Outcome {
         let peer = came.peer;
         if let Some(why) = self.access.refusal(&request, came) {
-            read_on(request.into_body(), READ_ON_REFUSED);
+            read_on(request.into_body(), SHORT);
             return Outcome::fault(StatusCode::FORBIDDEN, why);
         }
         let method = request.method().as_str().to_ascii_uppercase();
@@ -154,39 +154,153 @@ impl Exchange {
         let target = target(&request).unwrap_or_default();
         let asked = Asked::new(&request, came, &self.access);
         let manager = manager(&request, peer);
+        let is_for_pages = self.has_pages && !came.at_log_service && Pages::takes_posts(&asked);
         // The body is always read, so that a client that writes before it reads sees the answer.
-        let body = match self.read(request.into_body(), received).await {
+        let deadline = received + self.read_timeout;
+        let allow = |first: &[u8]| match is_for_pages {
+            true => Ok(LONGEST_FROM_PAGE),
+            false => self.allow_long(first, peer),
+        };
+        let read = self.bodies.read(request.into_body(), deadline, allow).await;
+        let body = match read {
             Ok(body) => body,
-            Err(outcome) => return outcome,
+            Err(unread) => return self.unread(unread),
         };
         progress.answer();
-        let text = match method.as_str() {
-            "OPTIONS" => return Outcome::ggp(""),
+        match method.as_str() {
+            "OPTIONS" => Outcome::ggp(""),
             "POST" if came.at_log_service => {
                 let text =
                     "this is the log service, which takes no messages: expected GET /MATCH-ID";
-                return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
+                Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
             }
-            "POST" if self.has_pages && Pages::takes_posts(&asked) => {
-                return self.show(asked, Some(body)).await;
-            }
-            "POST" if body.is_empty() => {
+            "POST" if is_for_pages => self.show(asked, Some(body.bytes)).await,
+            "POST" if body.bytes.is_empty() => {
                 let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
-                return Outcome::fault(StatusCode::BAD_REQUEST, text);
+                Outcome::fault(StatusCode::BAD_REQUEST, text)
             }
-            "POST" => message::decoded(&body),
-            "GET" if has_message && !came.at_log_service => Cow::from(target),
+            "POST" => match self.parsed(body, received, peer).await {
+                Ok(message) => self.answer(message, manager, peer).await,
+                Err(outcome) => outcome,
+            },
+            "GET" if has_message && !came.at_log_service => self.answer_target(&target, peer),
             "GET" | "HEAD" if !came.at_log_service && !self.has_pages => {
                 let text = "this port takes messages only, expected POST or GET /( INFO )";
-                return Outcome::fault(StatusCode::NOT_FOUND, text);
+                Outcome::fault(StatusCode::NOT_FOUND, text)
             }
-            "GET" | "HEAD" => return self.show(asked, None).await,
+            "GET" | "HEAD" => self.show(asked, None).await,
             _ => {
                 let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
-                return Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text);
+                Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
+            }
+        }
+    }
+
+    /// How long a long message may be that begins with these bytes, or its answer, where no more of
+    /// it is needed.
+    fn allow_long(&self, first: &[u8], peer: SocketAddr) -> Result<usize, Outcome> {
+        let Some(Head { word, match_id }) = Head::read(first) else {
+            let text = format!(
+                "no message begins in the first {} bytes, expected for example ( INFO )",
+                first.len()
+            );
+            return Err(Outcome::fault(StatusCode::BAD_REQUEST, text));
+        };
+        let is_known = match_id.is_some_and(|id| self.player.is_playing(&id));
+        let is_busy = self.player.info() == Status::Busy;
+        let answer = match word {
+            Word::Info | Word::Abort => return Ok(SHORT),
+            Word::Play | Word::Stop if is_known => return Ok(LONGEST_MOVES),
+            Word::Start if is_known || !is_busy => return Ok(usize::MAX),
+            Word::Preview if !is_busy => "done",
+            Word::Play | Word::Stop | Word::Start | Word::Preview => "busy",
+        };
+        tracing::debug!(%peer, "answers {answer} to the head {}", escaped(first));
+        Err(Outcome::ggp(answer))
+    }
+
+    fn unread(&self, unread: Unread<Outcome>) -> Outcome {
+        let (status, text) = match unread {
+            Unread::Refused(outcome) => return outcome,
+            Unread::TooLong(limit) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is longer than {limit} bytes"),
+            ),
+            Unread::Broken(error) => (
+                StatusCode::BAD_REQUEST,
+                format!("the body ended early: {error}"),
+            ),
+            Unread::Late => (
+                StatusCode::REQUEST_TIMEOUT,
+                format!("the body did not come within {:?}", self.read_timeout),
+            ),
+            Unread::NoRoom => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many long messages arrive at once, send it again".to_string(),
+            ),
+        };
+        Outcome::fault(status, text)
+    }
+
+    /// Answers the target of a GET, which may be INFO only: any page can make a browser send it.
+    fn answer_target(&self, target: &str, peer: SocketAddr) -> Outcome {
+        match Head::read(target.as_bytes()) {
+            Some(head) if head.word == Word::Info => {
+                tracing::debug!(%peer, "received {}", escaped(target.as_bytes()));
+                Outcome::ggp(self.info())
+            }
+            _ => {
+                let text = "expected GET /( INFO ); other messages are sent by POST";
+                Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
+            }
+        }
+    }
+
+    /// Parses a message. A START, which has rules to read, and any long message are parsed on a
+    /// blocking thread.
+    async fn parsed(
+        &self,
+        body: Body,
+        received: Instant,
+        peer: SocketAddr,
+    ) -> Result<Message, Outcome> {
+        let is_long = body.bytes.len() > SHORT;
+        let is_start = Head::read(&body.bytes).is_some_and(|head| head.word == Word::Start);
+        let parse = move || {
+            // The whole body, so that its room is free only when it is parsed.
+            let body = body;
+            let text = message::decoded(&body.bytes);
+            let message = message::parse(&text, received);
+            let shown = escaped(text.as_bytes());
+            match message {
+                Ok(message) => {
+                    tracing::debug!(%peer, bytes = text.len(), "received {shown}");
+                    Ok(message)
+                }
+                Err(fault) => {
+                    tracing::warn!(%peer, bytes = text.len(), "no message: {shown}");
+                    Err(Outcome::fault(StatusCode::BAD_REQUEST, fault))
+                }
             }
         };
-        self.answer(&text, manager, peer, received).await
+        if !is_long && !is_start {
+            return parse();
+        }
+        // The semaphore is never closed.
+        let place = match is_long {
+            true => Arc::clone(&self.long_parses).acquire_owned().await.ok(),
+            false => None,
+        };
+        let parsed = tokio::task::spawn_blocking(move || {
+            let parsed = parse();
+            drop(place);
+            parsed
+        });
+        parsed.await.unwrap_or_else(|error| {
+            tracing::error!(%peer, "a message could not be parsed: {error}");
+            let text = "reading this message failed";
+            Err(Outcome::fault(StatusCode::INTERNAL_SERVER_ERROR, text))
+        })
     }
 
     /// Makes a page on a blocking thread; from a body, if there is one.
@@ -225,84 +339,22 @@ impl Exchange {
         }
     }
 
-    /// Reads a body within its limits of length and time.
-    async fn read(&self, mut body: Incoming, received: Instant) -> Result<Vec<u8>, Outcome> {
-        let too_long = || {
-            let text = format!("the body is longer than {} bytes", self.max_message_bytes);
-            Outcome::fault(StatusCode::PAYLOAD_TOO_LARGE, text)
-        };
-        let deadline = received + self.read_timeout;
-        let most = self.max_message_bytes.saturating_mul(READ_ON);
-        if body.size_hint().lower() > self.max_message_bytes as u64 {
-            read_on(body, most);
-            return Err(too_long());
-        }
-        let read = async {
-            let mut bytes = Vec::new();
-            let mut length = 0usize;
-            while let Some(frame) = body.frame().await {
-                let Ok(data) = frame?.into_data() else {
-                    continue;
-                };
-                length = length.saturating_add(data.len());
-                if length <= self.max_message_bytes {
-                    bytes.extend_from_slice(&data);
-                } else if length > most {
-                    break;
-                } else {
-                    bytes = Vec::new();
-                }
-            }
-            Ok::<_, hyper::Error>((bytes, length))
-        };
-        match tokio::time::timeout_at(deadline.into(), read).await {
-            Ok(Ok((bytes, length))) if length <= self.max_message_bytes => Ok(bytes),
-            Ok(Ok((_, length))) => {
-                if length > most {
-                    read_on(body, most);
-                }
-                Err(too_long())
-            }
-            Ok(Err(error)) => Err(Outcome::fault(
-                StatusCode::BAD_REQUEST,
-                format!("the body ended early: {error}"),
-            )),
-            Err(_) => Err(Outcome::fault(
-                StatusCode::REQUEST_TIMEOUT,
-                format!("the body did not come within {:?}", self.read_timeout),
-            )),
-        }
-    }
-
     /// Passes a message to the player and waits for the answer.
-    async fn answer(
-        &self,
-        text: &str,
-        manager: Manager,
-        peer: SocketAddr,
-        received: Instant,
-    ) -> Outcome {
-        let shown = escaped(text);
-        let message = match message::parse(text, received) {
-            Ok(message) => message,
-            Err(fault) => {
-                tracing::warn!(%peer, bytes = text.len(), "no message: {shown}");
-                return Outcome::fault(StatusCode::BAD_REQUEST, fault);
-            }
-        };
-        if let Message::Info = message {
-            // Game managers send INFO every second.
-            tracing::debug!(%peer, "received {shown}");
-            return Outcome::ggp(self.info());
-        }
-        tracing::debug!(%peer, bytes = text.len(), "received {shown}");
+    async fn answer(&self, message: Message, manager: Manager, peer: SocketAddr) -> Outcome {
         let (sender, receiver) = oneshot::channel();
         let reply: Reply = Box::new(move |answer| {
             // The client may have hung up.
             let _ = sender.send((answer, Instant::now()));
         });
         match message {
-            Message::Info => {}
+            Message::Info => return Outcome::ggp(self.info()),
+            Message::Unplayable { match_id, why } => {
+                tracing::error!(match_id, "START refused: {why}");
+                reply(match self.player.info() {
+                    Status::Available => Answer::Refused(why),
+                    Status::Busy => Answer::Busy,
+                });
+            }
             Message::Preview => self.player.preview(reply),
             Message::Start(mut start) => {
                 start.manager = manager;
@@ -328,7 +380,7 @@ impl Exchange {
                 format!("the rules cannot be played: {text}"),
             ),
         };
-        tracing::debug!(%peer, "answers {}", escaped(&outcome.text));
+        tracing::debug!(%peer, "answers {}", escaped(outcome.text.as_bytes()));
         Outcome {
             given: Some(given),
             ..outcome
@@ -348,7 +400,7 @@ impl Exchange {
 
     fn response(&self, outcome: Outcome, keeps_alive: bool) -> Response<Sent> {
         if let Some(page) = outcome.page {
-            return page_response(page, keeps_alive);
+            return page_response(*page, keeps_alive);
         }
         let content_type = if outcome.is_ggp {
             "text/acl"
@@ -382,20 +434,6 @@ impl Exchange {
     }
 }
 
-/// Reads up to `most` bytes of a body that is refused, for a short time, while the answer leaves.
-fn read_on(mut body: Incoming, most: usize) {
-    let discard = async move {
-        let mut length = 0usize;
-        while let Some(Ok(frame)) = body.frame().await {
-            length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-            if length > most {
-                return;
-            }
-        }
-    };
-    tokio::spawn(tokio::time::timeout(READ_ON_TIME, discard));
-}
-
 fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     let length = HeaderValue::from(page.body.len());
     let mut response = Response::new(Sent {
@@ -413,9 +451,6 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     // Asked for again each time; what has not changed is not sent again.
     set(header::CACHE_CONTROL, "no-cache");
     set(header::VARY, "Accept-Encoding");
-    if page.content_type.starts_with("text/html") {
-        set(header::CONTENT_SECURITY_POLICY, CONTENT_POLICY);
-    }
     if page.is_gzip {
         set(header::CONTENT_ENCODING, "gzip");
     }
@@ -428,7 +463,10 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
     let download = page
         .download
         .map(|name| format!("attachment; filename=\"{name}\""));
+    let is_html = page.content_type.starts_with("text/html");
+    let policy = is_html.then(|| page.policy.unwrap_or_else(unframed));
     let texts = [
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::ETAG, page.tag),
         (header::CONTENT_DISPOSITION, download),
         (header::LOCATION, page.location),
@@ -444,8 +482,7 @@ fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
 }
 
 /// The start of a text on one line, for the log.
-fn escaped(text: &str) -> String {
-    let bytes = text.as_bytes();
+fn escaped(bytes: &[u8]) -> String {
     let shown = bytes.get(..LOGGED_BYTES).unwrap_or(bytes);
     let more = if shown.len() < bytes.len() { "..." } else { "" };
     format!("{}{more}", shown.escape_ascii())
@@ -457,7 +494,7 @@ pub(super) struct Sent {
     given: Option<(Instant, Player)>,
 }
 
-impl Body for Sent {
+impl HttpBody for Sent {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -487,8 +524,8 @@ mod tests {
 
     #[test]
     fn logged_texts_are_short_and_on_one_line() {
-        assert_eq!(escaped("( a\n\u{1b}[2J )"), "( a\\n\\x1b[2J )");
-        let long = escaped(&"\n".repeat(100_000));
+        assert_eq!(escaped(b"( a\n\x1b[2J )"), "( a\\n\\x1b[2J )");
+        let long = escaped(&[b'\n'; 100_000]);
         assert_eq!(long.len(), 2 * LOGGED_BYTES + 3);
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! Words and NIL are read in any letter case. Text after the message is ignored. A truncated
 //! message is refused, since half a list of moves must not pass for the whole.
+//!
+//! The [`Head`] of a message is its word and its match id. It is read from the first bytes, so that
+//! a long message that has no use is answered before it is read.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::gdl::{Severity, Sexpr, sexpr};
-use crate::player::{Manager, PlayRequest, StartRequest};
+use crate::player::{Manager, PlayRequest, StartRequest, StartRules};
 
 /// Longer clocks are cut to this.
 const LONGEST_CLOCK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -24,14 +26,21 @@ pub enum Message {
     Preview,
     /// Begins a match.
     Start(StartRequest),
+    /// A START with rules that cannot be played.
+    Unplayable {
+        /// The match.
+        match_id: String,
+        /// The first error.
+        why: String,
+    },
     /// Asks for a move.
     Play(PlayRequest),
     /// Ends a match that is over.
     Stop {
         /// The match.
         match_id: String,
-        /// The last joint move.
-        moves: Option<Vec<Sexpr>>,
+        /// The last joint move, as canonical texts.
+        moves: Option<Vec<String>>,
     },
     /// Ends a match at once.
     Abort {
@@ -40,14 +49,74 @@ pub enum Message {
     },
 }
 
-/// Reads a message that began to arrive at `received`.
+/// The word of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// INFO.
+    Info,
+    /// PREVIEW.
+    Preview,
+    /// START.
+    Start,
+    /// PLAY.
+    Play,
+    /// STOP.
+    Stop,
+    /// ABORT.
+    Abort,
+}
+
+impl Word {
+    fn read(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "info" => Self::Info,
+            "preview" => Self::Preview,
+            "start" => Self::Start,
+            "play" => Self::Play,
+            "stop" => Self::Stop,
+            "abort" => Self::Abort,
+            _ => return None,
+        })
+    }
+}
+
+/// What the first bytes of a message say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The word.
+    pub word: Word,
+    /// The symbol behind the word: the match id, where the message has one.
+    pub match_id: Option<String>,
+}
+
+impl Head {
+    /// The head of a message that begins with these bytes; nothing if they do not begin one.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let text = match std::str::from_utf8(bytes) {
+            // The bytes end within a character.
+            Err(fault) if fault.error_len().is_none() => decoded(&bytes[..fault.valid_up_to()]),
+            _ => decoded(bytes),
+        };
+        let mut symbols = sexpr::first_symbols(&text);
+        Some(Self {
+            word: Word::read(symbols.next()?)?,
+            match_id: symbols.next().map(str::to_string),
+        })
+    }
+}
+
+/// Reads a message that began to arrive at `received`. Takes time and memory in proportion to its
+/// length: some hundreds of bytes for each symbol.
 ///
 /// # Errors
 /// Says what was found and what was expected, for the client to read.
 pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
     let (expressions, diagnostics) = sexpr::parse_message(text);
     let Some(first) = expressions.into_iter().next() else {
-        return Err("the message is empty, expected for example ( INFO )".into());
+        return Err(match diagnostics.first() {
+            Some(fault) => fault.one_line("message", text),
+            None => "the message is empty, expected for example ( INFO )".into(),
+        });
     };
     let end = first.span().end;
     // Superfluous parentheses at the end are ignored.
@@ -66,10 +135,16 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
     let mut items = items.into_iter();
     let word = items.next();
     let name = word.as_ref().and_then(Sexpr::symbol).unwrap_or("");
-    match name.to_ascii_lowercase().as_str() {
-        "info" => Ok(Message::Info),
-        "preview" => Ok(Message::Preview),
-        "start" => {
+    let Some(name) = Word::read(name) else {
+        let found = word.as_ref().map_or("nothing".into(), shown);
+        return Err(format!(
+            "found {found}, expected INFO, PREVIEW, START, PLAY, STOP or ABORT"
+        ));
+    };
+    match name {
+        Word::Info => Ok(Message::Info),
+        Word::Preview => Ok(Message::Preview),
+        Word::Start => {
             let form = "( START id role ( rules ) startclock playclock )";
             let match_id = match_id(items.next(), form)?;
             let role = items.next().ok_or_else(|| lacks("role", form))?;
@@ -78,18 +153,20 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
             };
             let start_clock = clock(items.next(), "start clock", form)?;
             let play_clock = clock(items.next(), "play clock", form)?;
-            Ok(Message::Start(StartRequest {
-                match_id,
-                role,
-                rules,
-                source: Arc::from(text),
-                start_clock,
-                play_clock,
-                received,
-                manager: Manager::default(),
-            }))
+            Ok(match StartRules::read(&rules, text, &match_id) {
+                Ok(rules) => Message::Start(StartRequest {
+                    match_id,
+                    role: role.to_string(),
+                    rules,
+                    start_clock,
+                    play_clock,
+                    received,
+                    manager: Manager::default(),
+                }),
+                Err(why) => Message::Unplayable { match_id, why },
+            })
         }
-        "play" => {
+        Word::Play => {
             let form = "( PLAY id NIL ) or ( PLAY id ( moves ) )";
             Ok(Message::Play(PlayRequest {
                 match_id: match_id(items.next(), form)?,
@@ -97,22 +174,16 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
                 received,
             }))
         }
-        "stop" => {
+        Word::Stop => {
             let form = "( STOP id NIL ) or ( STOP id ( moves ) )";
             Ok(Message::Stop {
                 match_id: match_id(items.next(), form)?,
                 moves: moves(items.next(), form)?,
             })
         }
-        "abort" => Ok(Message::Abort {
+        Word::Abort => Ok(Message::Abort {
             match_id: match_id(items.next(), "( ABORT id )")?,
         }),
-        _ => {
-            let found = word.as_ref().map_or("nothing".into(), shown);
-            Err(format!(
-                "found {found}, expected INFO, PREVIEW, START, PLAY, STOP or ABORT"
-            ))
-        }
     }
 }
 
@@ -133,11 +204,14 @@ fn match_id(item: Option<Sexpr>, form: &str) -> Result<String, String> {
 }
 
 /// The moves of a PLAY or STOP: nothing for NIL, an empty list, or no list.
-fn moves(item: Option<Sexpr>, form: &str) -> Result<Option<Vec<Sexpr>>, String> {
+fn moves(item: Option<Sexpr>, form: &str) -> Result<Option<Vec<String>>, String> {
     match item {
         None => Ok(None),
         Some(Sexpr::Symbol(word, _)) if word.eq_ignore_ascii_case("nil") => Ok(None),
-        Some(Sexpr::List(moves, _)) => Ok((!moves.is_empty()).then_some(moves)),
+        Some(Sexpr::List(moves, _)) => {
+            let texts = moves.iter().map(Sexpr::to_string).collect();
+            Ok((!moves.is_empty()).then_some(texts))
+        }
         Some(other) => Err(format!("found {}, expected {form}", shown(&other))),
     }
 }
@@ -184,20 +258,48 @@ mod tests {
 
     #[test]
     fn a_start_is_taken_apart() {
-        let text = "( START m.1 (robot 2) (( role a ) ( <= terminal b )) 20 8.5)";
+        let text = "( START m.1 (robot 2) (( role a ) (legal a x) ( goal a 5 ) ( <= terminal b )(b)) 20 8.5)";
         let Ok(Message::Start(start)) = read(text) else {
             panic!("no START")
         };
         assert_eq!(start.match_id, "m.1");
-        assert_eq!(start.role.to_string(), "(robot 2)");
-        let rules: Vec<String> = start.rules.iter().map(Sexpr::to_string).collect();
-        assert_eq!(rules, ["(role a)", "(<= terminal b)"]);
+        assert_eq!(start.role, "(robot 2)");
         assert_eq!(
-            &start.source[start.rules[1].span().range()],
-            "( <= terminal b )"
+            &*start.rules.text,
+            "(role a)\n(legal a x)\n(goal a 5)\n(<= terminal b)\n(b)"
         );
+        assert_eq!(start.rules.rules.role_names(), ["a"]);
         assert_eq!(start.start_clock, Duration::from_secs(20));
         assert_eq!(start.play_clock, Duration::from_millis(8500));
+    }
+
+    #[test]
+    fn a_head_is_read_from_the_first_bytes() {
+        let head = |bytes: &[u8]| Head::read(bytes).map(|head| (head.word, head.match_id));
+        let id = |text: &str| Some(text.to_string());
+        assert_eq!(head(b"( INFO )"), Some((Word::Info, None)));
+        assert_eq!(
+            head(b" ; (STOP x)\n(pLaY m.1 ( ("),
+            Some((Word::Play, id("m.1")))
+        );
+        assert_eq!(head(b"(START m"), Some((Word::Start, id("m"))));
+        assert_eq!(head(b"(PREVIEW ((role a"), Some((Word::Preview, None)));
+        assert_eq!(
+            head("(ABORT \u{e4}".as_bytes()),
+            Some((Word::Abort, id("\u{e4}")))
+        );
+        assert_eq!(head(b"(ABORT \xe4 )"), Some((Word::Abort, id("\u{e4}"))));
+        for none in [
+            b"".as_slice(),
+            b"(",
+            b"INFO",
+            b"((INFO",
+            b"(HELLO m",
+            b") (INFO",
+            b"; (INFO)",
+        ] {
+            assert_eq!(head(none), None);
+        }
     }
 
     #[test]
@@ -219,12 +321,12 @@ mod tests {
 
     #[test]
     fn rules_on_lines_of_their_own_stay_in_their_start() {
-        let text = "( START m a (\n(role a)\n(<= (legal a b)\n(true c))\nterminal\n) 10 10 )";
+        let text = "( START m a (\n(role a)\n(init c)\n(goal a 1)\n(<= (legal a b)\n(true c))\nterminal\n) 10 10 )";
         for end in ["", " )", "\n)\n)"] {
             let Ok(Message::Start(start)) = read(&format!("{text}{end}")) else {
                 panic!("no START with {end:?}")
             };
-            assert_eq!(start.rules.len(), 3);
+            assert_eq!(start.rules.text.lines().count(), 5);
         }
     }
 
@@ -233,13 +335,19 @@ mod tests {
         let Ok(Message::Play(play)) = read("( PLAY m ( ( mark 1 2 ) noop ) )") else {
             panic!("no PLAY")
         };
-        let moves: Vec<String> = play.moves.unwrap().iter().map(Sexpr::to_string).collect();
-        assert_eq!(moves, ["(mark 1 2)", "noop"]);
+        assert_eq!(play.moves.unwrap(), ["(mark 1 2)", "noop"]);
         let without = read("( PLAY m )");
         assert!(matches!(
             without,
             Ok(Message::Play(PlayRequest { moves: None, .. }))
         ));
+    }
+
+    #[test]
+    fn a_message_of_too_many_symbols_is_refused() {
+        let text = format!("(START m r ({}) 1 1)", "() ".repeat(2_000_000));
+        let fault = error(&text);
+        assert!(fault.contains("more than 4000000 symbols"), "{fault}");
     }
 
     #[test]
@@ -271,7 +379,8 @@ mod tests {
 
     #[test]
     fn clocks_are_bounded() {
-        let Ok(Message::Start(start)) = read("(START m r (a) 1e300 inf)") else {
+        let rules = "(role r)(legal r x)(goal r 5)(<= terminal (true a))(init a)";
+        let Ok(Message::Start(start)) = read(&format!("(START m r ({rules}) 1e300 inf)")) else {
             panic!("no START")
         };
         assert_eq!(start.start_clock, LONGEST_CLOCK);

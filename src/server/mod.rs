@@ -17,6 +17,7 @@
 //! Never knows: nodes, gates, the phases of a match.
 
 mod access;
+mod body;
 mod connections;
 mod exchange;
 mod first_line;
@@ -46,6 +47,8 @@ use request::Came;
 pub const MAX_CONNECTIONS: usize = 256;
 /// Connections to the log service served at the same time.
 const MAX_LOG_CONNECTIONS: usize = 64;
+/// Bytes that a connection reads ahead, and limit on the head of a request.
+const MAX_BUFFER: usize = 64 * 1024;
 /// Time for the match to end when the server stops.
 const WIND_UP: Duration = Duration::from_secs(5);
 /// Time for clients to read their last answers when the server stops.
@@ -243,6 +246,8 @@ async fn attend(
             .header_read_timeout(read_timeout)
             // A client that has said all may close its side and still read the answer.
             .half_close(true)
+            // Bounds what connections hold that send long bodies or heads.
+            .max_buf_size(MAX_BUFFER)
             .title_case_headers(true)
             .auto_date_header(false)
             .serve_connection(TokioIo::new(stream), service)

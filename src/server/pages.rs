@@ -12,7 +12,7 @@
 //!
 //! Pages read the disk and may wait for it, so they are made on blocking threads. On the player's
 //! port everything but metrics and assets is for this machine, and so are live matches on both
-//! ports, unless `server.pages_for` is `all` or the client shows the secret. Under an unknown host
+//! ports, unless `server.pages_for` says otherwise or the client shows the secret. Under an unknown host
 //! name there are no matches but `/MATCH-ID`, which databases fetch under any name and whose answer
 //! every page may read.
 //!
@@ -54,9 +54,15 @@ const USUAL_MATCHES: usize = 100;
 /// Limit on a search text, in characters.
 const LONGEST_SEARCH: usize = 200;
 
-/// Pages load nothing from other servers.
-pub(super) const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
-     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'";
+/// Pages load nothing from other servers; what may show them in a frame follows.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
+     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors ";
+
+/// The content policy of pages that no other page may show in a frame.
+pub(super) fn unframed() -> String {
+    format!("{CONTENT_POLICY}'none'")
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Page {
@@ -74,6 +80,8 @@ pub(super) struct Page {
     pub location: Option<String>,
     /// A cookie for the browser.
     pub cookie: Option<String>,
+    /// The content policy, if it is another than [`unframed`].
+    pub policy: Option<String>,
 }
 
 impl Page {
@@ -88,6 +96,7 @@ impl Page {
             is_for_all: false,
             location: None,
             cookie: None,
+            policy: None,
         }
     }
 
@@ -159,9 +168,7 @@ impl Pages {
         if shows_matches && asked.names_unknown_host && !has_secret {
             return Page::text(StatusCode::FORBIDDEN, format!("{UNKNOWN_HOST}\n"));
         }
-        let sees_all = (asked.is_from_here && !asked.names_unknown_host)
-            || self.pages_for == PagesFor::All
-            || has_secret;
+        let sees_all = self.trusts(asked) || self.pages_for == PagesFor::All || has_secret;
         // Nothing of any match is in these.
         let is_for_everyone =
             matches!(segments.as_slice(), ["metrics" | "healthz"] | ["assets", _]);
@@ -180,7 +187,10 @@ impl Pages {
         }
         match segments.as_slice() {
             [""] => assets::page("index.html", asked),
-            ["viewer"] => assets::page("match.html", asked),
+            ["viewer"] => Page {
+                policy: Some(self.viewer_policy()),
+                ..assets::page("match.html", asked)
+            },
             ["play"] if self.may_play(asked) => assets::page("play.html", asked),
             ["api", "games"] if self.may_play(asked) => tables::games(),
             ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
@@ -221,10 +231,23 @@ impl Pages {
         }
     }
 
-    /// Whether the client may make Panza think.
+    /// The viewer takes a log from the page that shows it in a frame, so that page is one that the
+    /// settings name.
+    fn viewer_policy(&self) -> String {
+        let origins = self.access.origins().iter();
+        let origins: String = origins.flat_map(|origin| [" ", origin]).collect();
+        format!("{CONTENT_POLICY}'self'{origins}")
+    }
+
+    /// Whether the client may play here.
     fn may_play(&self, asked: &Asked) -> bool {
+        !asked.at_log_service && (self.trusts(asked) || asked.secret == Shown::InHeader)
+    }
+
+    /// Whether the client is on this machine and that is enough.
+    fn trusts(&self, asked: &Asked) -> bool {
         let is_here = asked.is_from_here && !asked.names_unknown_host;
-        !asked.at_log_service && (is_here || asked.secret == Shown::InHeader)
+        is_here && self.pages_for != PagesFor::Secret
     }
 
     /// Whether a POST with this path is for the pages, not a message.

@@ -18,11 +18,10 @@ use super::{Command, Effort, Setting, Shown, locked};
 use crate::analysis::board::{self, BoardPainter};
 use crate::build::{BuildBudget, BuiltGame, GameBuilders};
 use crate::config::Settings;
-use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, MoveId, RoleId};
 use crate::machine::random::Random;
 use crate::player::{
-    Advice, Manager, Record, Searcher, StartRequest, preferred_search, search_config,
+    Advice, Manager, Record, Searcher, StartRequest, StartRules, preferred_search, search_config,
 };
 use crate::search::SearchConfig;
 use crate::telemetry::panic_text;
@@ -51,8 +50,7 @@ const BUILD_TIME: Duration = Duration::from_secs(60);
 pub(super) struct Opened {
     pub setting: Setting,
     pub effort: Effort,
-    pub rules: Rules,
-    pub statements: Vec<Sexpr>,
+    pub rules: StartRules,
     pub roles: Vec<String>,
     pub is_person: Vec<bool>,
 }
@@ -150,7 +148,7 @@ impl Host {
             cancelled: Arc::new(AtomicBool::new(false)),
         };
         let mut is_fallback = false;
-        let rules = &self.opened.rules;
+        let rules = &*self.opened.rules.rules;
         let built = builders.main.build(rules, &budget).or_else(|why| {
             is_fallback = true;
             match &builders.fallback {
@@ -196,9 +194,6 @@ impl Host {
         let opened = &self.opened;
         let own = opened.is_person.iter().position(|&is_person| !is_person);
         let role = opened.roles.get(own.unwrap_or(0));
-        let role = sexpr::parse(role.map_or("player", String::as_str))
-            .0
-            .swap_remove(0);
         let name = |&is_person: &bool| if is_person { "a person" } else { "Panza" };
         let time = match opened.effort {
             Effort::Time(time) => time,
@@ -210,9 +205,8 @@ impl Host {
             .map_or(0, |time| time.as_millis());
         let start = StartRequest {
             match_id: format!("table.{game}.{milliseconds}"),
-            role,
-            rules: opened.statements.clone(),
-            source: Arc::clone(&opened.setting.source),
+            role: role.map_or("player", String::as_str).to_string(),
+            rules: opened.rules.clone(),
             start_clock: Duration::ZERO,
             play_clock: time,
             received: Instant::now(),

@@ -26,7 +26,7 @@ use crate::build::GameBuilders;
 use crate::config::Settings;
 use crate::gdl::{self, Diagnostic, Severity, sexpr};
 use crate::machine::random::Random;
-use crate::player::{Player, Status};
+use crate::player::{Player, StartRules, Status};
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;
@@ -225,8 +225,7 @@ impl Tables {
             host::Opened {
                 setting,
                 effort,
-                rules,
-                statements,
+                rules: StartRules::new(rules, &statements),
                 roles,
                 is_person,
             },

@@ -1,12 +1,15 @@
 //! The program's messages on standard error.
 //!
-//! A queue and a thread write them, so that a search thread never waits for a terminal.
+//! A queue and a thread write them, so that a search thread never waits for a terminal. Texts from
+//! outside are part of messages, so characters that control a terminal or the direction of text are
+//! written as codes.
 
-use std::io::{self, IsTerminal};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
 use tracing::{Level, Subscriber};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
@@ -52,7 +55,8 @@ pub fn init(level: Level) -> Result<ConsoleGuard, InitError> {
     let filter = filter(std::env::var(FILTER_VARIABLE).ok(), level)?;
     let (writer, worker) = NonBlocking::new(io::stderr());
     let dropped = writer.error_counter();
-    subscriber(filter, writer, io::stderr().is_terminal()).try_init()?;
+    let colours = io::stderr().is_terminal();
+    subscriber(filter, move || writer.clone(), colours).try_init()?;
     Ok(ConsoleGuard {
         dropped,
         _worker: worker,
@@ -81,18 +85,58 @@ fn filter(variable: Option<String>, level: Level) -> Result<Targets, InitError> 
     })
 }
 
-fn subscriber<W>(filter: Targets, writer: W, colours: bool) -> impl Subscriber + Send + Sync
-where
-    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
-{
-    let lines = fmt::layer().with_writer(writer).with_ansi(colours);
+fn subscriber<W: Write + 'static>(
+    filter: Targets,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+    colours: bool,
+) -> impl Subscriber + Send + Sync {
+    // Each message is one write.
+    let lines = fmt::layer()
+        .with_writer(move || Plain(writer()))
+        .with_ansi(colours);
     tracing_subscriber::registry().with(lines).with(filter)
+}
+
+/// Writes control characters and those that change the direction of text as codes. The escape
+/// character is left: it begins the colours, and the formatter has replaced it in texts.
+struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(plain(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| match c {
+        '\n' | '\t' | '\u{1b}' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
+        c => c.is_control(),
+    };
+    if !text.contains(is_raw) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_raw(c) {
+            true => plain.extend(c.escape_unicode()),
+            false => plain.push(c),
+        }
+    }
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -107,6 +151,21 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn texts_from_outside_control_no_terminal() {
+        let output = Shared::default();
+        let writer = output.clone();
+        let filter = filter(None, Level::INFO).unwrap();
+        let subscriber = subscriber(filter, move || writer.clone(), false);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::error!(target: "panza", "a\0b\u{202e}c\u{2066}d\u{1b}[2Je\rf");
+        });
+        let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+        let text = text.trim_end();
+        assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}' || c == '\u{2066}'));
+        assert!(text.contains("a\\u{0}b\\u{202e}c\\u{2066}d"), "{text}");
     }
 
     /// What reaches the writer of four messages under this variable and level.

@@ -1,10 +1,12 @@
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::super::link::{Advice, WorkerLink};
 use super::super::pending::MAX_WAITING;
 use super::*;
 use crate::gdl::sexpr;
+use crate::player::StartRules;
 
 mod random_orders;
 
@@ -15,7 +17,7 @@ const RULES: &str =
 /// A conductor whose clock and match thread are the test.
 struct Stage {
     conductor: Conductor,
-    is_busy: Arc<AtomicBool>,
+    running: Arc<RunningMatch>,
     links: Arc<Mutex<Vec<Arc<WorkerLink>>>>,
     begin: Instant,
     now: Instant,
@@ -30,7 +32,7 @@ impl Stage {
             "server.idle_abort_seconds=60",
         ];
         let settings = Settings::load(None, &items.map(String::from)).unwrap();
-        let is_busy = Arc::new(AtomicBool::new(false));
+        let running = Arc::new(RunningMatch::default());
         let links = Arc::new(Mutex::new(Vec::new()));
         let made = Arc::clone(&links);
         let launch: Launch = Box::new(move |_| {
@@ -40,8 +42,8 @@ impl Stage {
         });
         let begin = Instant::now();
         Self {
-            conductor: Conductor::new(Arc::new(settings), Arc::clone(&is_busy), launch),
-            is_busy,
+            conductor: Conductor::new(Arc::new(settings), Arc::clone(&running), launch),
+            running,
             links,
             begin,
             now: begin,
@@ -75,9 +77,8 @@ impl Stage {
     fn start_request(&self, match_id: &str, role: &str) -> Request {
         Request::Start(StartRequest {
             match_id: match_id.into(),
-            role: sexpr::parse(role).0.remove(0),
-            rules: sexpr::parse(RULES).0,
-            source: RULES.into(),
+            role: role.into(),
+            rules: StartRules::read(&sexpr::parse(RULES).0, RULES, match_id).unwrap(),
             start_clock: Duration::from_secs(20),
             play_clock: Duration::from_secs(10),
             received: self.now,
@@ -98,7 +99,7 @@ impl Stage {
 
     /// PLAY, received now; NIL when the moves are empty.
     fn play(&mut self, moves: &str) -> Receiver<Answer> {
-        let moves = sexpr::parse(moves).0;
+        let moves = texts(moves);
         self.ask(Request::Play(PlayRequest {
             match_id: "m".into(),
             moves: (!moves.is_empty()).then_some(moves),
@@ -136,12 +137,18 @@ impl Stage {
     }
 
     fn is_busy(&self) -> bool {
-        self.is_busy.load(Ordering::Acquire)
+        self.running.is_some()
     }
 }
 
 fn advance(moves: &[&str]) -> Order {
     Order::Advance(moves.iter().map(ToString::to_string).collect())
+}
+
+/// The texts of moves.
+fn texts(moves: &str) -> Vec<String> {
+    let moves = sexpr::parse(moves).0;
+    moves.iter().map(ToString::to_string).collect()
 }
 
 fn waits(answer: &Receiver<Answer>) -> bool {
@@ -426,7 +433,7 @@ fn what_a_manager_has_shown_counts_in_its_next_match_only() {
                 let due = stage.alarm().unwrap();
                 stage.at(due);
             }
-            let (match_id, moves) = ("m".into(), Some(sexpr::parse("go 1").0));
+            let (match_id, moves) = ("m".into(), Some(texts("go 1")));
             stage.ask(Request::Stop { match_id, moves });
         }
     }
@@ -496,7 +503,7 @@ fn abandoning_a_match_stops_its_work_before_the_order_is_read() {
 fn stop_and_abort_end_the_match_at_once() {
     let stop = || Request::Stop {
         match_id: "m".into(),
-        moves: Some(sexpr::parse("x y").0),
+        moves: Some(texts("x y")),
     };
     let abort = || Request::Abort {
         match_id: "m".into(),
@@ -509,11 +516,9 @@ fn stop_and_abort_end_the_match_at_once() {
         let mut stage = Stage::new();
         let ready = stage.start();
         let (sender, receiver) = channel();
-        let is_busy = Arc::clone(&stage.is_busy);
+        let running = Arc::clone(&stage.running);
         let reply: Reply = Box::new(move |answer| {
-            sender
-                .send((answer, is_busy.load(Ordering::Acquire)))
-                .unwrap();
+            sender.send((answer, running.is_some())).unwrap();
         });
         stage.conductor.handle(request, reply, stage.now);
         // Free before the answer leaves.
@@ -582,24 +587,33 @@ fn silence_beyond_the_clocks_ends_the_match() {
 }
 
 #[test]
-fn rules_with_errors_begin_nothing() {
+fn rules_with_errors_are_not_read() {
     for source in ["(role a) (<=)", "(role", "", "(init a)"] {
-        let mut stage = Stage::new();
-        let Request::Start(start) = stage.start_request("m", "a") else {
-            panic!("a START was made")
-        };
-        let answer = stage.ask(Request::Start(StartRequest {
-            rules: sexpr::parse(source).0,
-            source: source.into(),
-            ..start
-        }));
-        assert!(
-            matches!(answer.try_recv(), Ok(Answer::Refused(text)) if !text.is_empty()),
-            "{source}"
-        );
-        assert!(!stage.is_busy());
-        assert_eq!(stage.links.lock().unwrap().len(), 0);
+        let read = StartRules::read(&sexpr::parse(source).0, source, "m");
+        assert!(!read.unwrap_err().is_empty(), "{source}");
     }
+}
+
+#[test]
+fn longer_clocks_than_the_greatest_are_cut() {
+    let mut stage = Stage::new();
+    let Request::Start(start) = stage.start_request("m", "a") else {
+        panic!("a START was made")
+    };
+    let week = Duration::from_secs(7 * 24 * 3600);
+    let ready = stage.ask(Request::Start(StartRequest {
+        start_clock: week,
+        play_clock: week,
+        ..start
+    }));
+    stage.publish(0, "first", |_| {});
+    stage.at(3597.0);
+    assert!(waits(&ready));
+    stage.at(3598.0);
+    assert_eq!(ready.try_recv(), Ok(Answer::Ready));
+    // A week after the last clock it would still be busy.
+    stage.at(3600.0 + 60.0);
+    assert!(!stage.is_busy());
 }
 
 #[test]

@@ -52,10 +52,29 @@ impl Asked {
     }
 }
 
-/// Whether a proxy asks for a client that may be anywhere.
+/// Headers of proxies and of networks that deliver for others, beside `x-forwarded-...`.
+const OF_PROXIES: [&str; 16] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-original-forwarded-for",
+    "x-envoy-external-address",
+    "x-proxyuser-ip",
+    "x-azure-clientip",
+    "x-appengine-user-ip",
+    "true-client-ip",
+    "client-ip",
+    "cf-connecting-ip",
+    "cf-ray",
+    "fastly-client-ip",
+    "fly-client-ip",
+];
+
+/// Whether a proxy asks for a client that may be anywhere. A proxy that adds no header cannot be
+/// told from a client of this machine.
 fn is_forwarded<B>(request: &Request<B>) -> bool {
-    let names = ["forwarded", "x-forwarded-for", "via"];
-    names
-        .iter()
-        .any(|name| request.headers().contains_key(*name))
+    let mut names = request.headers().keys().map(HeaderName::as_str);
+    names.any(|name| name.starts_with("x-forwarded") || OF_PROXIES.contains(&name))
 }

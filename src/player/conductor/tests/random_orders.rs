@@ -191,7 +191,7 @@ impl Simulation {
                 if !moves.is_empty() {
                     self.last_moves = moves.clone();
                 }
-                let moves = sexpr::parse(&moves.join(" ")).0;
+                let moves = texts(&moves.join(" "));
                 let request = Request::Play(PlayRequest {
                     match_id: id(is_m),
                     moves: (!moves.is_empty()).then_some(moves),
@@ -200,7 +200,7 @@ impl Simulation {
                 self.send(Kind::Play, request);
             }
             Action::Stop { is_m, has_moves } => {
-                let moves = has_moves.then(|| sexpr::parse("x y").0);
+                let moves = has_moves.then(|| texts("x y"));
                 let match_id = id(is_m);
                 self.send(Kind::Stop, Request::Stop { match_id, moves });
             }
