@@ -1,14 +1,15 @@
 //! Pages for browsers and log readers: the log viewer, its data, matches by id, playing, metrics.
 //!
-//! | path | answer | |---|---| | `/` | the list of matches | | `/matches/FOLDER` | one match | |
-//! `/viewer` | a page that opens a log from a file, or takes one by `postMessage` | |
-//! `/assets/NAME` | scripts and styles of these pages | | `/api/matches?offset&limit&search` | the
-//! list as JSON | | `/api/matches/FOLDER` | a match as in the list, with the length of its files |
-//! | `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE` | the files, in whole lines
-//! | | `/api/matches/FOLDER/bundle` | all of a match as one JSON object | |
-//! `/api/matches/FOLDER/tiltyard` | the same in the form of match databases | | `/metrics`,
-//! `/healthz` | figures for Prometheus, liveness | | `/MATCH-ID`, on the log service's port | as
-//! `/tiltyard` |
+//! - `/`: the list of matches; `/matches/FOLDER`: one match
+//! - `/viewer`: a page that opens a log from a file, or takes one by `postMessage`
+//! - `/assets/NAME`: scripts and styles of these pages
+//! - `/api/matches?offset&limit&search`: the list as JSON
+//! - `/api/matches/FOLDER`: a match as in the list, with the length of its files
+//! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
+//! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
+//! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
+//! - `/metrics`, `/healthz`: figures for Prometheus, liveness
+//! - `/MATCH-ID`, on the log service's port: as `/tiltyard`
 //!
 //! Pages read the disk and may wait for it, so they are made on blocking threads. On the player's
 //! port everything but metrics and assets is for this machine, and so are live matches on both
