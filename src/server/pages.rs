@@ -13,9 +13,9 @@
 //!
 //! Pages read the disk and may wait for it, so they are made on blocking threads. On the player's
 //! port everything but metrics and assets is for this machine, and so are live matches on both
-//! ports, unless `server.pages_for` says otherwise or the client shows the secret. Under an unknown host
-//! name there are no matches but `/MATCH-ID`, which databases fetch under any name and whose answer
-//! every page may read.
+//! ports, unless `server.pages_for` says otherwise or the client shows the secret. Under an unknown
+//! host name there are no matches but `/MATCH-ID`, which databases fetch under any name and whose
+//! answer every page may read.
 //!
 //! Invariants: only logs and embedded files are served, whatever is requested; texts from outside
 //! are data in JSON, never parts of a page.
